@@ -1,0 +1,41 @@
+"""The exceptions that users meet; this module imports nothing of ours.
+
+Whose fault it is is part of the type: `BadRequest` the caller's, `HandlerError` a handler's, `NetworkError` the
+hardware's.  `Deadlock`, `TimeLimit` and `Livelock` end a simulated job that gets no further; their text is the report.
+"""
+
+
+class ConduitError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class BadRequest(ConduitError, ValueError):
+    """A call with a wrong argument, raised at the call; the text names argument, value, what is allowed, what to do."""
+
+
+class HandlerError(ConduitError):
+    """A handler raised, or broke a rule of handlers and tokens."""
+
+
+class Deadlock(ConduitError):
+    """Nothing can ever happen again in a simulated job; the text says which rank waits for what, where, since when."""
+
+
+class TimeLimit(ConduitError):
+    """A job ran past its `time_limit`; the text is the same report as `Deadlock` gives."""
+
+
+class Livelock(ConduitError):
+    """A rank went through very many steps without progress of its time; the text is the same report."""
+
+
+class NetworkError(ConduitError):
+    """The hardware could not deliver a message."""
+
+
+class UnknownConduit(ConduitError):
+    """No conduit of that name is installed, or it cannot be imported; the text lists those that can be used."""
+
+
+class ConduitWarning(UserWarning):
+    """Something that a layer wants users to know, issued after the job."""

@@ -1,0 +1,1 @@
+"""The networks: one package for each conduit, and the parts they share."""
