@@ -1,6 +1,6 @@
 """The cases each check runs on: a conduit with some of its options, a number of ranks and a seed."""
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence, Set
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
@@ -121,26 +121,28 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Cas
         crowds: also the larger and smaller numbers of ranks on the default options, for checks of crowds.
     """
     spec = registry.parse_spec(text)
+    fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
     if not spec.cls.simulated:
         return [_case(spec, {}, seed, "given")]
     if full:
-        return list(_full_cases(spec, seed))
-    return list(_ci_cases(spec, seed, FULL_RANKS if crowds else CI_RANKS))
+        return list(_full_cases(spec, seed, fixed))
+    return list(_ci_cases(spec, seed, FULL_RANKS if crowds else CI_RANKS, fixed))
 
 
-def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int]) -> Iterator[Case]:
+def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed: Set[str]) -> Iterator[Case]:
     for ranks in rank_counts:
         if _fits(spec, {"ranks": ranks}):
             yield _case(spec, {"ranks": ranks}, seed, "default")
-    rows = covering_array(_factors(spec, CI_RANKS), 2, allowed=lambda row: _fits(spec, row), seed=seed)
+    rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
         yield _case(spec, row, seed + 1 + number, f"row{number}")
 
 
-def _full_cases(spec: registry.Spec, seed: int) -> Iterator[Case]:
-    factors = _factors(spec, FULL_RANKS)
-    rows = full_product(factors, lambda row: _fits(spec, row)) if _product_size(factors) * FULL_SEEDS <= FULL_CASES else None
-    if rows is None:
+def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
+    factors = _factors(spec, FULL_RANKS, fixed)
+    if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
+        rows = full_product(factors, lambda row: _fits(spec, row))
+    else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
         for turn in range(FULL_SEEDS):
@@ -154,9 +156,10 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
     return size
 
 
-def _factors(spec: registry.Spec, rank_counts: Sequence[int]) -> dict[str, tuple[Hashable, ...]]:
-    """Name what varies: ranks, ranks on a host, and the options that are not fixed by the spec's text."""
-    fixed = {part.partition("=")[0] for part in spec.text.partition(":")[2].split(",")}
+def _factors(
+    spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]
+) -> dict[str, tuple[Hashable, ...]]:
+    """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
     factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
     hints = get_type_hints(spec.cls.Options)
     for field in attrs.fields(spec.cls.Options):

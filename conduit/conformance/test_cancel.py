@@ -20,7 +20,7 @@ def _calls(ep: Endpoint, box: Any) -> dict[str, Callable[[], Any]]:
         "request_medium": lambda: ep.request_medium(neighbour(ep), box.medium, b"abc"),
         "request_long": lambda: ep.request_long(neighbour(ep), box.long, b"abc", 0),
         "request_self": lambda: ep.request_short(ep.rank, box.short),
-        "poll": ep.poll,
+        "poll": lambda: ep.poll(),
         "block_until": lambda: ep.block_until(lambda: True),
         "block_until_false": lambda: ep.block_until(lambda: False),
         "compute": lambda: ep.compute(1e-6),
