@@ -114,7 +114,7 @@ def refusal(call: Callable[[], Any], error: type[Exception] = BadRequest) -> str
 
 def names(message: str, *words: object) -> bool:
     """Say whether a message has these words or numbers in it, each standing by itself."""
-    found = all(re.search(rf"(?<![\w.-]){re.escape(str(word))}(?![\w])", message) for word in words)
+    found = all(re.search(rf"(?<![\w-]){re.escape(str(word))}(?![\w])", message) for word in words)
     assert found, f"the message should name {', '.join(map(repr, map(str, words)))}; it is: {message}"
     return True
 

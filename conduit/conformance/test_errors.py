@@ -133,7 +133,7 @@ def test_another_error_goes_before_a_forgotten_call(case: Case) -> None:
             ep.poll()
             raise _Oops("the real one")
 
-    with pytest.raises(_Oops, match=r"\Athe real one\Z"):
+    with pytest.raises(_Oops, match=r"\Athe real one\n"):
         case.run(main)
 
 
@@ -186,9 +186,9 @@ def test_the_seed_is_an_integer(case: Case, seed: Any) -> None:
 
 
 @pytest.mark.rule("R62")
-@pytest.mark.parametrize("limit", [0, -1.0, "x", float("nan")], ids=str)
+@pytest.mark.parametrize("limit", [-1.0, "x", float("nan")], ids=str)
 def test_the_time_limit_is_checked(case: Case, limit: Any) -> None:
-    """A positive number of seconds."""
+    """A number of seconds, not negative."""
     with pytest.raises(BadRequest, match=r"\A(?s:.*)time_limit"):
         case.run(_nothing, time_limit=limit)
 

@@ -199,7 +199,7 @@ def test_a_layers_own_error_passes_out_of_a_handler_as_it_is(case: Case) -> None
             await ep.request_short(ep.size - 1, failing)
         await ep.block_until(lambda: False)
 
-    with pytest.raises(_Finding, match=r"\Awhat was found\Z") as caught:
+    with pytest.raises(_Finding, match=r"\Awhat was found\n") as caught:
         case.run(main)
     names(chain(caught.value), "failing", f"rank {case.size - 1}")
 
@@ -257,10 +257,13 @@ def test_a_handler_may_start_a_task(case: Case) -> None:
     """What a handler may not do itself a task that it starts may: send a request of its own."""
 
     async def main(ep: Endpoint) -> tuple[int, ...]:
+        async def answer(dest: int, number: int) -> None:
+            await ep.request_short(dest, box.short, number)
+
         async with trio.open_nursery() as nursery:
 
             def ask(token: Token, number: int) -> None:
-                nursery.start_soon(ep.request_short, token.rank, box.short, number + 1)
+                nursery.start_soon(answer, token.rank, number + 1)
 
             box = await attached(ep, ask)
             await ep.request_short(neighbour(ep), ask, ep.rank)

@@ -1,13 +1,14 @@
 """What the core offers to the layers above it: progress, warnings, and jobs beside jobs."""
 
 import threading
+import warnings
 from typing import Any
 
 import pytest
 import trio
 
 import conduit
-from conduit import BadRequest, ConduitWarning, Endpoint, Token
+from conduit import ConduitError, ConduitWarning, Endpoint, Token
 from conduit.conformance.cases import TIME_LIMIT, Case
 from conduit.conformance.programs import attached, neighbour
 
@@ -163,7 +164,7 @@ def test_an_error_in_progress_ends_the_job(case: Case) -> None:
             ep.want_progress()
         await ep.block_until(lambda: False)
 
-    with pytest.raises(_Oops, match=r"\Ain progress\Z"):
+    with pytest.raises(_Oops, match=r"\Ain progress\n"):
         case.run(main)
 
 
@@ -177,10 +178,12 @@ def test_warnings_are_kept_and_issued_after_the_job(case: Case) -> None:
             ep.warn("the first")
             ep.warn("the second")
 
-    with pytest.warns(ConduitWarning, match=r"\A(?s:.*)the first") as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         result = case.run(main)
     texts = [str(one.message) for one in caught if issubclass(one.category, ConduitWarning)]
     assert len(texts) == 2
+    assert "the first" in texts[0]
     assert "the second" in texts[1]
     assert [list(result.warnings[rank]) for rank in range(case.size)] == [[]] * (case.size - 1) + [
         ["the first", "the second"]
@@ -249,8 +252,8 @@ def test_there_is_no_current_endpoint_outside_a_job(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         await ep.attach()
 
-    with pytest.raises(BadRequest, match=r"\A.*current"):
+    with pytest.raises(ConduitError, match=r"\A.*current"):
         conduit.current()
     case.run(main)
-    with pytest.raises(BadRequest, match=r"\A.*current"):
+    with pytest.raises(ConduitError, match=r"\A.*current"):
         conduit.current()
