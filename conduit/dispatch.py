@@ -55,7 +55,7 @@ class Dispatch:
     def connect(self, port: Port) -> None:
         """Take the port whose messages this object handles."""
         self.port = port
-        self.memory = memoryview(port.segment)
+        self.memory = port.segment.data
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of `message`; see `conduit.contract.Core`.
@@ -87,7 +87,7 @@ class Dispatch:
                     run(function, token, *args)
             else:
                 self._call_with_payload(run, function, token, message, args)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a handler raises belongs to the job
+        except (Exception, SystemExit) as error:
             self._failed(error, name, message)
         finally:
             self.running = ""

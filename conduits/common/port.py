@@ -15,8 +15,8 @@ import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.sim import Cpu, Ending, Waiter
-from conduits.common.path import Path
 from conduit.sim.trio_private import cancelled
+from conduits.common.path import Path
 from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SimulatedPort(Port):
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
         self._memory = np.zeros(conduit.setup.segment, np.uint8)
-        self.memory = memoryview(self._memory)
+        self.memory = self._memory.data
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0
@@ -387,7 +387,7 @@ class SimulatedPort(Port):
                 conduit.messages_handled += 1
             try:
                 reply = self.core.deliver(message)
-            except Exception as error:  # noqa: BLE001  a handler's error belongs to the job (I5)
+            except Exception as error:
                 self.fail(error)
                 return
             if reply is not None:
