@@ -198,6 +198,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                     self._look_again()
                 if not self._runnable and not waiter.done:
                     self._run(self._next_deadline(), waiter)
+                if waiter.done and self._runnable:
+                    # One event woke this task and others.  A parked task would now be put in order with them.
+                    await trio.lowlevel.cancel_shielded_checkpoint()
             if not waiter.done and not self.ending:
                 await self._park(waiter)
         if self.ending:
