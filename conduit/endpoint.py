@@ -239,9 +239,10 @@ class Endpoint:
             self.count_send(message, dest)
 
     async def _request_self(self, message: Message) -> None:
+        await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
         self.count_send(message, self.rank)
         self._dispatch.local.append(message)
-        await self._port.poll()
+        self._port.nudge()
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""

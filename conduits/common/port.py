@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.errors import ConduitError
 from conduit.sim import Cpu, Ending, Waiter
 from conduit.sim.trio_private import cancelled
 from conduits.common.path import Path
@@ -88,10 +89,18 @@ class SimulatedPort(Port):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.exchange`."""
-        await self._enter()
         meeting = self.conduit.meeting(self.rank)
-        meeting.give(self.rank, data)
-        await self._block(ForMeeting(self, meeting))
+        try:
+            await self._enter()
+            meeting.give(self.rank, data)
+            await self._block(ForMeeting(self, meeting))
+        except (Exception, Ending):
+            raise
+        except BaseException as error:
+            raise ConduitError(
+                f"ep.attach: cancelled on rank {self.rank}, so that the other ranks could never leave it; attach outside "
+                "of scopes with a timeout"
+            ) from error
         return meeting.data()
 
     async def request(self, dest: int, message: Message) -> None:
