@@ -12,8 +12,8 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
-from types import CodeType
 from sys import _getframe
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from conduit.errors import BadRequest

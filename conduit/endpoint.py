@@ -40,7 +40,27 @@ class Endpoint:
         segment: this rank's segment, a writable array of uint8; the memory itself.
     """
 
-    __slots__ = ("_acts", "_dispatch", "_exits", "_hosts", "_indices", "_port", "_random", "_seed", "_segment_bytes", "counts", "forgotten", "handlers", "host", "limits", "rank", "segment", "simulated", "size", "warnings",)
+    __slots__ = (
+        "_acts",
+        "_dispatch",
+        "_exits",
+        "_hosts",
+        "_indices",
+        "_port",
+        "_random",
+        "_seed",
+        "_segment_bytes",
+        "counts",
+        "forgotten",
+        "handlers",
+        "host",
+        "limits",
+        "rank",
+        "segment",
+        "simulated",
+        "size",
+        "warnings",
+    )
 
     def __init__(
         self,
@@ -249,10 +269,10 @@ class Endpoint:
             self.count_send(message, dest)
 
     async def _request_self(self, message: Message) -> None:
+        await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
         self.count_send(message, self.rank)
         self._dispatch.local.append(message)
         self._port.nudge()
-        await self._port.poll()
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""

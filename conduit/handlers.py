@@ -20,7 +20,7 @@ MOST = 255
 class HandlerTable:
     """The functions that one rank has attached."""
 
-    __slots__ = ("indices", "functions")
+    __slots__ = ("functions", "indices")
 
     def __init__(self) -> None:
         self.functions: list[Handler] = []

@@ -20,7 +20,7 @@ class Cpu:
         on_idle: called when nobody wants the CPU any more.
     """
 
-    __slots__ = ("turns", "busy", "free", "kernel", "on_idle", "rank")
+    __slots__ = ("busy", "free", "kernel", "on_idle", "rank", "turns")
 
     def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
         self.kernel = kernel

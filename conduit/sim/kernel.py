@@ -85,7 +85,34 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         inline: whether waiting tasks drive the loop themselves.
     """
 
-    __slots__ = ("_background", "_budget", "_closing", "_deadlines", "_guard", "_heap", "_parked", "_runnable", "_sequence", "_steps", "_still", "_still_at", "abandoned", "ending", "errors", "events", "inline", "late_errors", "now", "on_stall", "owner", "recheck", "seed", "task", "untimed", "user_code",)
+    __slots__ = (
+        "_background",
+        "_budget",
+        "_closing",
+        "_deadlines",
+        "_guard",
+        "_heap",
+        "_parked",
+        "_runnable",
+        "_sequence",
+        "_steps",
+        "_still",
+        "_still_at",
+        "abandoned",
+        "ending",
+        "errors",
+        "events",
+        "inline",
+        "late_errors",
+        "now",
+        "on_stall",
+        "owner",
+        "recheck",
+        "seed",
+        "task",
+        "untimed",
+        "user_code",
+    )
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
         self.now = 0
@@ -198,20 +225,35 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """
         if shielded:
             waiter.shielded = True
-        if not (waiter.done or self.drive(waiter) or self.ending):
-            await self._park(waiter)
-        if self.ending:
+        if not waiter.done and not self.drive(waiter):
+            await self.switch(waiter)
+        elif self.ending:
             raise Ending
 
     def drive(self, waiter: Waiter) -> bool:
-        """Run events from a task until `waiter` is done; False where the task must wait for it."""
+        """Run events from a task until `waiter` is done; False where `switch` must end the wait."""
         if not self.inline or not self._budget or self._runnable or self.ending:
             return False
         if self.recheck:
             self._look_again()
         if not self._runnable and not waiter.done:
             self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
-        return waiter.done and not self.ending
+        return waiter.done and not self._runnable and not self.ending
+
+    async def switch(self, waiter: Waiter) -> None:
+        """Wait for `waiter` through Trio's own loop.
+
+        Raises:
+            Ending: the job is over.
+        """
+        if not self.ending:
+            if waiter.done:
+                # One event woke this task and others; parked, it would be put in order with them.
+                await trio.lowlevel.cancel_shielded_checkpoint()
+            else:
+                await self._park(waiter)
+        if self.ending:
+            raise Ending
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.errors import ConduitError
 from conduit.sim import Cpu, Ending, Waiter
 from conduit.sim.trio_private import cancelled
 from conduits.common.path import Path
@@ -37,9 +38,38 @@ class SimulatedPort(Port):
         core: what arrived messages are handed to.
     """
 
-    __slots__ = ("_after_pass",
+    __slots__ = (
+        "_after_pass",
         "_alone",
-        "_attention", "_calls", "_chosen", "_left", "_look_later", "_loop", "_loop_start", "_memory", "_miss_ps", "_network", "_passes", "_polls", "_run_in_context", "_scheduled", "_sent", "_take", "_turn", "blocked", "conduit", "core", "cpu", "host", "hosts", "kernel", "memory", "paths", "rank", "task",)
+        "_attention",
+        "_calls",
+        "_chosen",
+        "_left",
+        "_look_later",
+        "_loop",
+        "_loop_start",
+        "_memory",
+        "_miss_ps",
+        "_network",
+        "_passes",
+        "_polls",
+        "_run_in_context",
+        "_scheduled",
+        "_sent",
+        "_take",
+        "_turn",
+        "blocked",
+        "conduit",
+        "core",
+        "cpu",
+        "host",
+        "hosts",
+        "kernel",
+        "memory",
+        "paths",
+        "rank",
+        "task",
+    )
 
     def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
         self.conduit = conduit
@@ -67,6 +97,7 @@ class SimulatedPort(Port):
         self._alone = True
         self._attention = False  # whether a poll may find something; always true when it would
         self._sent = Waiter()
+        self._sent.shielded = True
         self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
         self._look_later = False
@@ -98,10 +129,18 @@ class SimulatedPort(Port):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.exchange`."""
-        await self._enter()
         meeting = self.conduit.meeting(self.rank)
-        meeting.give(self.rank, data)
-        await self._block(ForMeeting(self, meeting))
+        try:
+            await self._enter()
+            meeting.give(self.rank, data)
+            await self._block(ForMeeting(self, meeting))
+        except (Exception, Ending):
+            raise
+        except BaseException as error:
+            raise ConduitError(
+                f"ep.attach: cancelled on rank {self.rank}, so that the others could never leave it; attach outside of "
+                "scopes with a timeout"
+            ) from error
         return meeting.data()
 
     async def request(self, dest: int, message: Message) -> None:
@@ -124,10 +163,10 @@ class SimulatedPort(Port):
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
-            sent.done = False
+            sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
-            if not (sent.done or self.kernel.drive(sent)):
-                await self.kernel.wait(sent, shielded=True)
+            if not sent.done and not self.kernel.drive(sent):
+                await self.kernel.switch(sent)
         finally:
             if cpu.turns or self.blocked or self._look_later:
                 cpu.release()
@@ -316,7 +355,7 @@ class SimulatedPort(Port):
         while True:
             try:
                 if not self.kernel.drive(blocked):
-                    await self.kernel.wait(blocked)
+                    await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
                 raise
