@@ -133,10 +133,15 @@ def describe(cls: type) -> list[OptionDoc]:
     ]
 
 
-def render(options: object) -> str:
-    """Write options in canonical form, `k=v,k=v`: those that differ from their default, in order of declaration."""
+def render(options: object, *, defaults: bool = False) -> str:
+    """Write options in canonical form, `k=v,k=v`, in order of declaration.
+
+    Args:
+        options: an instance of a conduit's options.
+        defaults: write all of them, not only those that differ from their default.
+    """
     pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
-    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if defaults or value != default)
 
 
 def value_text(value: object) -> str:

@@ -22,6 +22,7 @@ class ToyOptions(SimOptions):
 class Toy(Conduit):
     """Never made: only its class is looked at."""
 
+    name = "toy"
     Options = ToyOptions
 
 
