@@ -1,0 +1,78 @@
+"""A rank's processor: one thing at a time, each to its end, in the order asked (rules.md T1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from conduit.sim.kernel import Kernel, Waiter
+
+
+class Cpu:
+    """The one CPU of a rank.
+
+    `free` is when the next thing may start.  Tasks take turns with `acquire` and `release`; what
+    the simulation does on a rank's behalf holds `busy` in the same way.
+
+    Args:
+        kernel: whose time it lives in.
+        rank: whose it is, for reports.
+        on_idle: called when nobody wants the CPU any more.
+    """
+
+    __slots__ = ("_turns", "busy", "free", "kernel", "on_idle", "rank")
+
+    def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
+        self.kernel = kernel
+        self.rank = rank
+        self.free = 0
+        self.busy = False
+        self.on_idle = on_idle
+        self._turns: deque[Waiter] = deque()
+
+    def now(self) -> int:
+        """Return this CPU's own time in picoseconds: the end of what it was given (T4)."""
+        return self.free if self.free > self.kernel.now else self.kernel.now
+
+    def charge(self, ticks: int) -> None:
+        """Take the CPU for another `ticks` picoseconds."""
+        now = self.kernel.now
+        self.free = (self.free if self.free > now else now) + ticks
+
+    async def acquire(self, *, shielded: bool = False) -> None:
+        """Wait for this task's turn; it begins at `free` and lasts until `release`."""
+        if self.busy:
+            await self._queue(shielded)
+        else:
+            self.busy = True
+            if self.free > self.kernel.now:
+                try:
+                    await self.kernel.until(self.free, shielded=shielded)
+                except BaseException:
+                    self.release()
+                    raise
+
+    async def _queue(self, shielded: bool) -> None:
+        waiter = Waiter()
+        self._turns.append(waiter)
+        try:
+            await self.kernel.wait(waiter, shielded=shielded)
+        except BaseException:
+            if waiter in self._turns:
+                self._turns.remove(waiter)
+            else:
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """End a turn; the next in the queue starts at `free`."""
+        if self._turns:
+            waiter = self._turns.popleft()
+            if self.free > self.kernel.now:
+                self.kernel.at(self.free, waiter.wake)
+            else:
+                waiter.wake()
+        else:
+            self.busy = False
+            if self.on_idle is not None:
+                self.on_idle()

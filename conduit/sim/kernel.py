@@ -1,0 +1,372 @@
+"""Virtual time: a discrete-event kernel that is Trio's clock.
+
+Trio asks its clock how long to sleep exactly when no task can run.  The kernel answers by running
+simulated events until one makes a task runnable or the next Trio deadline is reached.  So
+nurseries, `trio.sleep`, timeouts and events work unchanged inside programs, in virtual time.
+
+Rules (docs/virtual_time.md, with the reasons):
+
+- Time is an integer number of picoseconds.  Events run in order of (time, sequence).
+- An event wakes a `Waiter`, never a task; a cancelled wait detaches its waiter (I6).
+- A task that is about to wait, when no other can run, drives the loop itself (I1-I3).  That spares
+  the switch to Trio's loop and must not change any result.
+- What an event raises goes to the job, never to the task that happens to drive (I5).
+- No event, no deadline, no runnable task, nothing outside: a stall, a fact and not a timeout (D1).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from typing import Any, Protocol
+
+import outcome
+import trio
+
+from conduit.sim import inspect_tasks, trio_private
+from conduit.sim.units import deadline_ps
+
+FOREVER = 1 << 100
+BUDGET = 1000  # events between two looks at signals and at other threads (I3)
+STILL = 100_000  # steps at one instant that mean that time will never pass again (T6)
+
+
+class Ending(BaseException):
+    """Raised out of every wait of a job that is ending; the job swallows it.
+
+    Not an Exception, so that a program's `except Exception` does not keep it alive.
+    """
+
+
+class Owner(Protocol):
+    """What a task works for: a rank, whose other tasks may wait for what this one changes."""
+
+    rank: int
+
+    def recheck(self) -> None:
+        """Look again at what the owner's waiting tasks wait for."""
+
+
+OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
+
+
+class Waiter:
+    """One wait of one task: woken at most once, by an event or by another task.
+
+    Attributes:
+        done: whether it was woken.
+        shielded: whether a cancellation is put off until the wait is over; may become true.
+    """
+
+    __slots__ = ("done", "shielded", "task")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.shielded = False
+        self.task: trio.lowlevel.Task | None = None
+
+    def wake(self) -> None:
+        """End the wait.  Again, or after the wait was abandoned: no effect."""
+        self.done = True
+        task = self.task
+        if task is not None:
+            self.task = None
+            trio.lowlevel.reschedule(task)
+
+
+class Kernel(trio.abc.Clock, trio.abc.Instrument):
+    """The event queue and the clock of one job.
+
+    Args:
+        seed: every random stream of the job comes from it.
+        inline: whether waiting tasks drive the loop themselves.
+    """
+
+    def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
+        self.now = 0
+        self.seed = seed
+        self.inline = inline
+        self.task: trio.lowlevel.Task | None = None
+        """The task whose step is running, None while Trio's loop itself runs events."""
+        self.ending = False
+        self.untimed = False
+        """Whether the job ever waited for something outside virtual time."""
+        self.abandoned: list[str] = []
+        """Where tasks stood that only force let out of their waits when the job ended (D6)."""
+        self.events = 0
+        self.user_code: Owner | None = None
+        """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
+        self.on_stall: Callable[[str, str], BaseException] = _plain_stall
+        self.errors: list[tuple[int, int, BaseException]] = []
+        self.recheck: list[Owner] = []
+        self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
+        self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
+        self._sequence = itertools.count()
+        self._runnable = 0
+        self._budget = BUDGET
+        self._parked: dict[Waiter, None] = {}
+        self._guard = Waiter()
+        self._still = 0
+        self._still_at = -1
+        self._steps: dict[trio.lowlevel.Task, int] = {}
+
+    # -- events ------------------------------------------------------------------------------
+
+    def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """Run `action(*args)` at `when` picoseconds, after what is already due then."""
+        heappush(self._heap, (when, next(self._sequence), action, args))
+
+    def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
+        heappush(self._background, (when, next(self._sequence), action, args))
+
+    def random(self, name: str) -> random.Random:
+        """Return the random stream of the component `name`, its own so that none disturbs another."""
+        return random.Random(f"{self.seed}/{name}")
+
+    def fail(self, error: BaseException, rank: int = -1) -> None:
+        """End the job because of `error`, which belongs to `rank` (-1: to none)."""
+        self.errors.append((self.now, rank, error))
+        self.end()
+
+    def end(self) -> None:
+        """Let every task of the job out of its wait (D6)."""
+        self.ending = True
+        self._guard.wake()
+
+    def _run(self, limit: int, waiter: Waiter | None) -> None:
+        """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
+        heap, background = self._heap, self._background
+        budget, start = self._budget, self.now
+        begun = budget
+        action: Callable[..., object] = _nothing
+        try:
+            while budget:
+                if background and background[0][0] <= (heap[0][0] if heap else limit if limit < FOREVER else -1):
+                    self.now, _, action, args = heappop(background)
+                elif heap and heap[0][0] <= limit:
+                    self.now, _, action, args = heappop(heap)
+                else:
+                    break
+                budget -= 1
+                action(*args)
+                if self._runnable or (waiter is not None and waiter.done):
+                    break
+                if self.user_code is not None:
+                    limit = self._after_user_code(limit, waiter)
+        except Exception as error:  # noqa: BLE001  an event's error belongs to the job (I5)
+            self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
+        finally:
+            self._budget = budget
+            self.events += begun - budget
+            if self.now == start and not budget:
+                self._stand_still(begun)
+
+    def _after_user_code(self, limit: int, waiter: Waiter | None) -> int:
+        """Find out whether code of a rank cancelled the driver or set a deadline."""
+        self.user_code = None
+        if waiter is not None and self.task is not None and trio_private.cancelled(self.task):
+            return -1
+        return min(limit, self._next_deadline())
+
+    def _next_deadline(self) -> int:
+        deadline = trio_private.next_deadline()
+        return FOREVER if deadline == math.inf else deadline_ps(deadline)
+
+    # -- waiting -----------------------------------------------------------------------------
+
+    async def wait(self, waiter: Waiter, *, shielded: bool = False) -> None:
+        """Wait until `waiter` is woken.
+
+        Args:
+            waiter: one that this task alone waits for.
+            shielded: whether a cancellation is put off until the wait is over.
+
+        Raises:
+            Ending: the job is over.
+        """
+        if shielded:
+            waiter.shielded = True
+        if not waiter.done and not self.ending:
+            if self.inline and self._budget and not self._runnable:
+                self._look_again()
+                if not self._runnable and not waiter.done:
+                    self._run(self._next_deadline(), waiter)
+            if not waiter.done and not self.ending:
+                await self._park(waiter)
+        if self.ending:
+            raise Ending
+
+    async def until(self, when: int, *, shielded: bool = False) -> None:
+        """Wait until `when` picoseconds."""
+        if when <= self.now:
+            return
+        if self.inline and self._budget and not self._runnable and not self.ending:
+            self._look_again()
+            if (
+                not self._runnable
+                and (not self._heap or self._heap[0][0] > when)
+                and (not self._background or self._background[0][0] > when)
+                and self._next_deadline() > when
+            ):
+                self.now = when
+                return
+        waiter = Waiter()
+        self.at(when, waiter.wake)
+        await self.wait(waiter, shielded=shielded)
+
+    async def chain(self, start: Callable[[Callable[[], None]], object]) -> None:
+        """Call `start(then)`, which begins a chain of events, and wait until it calls `then()`."""
+        waiter = Waiter()
+        start(waiter.wake)
+        await self.wait(waiter, shielded=True)
+
+    async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
+        """Await `action()` under a shield from the caller's cancellation."""
+        with trio.CancelScope(shield=True):
+            await action()
+
+    async def checkpoint_if_cancelled(self) -> None:
+        """Raise what a cancelled scope raises; otherwise no schedule point."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+
+    async def checkpoint(self) -> None:
+        """Let other tasks, signals and threads have their turn."""
+        await trio.lowlevel.checkpoint()
+
+    async def _park(self, waiter: Waiter) -> None:
+        waiter.task = trio.lowlevel.current_task()
+        self._parked[waiter] = None
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            if waiter.shielded and not self.ending:
+                return trio.lowlevel.Abort.FAILED
+            waiter.task = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        try:
+            await trio.lowlevel.wait_task_rescheduled(abort)
+        finally:
+            self._parked.pop(waiter, None)
+
+    def _look_again(self) -> None:
+        """Before time passes, let the ranks whose tasks have run look at their predicates (P3)."""
+        while self.recheck:
+            owners, self.recheck = self.recheck, []
+            for owner in dict.fromkeys(owners):
+                owner.recheck()
+
+    async def guard(self) -> None:
+        """Wait, as the job's main task, until the job ends; then let everybody out."""
+        try:
+            if not self._guard.done:
+                await self._park(self._guard)
+        except KeyboardInterrupt as error:
+            self.fail(error)
+        if self.ending:
+            for waiter in list(self._parked):
+                waiter.wake()
+
+    def finish(self) -> None:
+        """End the guard's wait because every task has returned."""
+        self._guard.wake()
+
+    # -- trio.abc.Clock ----------------------------------------------------------------------
+
+    def start_clock(self) -> None:
+        """Nothing to start: time is where it is."""
+
+    def current_time(self) -> float:
+        """Return kernel time in seconds."""
+        return self.now / 1e12
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
+        self._budget = BUDGET
+        self._look_again()
+        if self._runnable:
+            return 0
+        limit = FOREVER if deadline == math.inf else deadline_ps(deadline)
+        self._run(limit, None)
+        self.user_code = None
+        if self._runnable or not self._budget:
+            return 0
+        limit = self._next_deadline()
+        if self._heap and self._heap[0][0] <= limit:
+            return 0
+        if limit < FOREVER:
+            self.now = max(self.now, limit)
+            return 0
+        return self._stalled()
+
+    def _stalled(self) -> float:
+        """Nothing in virtual time can happen any more."""
+        if inspect_tasks.waits_outside():
+            self.untimed = True
+            return math.inf
+        if self.ending:
+            self._expel()
+            return 0
+        self.fail(self.on_stall("deadlock", ""))
+        return 0
+
+    def _expel(self) -> None:
+        """Let tasks of an ending job out of bare Trio waits that a shield keeps from cancellation."""
+        stuck = inspect_tasks.waiting_leaves()
+        if not stuck or len(self.abandoned) > 10 * len(stuck):
+            raise RuntimeError("tasks of an ending job wait again whenever they are let out")
+        for task in stuck:
+            self.abandoned.append(inspect_tasks.describe(task))
+            trio.lowlevel.reschedule(task, outcome.Error(Ending()))
+
+    # -- trio.abc.Instrument: hooks must not raise (I7) -----------------------------------------
+
+    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
+        """Count the tasks that Trio has in its queue."""
+        self._runnable += 1
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """Note whose code runs, and that time has not passed since the last step."""
+        self._runnable -= 1
+        self.task = task
+        owner = task.context.get(OWNER)
+        if owner is not None:
+            self.recheck.append(owner)
+        if self.now != self._still_at:
+            self._still_at, self._still = self.now, 0
+            if self._steps:
+                self._steps = {}
+        self._still += 1
+        if self._still > STILL:
+            self._count_step(task)
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        """Trio's own loop runs now."""
+        self.task = None
+
+    # -- livelock (T6) -----------------------------------------------------------------------
+
+    def _count_step(self, task: trio.lowlevel.Task) -> None:
+        steps = self._steps[task] = self._steps.get(task, 0) + 1
+        if steps == STILL and not self.ending:
+            self.fail(self.on_stall("livelock", inspect_tasks.describe(task)))
+
+    def _stand_still(self, events: int) -> None:
+        if self.now != self._still_at:
+            self._still_at, self._still = self.now, 0
+        self._still += events
+        ranks = max(1, len(self._parked))
+        if self._still > STILL * ranks and not self.ending:
+            self.fail(self.on_stall("livelock", "events of the simulated hardware follow one another at one instant"))
+
+
+def _nothing() -> None:
+    """Stand in for an event before the first."""
+
+
+def _plain_stall(kind: str, detail: str) -> BaseException:
+    return RuntimeError(f"{kind}: nothing can happen any more" + (f" ({detail})" if detail else ""))

@@ -1,0 +1,79 @@
+"""Simulated memory: bytes at addresses, made by page on first write.
+
+A job of a thousand ranks has far more memory than it touches.  A page that was never written
+takes no room and reads as zeros (rules.md M).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+class Memory:
+    """`nbytes` of memory that starts as zeros.
+
+    Args:
+        nbytes: size in bytes.
+        page: bytes made at the first write to any of them.  Owners of records choose the record.
+    """
+
+    __slots__ = ("_pages", "nbytes", "page")
+
+    def __init__(self, nbytes: int, page: int = 4096) -> None:
+        self.nbytes = nbytes
+        self.page = page
+        self._pages: dict[int, bytearray] = {}
+
+    def write(self, address: int, data: Buffer) -> None:
+        """Store `data` at `address`; IndexError where that is not inside."""
+        size = len(data)
+        index, start = divmod(address, self.page)
+        if start + size <= self.page and 0 <= address and address + size <= self.nbytes:
+            page = self._pages.get(index)
+            if page is None:
+                page = self._pages[index] = bytearray(self.page)
+            page[start : start + size] = data
+            return
+        self._write_across(address, memoryview(data))
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""
+        index, start = divmod(address, self.page)
+        if start + nbytes <= self.page and 0 <= address and address + nbytes <= self.nbytes:
+            page = self._pages.get(index)
+            return bytes(nbytes) if page is None else bytes(page[start : start + nbytes])
+        self._check(address, nbytes)
+        parts = []
+        for index, start, size in self._spans(address, nbytes):
+            page = self._pages.get(index)
+            parts.append(bytes(size) if page is None else bytes(page[start : start + size]))
+        return b"".join(parts)
+
+    @property
+    def resident(self) -> int:
+        """Bytes of the pages that exist."""
+        return len(self._pages) * self.page
+
+    def _write_across(self, address: int, data: memoryview) -> None:
+        self._check(address, len(data))
+        done = 0
+        for index, start, size in self._spans(address, len(data)):
+            page = self._pages.setdefault(index, bytearray(self.page))
+            page[start : start + size] = data[done : done + size]
+            done += size
+
+    def _spans(self, address: int, nbytes: int) -> list[tuple[int, int, int]]:
+        spans = []
+        end = address + nbytes
+        while address < end:
+            index, start = divmod(address, self.page)
+            size = min(self.page - start, end - address)
+            spans.append((index, start, size))
+            address += size
+        return spans
+
+    def _check(self, address: int, nbytes: int) -> None:
+        if address < 0 or nbytes < 0 or address + nbytes > self.nbytes:
+            raise IndexError(f"bytes {address} to {address + nbytes} are not inside a memory of {self.nbytes} bytes")

@@ -1,0 +1,95 @@
+"""Runs tasks in virtual time, from the first event to the last."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import trio
+
+from conduit.sim import trio_private
+from conduit.sim.kernel import Ending, Kernel, Waiter
+
+Body = Callable[[], Awaitable[object]]
+
+
+def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
+    """Run one task for each of `bodies`, started by events at time 0 in their order.
+
+    Errors of a task end all of them and are kept in `kernel.errors`; so is a stall.
+
+    Raises:
+        KeyboardInterrupt: the job was interrupted.
+    """
+    async def main() -> None:
+        running = len(bodies)
+
+        async def run_one(rank: int, body: Body, start: Waiter) -> None:
+            nonlocal running
+            try:
+                await kernel.wait(start)
+                await body()
+            except Ending:
+                pass
+            except trio.Cancelled:
+                if not kernel.ending:
+                    raise
+            except BaseException as error:  # noqa: BLE001  every error belongs to the job
+                kernel.fail(error, rank)
+            finally:
+                running -= 1
+                if not running:
+                    kernel.finish()
+
+        async with trio.open_nursery() as nursery:
+            for rank, body in enumerate(bodies):
+                start = Waiter()
+                kernel.at(0, start.wake)
+                nursery.start_soon(run_one, rank, body, start, name=f"rank {rank}")
+            if not bodies:
+                kernel.finish()
+            await kernel.guard()
+            if kernel.ending:
+                nursery.cancel_scope.cancel()
+
+    order = trio_private.job_order()
+    previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
+    try:
+        with _interruptible():
+            trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
+    except trio.TrioInternalError:
+        # A wait that was ended by force can upset Trio; what ended the job is what matters.
+        if not (kernel.abandoned and kernel.errors):
+            raise
+    finally:
+        order.leave(previous)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C reach the job: Trio handles it where it finds Python's own handler (E8)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    if previous in (None, signal.SIG_IGN, signal.default_int_handler):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def simulate(kernel: Kernel, *bodies: Body) -> None:
+    """Run async functions of no arguments as tasks in virtual time; for drivers and hardware tests.
+
+    Raises:
+        BaseException: the first error of a task or of an event, or a stall.
+    """
+    run_tasks(kernel, bodies)
+    if kernel.errors:
+        raise min(kernel.errors, key=lambda entry: entry[:2])[2]

@@ -1,0 +1,77 @@
+"""The few things that Trio keeps to itself, all in one place.
+
+Each has a public fallback or a test that fails when Trio changes it (tests/sim/test_trio_private.py).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections.abc import Callable, MutableSequence
+from typing import Any
+
+import trio
+import trio._core._run as _run
+
+
+class _JobOrder(random.Random):
+    """Trio's generator, process-wide; in a thread that runs a job its draws come from that job.
+
+    Where several tasks become runnable at one instant Trio permutes them.  The permutation is a
+    function of the job's seed and of virtual time alone: how often Trio draws depends on how often
+    tasks were switched, which inline driving changes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._jobs = threading.local()
+
+    def enter(self, source: Callable[[], int]) -> Callable[[], int] | None:
+        previous: Callable[[], int] | None = getattr(self._jobs, "source", None)
+        self._jobs.source = source
+        return previous
+
+    def leave(self, previous: Callable[[], int] | None) -> None:
+        self._jobs.source = previous
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        source = getattr(self._jobs, "source", None)
+        if source is None:
+            super().shuffle(x)
+        elif len(x) > 1:
+            random.Random(source()).shuffle(x)
+
+
+_order: _JobOrder | None = None
+_order_lock = threading.Lock()
+
+
+def job_order() -> _JobOrder:
+    """Put Trio into its seeded order, once for the process, and return the object it draws from."""
+    global _order
+    with _order_lock:
+        if _order is None:
+            _order = _JobOrder()
+            _run._r = _order
+            _run._ALLOW_DETERMINISTIC_SCHEDULING = True  # type: ignore[misc]
+        return _order
+
+
+def next_deadline() -> float:
+    """Return the earliest deadline that Trio has registered, inf if there is none."""
+    try:
+        return _run.GLOBAL_RUN_CONTEXT.runner.deadlines.next_deadline()
+    except AttributeError:
+        statistics = trio.lowlevel.current_statistics()
+        if statistics.seconds_to_next_deadline == math.inf:
+            return math.inf
+        return trio.current_time() + statistics.seconds_to_next_deadline
+
+
+def cancelled(task: trio.lowlevel.Task) -> bool:
+    """Return whether `task`, the running one, is inside a cancelled scope."""
+    try:
+        return task._cancel_status.effectively_cancelled
+    except AttributeError:
+        return trio.current_effective_deadline() == -math.inf

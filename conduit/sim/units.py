@@ -1,0 +1,34 @@
+"""Units of the simulation: time is an integer number of picoseconds, sizes are bytes."""
+
+import math
+
+PS_PER_S = 1_000_000_000_000
+NS = 1_000
+US = 1_000_000
+MS = 1_000_000_000
+
+
+def ps(seconds: float) -> int:
+    """Return `seconds` as whole picoseconds, rounded to the nearest."""
+    return round(seconds * 1e12)
+
+
+def seconds(ticks: int) -> float:
+    """Return a time of `ticks` picoseconds in seconds."""
+    return ticks / 1e12
+
+
+def duration(nbytes: int, bytes_per_s: float) -> int:
+    """Return how many picoseconds `nbytes` take at `bytes_per_s`, rounded up."""
+    return math.ceil(nbytes * 1e12 / bytes_per_s)
+
+
+def deadline_ps(deadline: float) -> int:
+    """Return the first whole picosecond whose `seconds` is not before `deadline`.
+
+    Trio compares floats: a time rounded down would leave the deadline for ever in the future.
+    """
+    ticks = math.ceil(deadline * 1e12)
+    while ticks / 1e12 < deadline:
+        ticks += 1
+    return ticks
