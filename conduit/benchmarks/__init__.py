@@ -19,4 +19,16 @@ from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
 
-__all__ = ["Barrier", "Options", "Pair", "Parameters", "Program", "Progress", "Record", "RecordList", "execute", "pair", "sizes"]
+__all__ = [
+    "Barrier",
+    "Options",
+    "Pair",
+    "Parameters",
+    "Program",
+    "Progress",
+    "Record",
+    "RecordList",
+    "execute",
+    "pair",
+    "sizes",
+]

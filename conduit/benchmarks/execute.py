@@ -143,4 +143,3 @@ def _check_file(options: Options) -> None:
         return
     if options.json.is_dir() or not options.json.absolute().parent.is_dir():
         raise BadRequest(f"--json {options.json} cannot be written; name a file in a folder that exists")
-

@@ -63,4 +63,7 @@ RecordList = list[Record]
 
 def merge(lists: Sequence[RecordList]) -> RecordList:
     """Merge the records of several active ranks, which measured the same blocks: the time is their mean."""
-    return [attrs.evolve(records[0], seconds=fmean(record.seconds for record in records)) for records in zip(*lists, strict=True)]
+    return [
+        attrs.evolve(records[0], seconds=fmean(record.seconds for record in records))
+        for records in zip(*lists, strict=True)
+    ]

@@ -98,7 +98,9 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
         columns.append((rate, lambda record: "" if record.mb_per_s is None else f"{record.mb_per_s * factor:.3f}"))
     if any(record.raw is not None for record in run.records):
         columns.append(("driver us", lambda record: "" if record.raw is None else f"{record.raw:.3f}"))
-        columns.append(("difference", lambda record: "" if record.raw is None else f"{record.microseconds - record.raw:+.3f}"))
+        columns.append(
+            ("difference", lambda record: "" if record.raw is None else f"{record.microseconds - record.raw:+.3f}")
+        )
     return columns
 
 

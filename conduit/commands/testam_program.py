@@ -99,9 +99,7 @@ def segment_needed(parameters: Parameters, max_long: int) -> int:
 
 def plan(ep: Endpoint, parameters: Parameters) -> list[Block]:
     """Return the blocks to be timed, in order."""
-    return [
-        block for kind in kinds() if kind.section in parameters.sections for block in _sized(ep, parameters, kind)
-    ]
+    return [block for kind in kinds() if kind.section in parameters.sections for block in _sized(ep, parameters, kind)]
 
 
 def _sized(ep: Endpoint, parameters: Parameters, kind: Block) -> Iterator[Block]:
