@@ -138,10 +138,14 @@ def render(options: object, *, defaults: bool = False) -> str:
 
     Args:
         options: an instance of a conduit's options.
-        defaults: write all of them, not only those that differ from their default.
+        defaults: write all of them, not only those that differ from their default.  A class whose defaults depend on
+            other options may have `in_effect() -> Mapping[str, object]`, the values that they come to.
     """
     pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
-    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if defaults or value != default)
+    if not defaults:
+        return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    effective: Mapping[str, object] = getattr(options, "in_effect", dict)()
+    return ",".join(f"{name}={value_text(effective.get(name, value))}" for name, value, _ in pairs)
 
 
 def value_text(value: object) -> str:

@@ -32,8 +32,13 @@ def _constants(cls: type[Conduit]) -> None:
     if not cls.constants:
         console.print("no constants: everything is an option")
         return
-    rows = [(each.name, each.value, each.unit, each.kind, each.source) for each in cls.constants]
+    rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
     console.print(grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
     shares = ", ".join(f"{counts[kind]} {words}" for kind, words in _KINDS.items())
     console.print(f"{len(cls.constants)} constants: {shares}")
+
+
+def _value(value: object) -> object:
+    """Show a number without the noise of its last binary digits."""
+    return f"{value:.6g}" if isinstance(value, float) else value
