@@ -139,7 +139,7 @@ def _pairs(values: dict[str, Any]) -> str:
 
 def _check_file(options: Options) -> None:
     """Refuse a file that cannot be written before the run, not after it."""
-    if options.json is None or str(options.json) == "-":
+    if options.json is None:
         return
     if options.json.is_dir() or not options.json.absolute().parent.is_dir():
         raise BadRequest(f"--json {options.json} cannot be written; name a file in a folder that exists")

@@ -49,7 +49,7 @@ class Options:
     """Run some operations untimed first."""
 
     json: Annotated[Path | None, Parameter(negative=())] = None
-    """File for the results as JSON, '-' for standard output after the tables."""
+    """File for the results as JSON, one object per conduit in a list."""
 
 
 @attrs.frozen(kw_only=True)

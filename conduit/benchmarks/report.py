@@ -57,10 +57,7 @@ def make_console() -> Console:
 def write_json(runs: Sequence[Run], path: Path) -> None:
     """Write the results of all conduits, one object each in a list."""
     text = json.dumps([run.as_json() for run in runs], indent=1)
-    if str(path) == "-":
-        print(text)
-    else:
-        path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def table(runs: Sequence[Run], rate: Rate = "MB/s") -> Table:
