@@ -32,10 +32,10 @@ class Guard:
 
     __slots__ = ("call", "code", "endpoint", "lasti", "started")
 
-    def __init__(self, endpoint: Endpoint | None, call: str, depth: int = 2) -> None:
+    def __init__(self, endpoint: Endpoint | None, call: str) -> None:
         self.endpoint = endpoint
         self.call = call
-        frame = sys._getframe(depth)
+        frame = sys._getframe(2)
         self.code: CodeType = frame.f_code
         self.lasti = frame.f_lasti
         self.started = False
@@ -104,10 +104,10 @@ def _decorate(
 
 
 @overload
-def checked_call(check: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]: ...
+def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]: ...
 @overload
 def checked_call(
-    check: Callable[..., object] | None = None,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
 def checked_call(check: Any = None) -> Any:
     """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
