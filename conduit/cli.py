@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.registry import commands
@@ -92,7 +92,7 @@ def _command(name: str, target: str) -> Callable[..., Any]:
 def _broken(name: str, target: str, error: Exception) -> Callable[..., Any]:
     text = f"{type(error).__name__}: {error}"
 
-    def unusable(*words: str) -> None:
+    def unusable(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
         raise ConduitError(f"the command '{name}' ({target}) cannot be imported: {text}") from error
 
     unusable.__doc__ = f"Cannot be imported: {text}"

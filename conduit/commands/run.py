@@ -39,8 +39,8 @@ def run(
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
         time_limit: Simulated seconds after which the job is ended as a failure.
     """
-    spec = parse_spec(conduit)
     file = ProgramFile(program)
+    spec = parse_spec(conduit)
     runner = _runner(file)
     settings = {
         "ranks": ranks,

@@ -131,7 +131,7 @@ def test_failing_handler_shows_where(run):
     assert status == 1
     assert "line 3, in fail" in err
     assert "RuntimeError: in the handler" in err
-    assert re.search(r"HandlerError: .*rank 0.*fail.*rank 1", err)
+    assert re.search(r"HandlerError: .*fail.*rank 0.*rank 1", err)
 
 
 def test_failure_while_the_file_is_executed(run):
