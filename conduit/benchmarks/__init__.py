@@ -18,9 +18,11 @@ from conduit.benchmarks.pairs import Pair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
+from conduit.contract import Limits
 
 __all__ = [
     "Barrier",
+    "Limits",
     "Options",
     "Pair",
     "Parameters",

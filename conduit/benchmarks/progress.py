@@ -38,7 +38,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Bar(*columns, console=self._console, transient=True)
             self._bar.start()
-            self._bar.add_task(doing, total=self._total)
+            self._bar.add_task(doing, total=self._total, completed=self._done - 1)
         self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing)
 
     def __enter__(self) -> "Progress":

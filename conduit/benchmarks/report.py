@@ -72,13 +72,14 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s") -> Table:
             head = title if len(runs) == 1 else f"{run.conduit if index == 0 else ''}\n{title}"
             grid.add_column(head, justify="right", overflow="fold")
     found = [{_key(record): record for record in run.records} for run in runs]
-    shown = ""
+    shown = ("", "")
     for key in _keys(runs):
         records = [records.get(key) for records in found]
         some = next(record for record in records if record is not None)
-        operation, shown = (key[1] if key[1] != shown else ""), key[1]
-        if operation and grid.row_count:
+        operation = key[1] if key[:2] != shown else ""
+        if key[0] != shown[0] and grid.row_count:
             grid.add_section()
+        shown = key[:2]
         cells = [_cell(record, show) for record, columns in zip(records, groups, strict=True) for _, show in columns]
         grid.add_row(key[0], operation, _size(some), *cells)
     return grid

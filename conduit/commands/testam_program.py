@@ -371,7 +371,8 @@ def _record(block: Block, iterations: int, seconds: float) -> Record:
 def _pattern(rank: int, nbytes: int) -> npt.NDArray[np.uint8]:
     """Return bytes that tell rank and position apart, also across multiples of 256."""
     position = np.arange(nbytes, dtype=np.uint32)
-    return ((position * 131 + (position >> 8) * 17 + (position >> 16) * 5 + rank * 29 + 1) & 0xFF).astype(np.uint8)
+    mixed: npt.NDArray[np.uint32] = position * 131 + (position >> 8) * 17 + (position >> 16) * 5 + rank * 29 + 1
+    return (mixed & 0xFF).astype(np.uint8)
 
 
 def _difference(block: Block, sender: int, got: bytes, expected: bytes) -> str:
