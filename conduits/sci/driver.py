@@ -1,0 +1,382 @@
+"""The card's user-level API, after SISCI: segments, mappings, PIO, barriers, DMA queues, reads.
+
+One `Sisci` per process.  Calls that take time take a function to call with the result, because they
+are made in events of the simulation: `issued(when)`, `then(when)`.  `when` is a time in picoseconds
+that may lie a little ahead of the event; nothing of other hosts is touched ahead of time.
+
+What the hardware would refuse raises `SciError`, which names the cause.
+
+Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.
+So a store with `announced=True` leaves its bytes to land in the event of the flags that announce
+them (`store_flags`), which must not be stored before a barrier or completion.  That spares an event
+each.  In weak ordering every part lands in an event of its own.
+
+Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol, TypeAlias
+
+from conduit.errors import NetworkError
+from conduit.sim.memory import Memory
+from conduits.sci import constants as c
+from conduits.sci.hardware import Adapter, Fabric, packets
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Then: TypeAlias = Callable[[int], object]
+
+ALIGN = c.whole(c.DMA_ALIGN)
+MAP_PS = c.ps(c.MAP)
+UNMAP_PS = c.ps(c.UNMAP)
+_ONE = b"\1"
+
+
+class SciError(NetworkError):
+    """The card or its driver refuses a call; the text says why."""
+
+
+class Store(Protocol):
+    """Memory that a segment is made of."""
+
+    def write(self, address: int, data: Buffer, /) -> None:
+        """Store `data` at `address`."""
+
+    def read(self, address: int, nbytes: int, /) -> bytes:
+        """Return `nbytes` from `address`."""
+
+
+class Flat:
+    """Memory that exists already, as a segment: a bytearray or a view of an array of bytes."""
+
+    __slots__ = ("view",)
+
+    def __init__(self, view: bytearray | memoryview) -> None:
+        self.view = view
+
+    def write(self, address: int, data: Buffer) -> None:
+        """Store `data` at `address`."""
+        self.view[address : address + len(data)] = data
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Return a copy of `nbytes` from `address`."""
+        return bytes(self.view[address : address + nbytes])
+
+
+class Segment:
+    """Contiguous memory of one process that others can reach once it is exported.
+
+    Attributes:
+        host: where it is.
+        number: its id on that host.
+        nbytes: its size.
+        memory: its bytes, for the owner.
+        on_landing: called in the event in which bytes of another host have landed; stands for the
+            owner's next look at its memory.
+    """
+
+    __slots__ = ("exported", "host", "memory", "nbytes", "number", "on_landing")
+
+    def __init__(self, host: int, number: int, nbytes: int, memory: Store) -> None:
+        self.host = host
+        self.number = number
+        self.nbytes = nbytes
+        self.memory = memory
+        self.exported = False
+        self.on_landing: Callable[[], object] | None = None
+
+    def export(self) -> None:
+        """Let others connect to it."""
+        self.exported = True
+
+    def land(self, offset: int, data: Buffer) -> None:
+        """Take bytes that arrive, in the event of their arrival."""
+        self.memory.write(offset, data)
+        if self.on_landing is not None:
+            self.on_landing()
+
+    def land_flags(self, announced: Sequence[tuple[Segment, int, Buffer]], offsets: Sequence[int]) -> None:
+        """Take flags that arrive, and what they announce."""
+        for segment, offset, data in announced:
+            segment.memory.write(offset, data)
+        write = self.memory.write
+        for offset in offsets:
+            write(offset, _ONE)
+        if self.on_landing is not None:
+            self.on_landing()
+
+
+class Remote:
+    """A connection to another process's segment: enough for DMA, not for stores."""
+
+    __slots__ = ("nbytes", "route", "segment")
+
+    def __init__(self, segment: Segment, driver: Sisci) -> None:
+        self.segment = segment
+        self.nbytes = segment.nbytes
+        self.route = driver.adapter.fabric.route(driver.host, segment.host)
+
+
+class Mapping:
+    """An imported segment: its bytes can be stored to and read."""
+
+    __slots__ = ("alive", "nbytes", "placed", "route", "segment")
+
+    def __init__(self, remote: Remote, driver: Sisci) -> None:
+        self.segment = remote.segment
+        self.nbytes = remote.nbytes
+        self.route = remote.route
+        self.alive = True
+        self.placed: Then = partial(driver._landed, self.route.response)
+
+
+class Sisci:
+    """One process's use of its host's card.
+
+    Args:
+        fabric: the cluster.
+        host: where the process runs.
+        patched: whether the kernel has the patch for large contiguous memory.
+    """
+
+    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit", "ranges")
+
+    def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
+        self.fabric = fabric
+        self.host = host
+        self.adapter: Adapter = fabric.adapter(host)
+        self.limit = segment_limit(patched=patched)
+        self._pending = 0
+        self._complete = 0
+        self._waiting: Then | None = None
+        self._announced: list[tuple[Segment, int, Buffer]] = []
+
+    # -- segments ----------------------------------------------------------------------------
+
+    def create_segment(self, number: int, nbytes: int, memory: Store | None = None) -> Segment:
+        """Allocate a segment of contiguous memory.
+
+        Args:
+            number: an id that is new on this host.
+            nbytes: size.
+            memory: what it is made of; by default zeros, made when first written to.
+
+        Raises:
+            SciError: no contiguous memory of that size, or the id is taken.
+        """
+        if not 0 < nbytes <= self.limit:
+            raise SciError(
+                f"host {self.host} cannot allocate segment {number}: {nbytes} bytes of contiguous memory, "
+                f"it gives 1 to {self.limit}"
+            )
+        if (self.host, number) in self.fabric.exports:
+            raise SciError(f"host {self.host} has a segment {number} already; take another id")
+        made = Segment(self.host, number, nbytes, Memory(nbytes) if memory is None else memory)
+        self.fabric.exports[self.host, number] = made
+        return made
+
+    def connect(self, host: int, number: int) -> Remote:
+        """Connect to a segment.
+
+        Raises:
+            SciError: there is no such segment, or it is not exported.
+        """
+        found = self.fabric.exports.get((host, number))
+        if found is None:
+            raise SciError(f"host {self.host} cannot connect to segment {number} of host {host}: there is none")
+        if not found.exported:
+            raise SciError(f"host {self.host} cannot connect to segment {number} of host {host}: it is not exported")
+        return Remote(found, self)
+
+    def map(self, remote: Remote) -> Mapping:
+        """Import a segment, so that it can be stored to; takes `MAP_PS` of the caller's CPU."""
+        return Mapping(remote, self)
+
+    def unmap(self, mapping: Mapping) -> None:
+        """Give an import up; takes `UNMAP_PS` of the caller's CPU."""
+        mapping.alive = False
+
+    # -- PIO -----------------------------------------------------------------------------------
+
+    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, *, announced: bool = False) -> None:
+        """Store `data` to remote memory (posted).
+
+        Args:
+            mapping: where to.
+            offset: in the segment.
+            data: at least one byte; must not change until it has landed.
+            issued: called as `issued(when)`: the CPU is free again at `when`.
+            announced: flags that follow will announce the bytes (see the head of this file).
+
+        Raises:
+            SciError: outside the segment, or it is not mapped any more.
+        """
+        size = len(data)
+        if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
+            self._refuse(mapping, offset, size)
+        self._pending += 1
+        if self.fabric.weak:
+            landed: Then = partial(self._land_weakly, mapping.segment, mapping.route.response, offset, data)
+        elif announced:
+            self._announced.append((mapping.segment, offset, data))
+            landed = mapping.placed
+        else:
+            landed = partial(self._land, mapping.segment, mapping.route.response, offset, data)
+        self.adapter.pio(mapping.route, size, (offset % 64 + size + 63) // 64, 1, issued, landed)
+
+    def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> None:
+        """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
+
+        The last flag is what the owner of the segment looks at first.
+
+        Raises:
+            SciError: outside the segment, or it is not mapped any more.
+        """
+        if min(offsets) < 0 or max(offsets) >= mapping.nbytes or not mapping.alive:
+            self._refuse(mapping, max(offsets), 1)
+        self._pending += 1
+        announced, self._announced = self._announced, []
+        if self.fabric.weak:
+            landed: Then = partial(self._land_flags_weakly, mapping.segment, mapping.route.response, offsets)
+        else:
+            landed = partial(self._land_flags, mapping, announced, offsets)
+        count = len(offsets)
+        self.adapter.pio(mapping.route, count, count, count, issued, landed)
+
+    def barrier(self, then: Then) -> None:
+        """Wait until all stores of this process have landed: `then(when)` with the time when that is known here."""
+        if self._pending:
+            if self._waiting is not None:
+                raise SciError(f"host {self.host}: a process is in a store barrier already")
+            self._waiting = then
+        else:
+            then(self._complete)
+
+    def read(self, mapping: Mapping, offset: int, nbytes: int, then: Callable[[bytes, int], object]) -> None:
+        """Read remote memory: `then(data, when)` in the event in which the bytes leave the memory.
+
+        Raises:
+            SciError: outside the segment, or it is not mapped any more.
+        """
+        if offset < 0 or nbytes < 1 or offset + nbytes > mapping.nbytes or not mapping.alive:
+            self._refuse(mapping, offset, nbytes)
+        segment, response = mapping.segment, mapping.route.response
+
+        def known(when: int) -> None:
+            self.adapter.kernel.at(when - response, sample, when)
+
+        def sample(when: int) -> None:
+            then(segment.memory.read(offset, nbytes), when)
+
+        self.adapter.read(mapping.route, nbytes, known)
+
+    # -- DMA -----------------------------------------------------------------------------------
+
+    def dma(
+        self,
+        data: memoryview,
+        address: int,
+        remote: Remote,
+        offset: int,
+        then: Then,
+        *,
+        announced: bool = False,
+    ) -> None:
+        """Post a descriptor to the card's DMA queue.
+
+        Args:
+            data: the bytes; must not change until they have landed.
+            address: where they lie in this process's memory; only its alignment counts.
+            remote: the segment to write to; a connection is enough.
+            offset: in that segment.
+            then: called as `then(when)` with the time when the completion is known here.
+            announced: flags that follow will announce the bytes.
+
+        Raises:
+            SciError: an address or the size is no multiple of 8, or it leaves the segment.
+        """
+        size = len(data)
+        if address % ALIGN or offset % ALIGN or size % ALIGN or not size:
+            raise SciError(
+                f"host {self.host}: DMA of {size} bytes from address {address} to offset {offset} refused; "
+                f"all three must be multiples of {ALIGN} and the size not 0"
+            )
+        if offset < 0 or offset + size > remote.nbytes:
+            raise SciError(
+                f"host {self.host}: DMA of {size} bytes to offset {offset} leaves segment {remote.segment.number} "
+                f"of host {remote.segment.host}, which has {remote.nbytes} bytes"
+            )
+        if announced and not self.fabric.weak:
+            self._announced.append((remote.segment, offset, data))
+            landed: Then = partial(_completed, then, remote.route.response)
+        else:
+            landed = partial(self._dma_landed, remote, offset, data, then)
+        self.adapter.dma.post(remote.route.hops, size, landed)
+
+    def _dma_landed(self, remote: Remote, offset: int, data: memoryview, then: Then, arrival: int) -> None:
+        """Land a DMA's bytes, in weak ordering in parts and in any order."""
+        last = arrival
+        for start, end in self.adapter.cut(len(data)):
+            when = self.adapter.later(arrival, None)
+            last = max(last, when)
+            self.adapter.kernel.at(when, remote.segment.land, offset + start, data[start:end])
+        then(last + remote.route.response)
+
+    # -- landings ------------------------------------------------------------------------------
+
+    def _landed(self, response: int, arrival: int) -> None:
+        """A store lands at `arrival`; its response comes back after that."""
+        back = arrival + response
+        if back > self._complete:
+            self._complete = back
+        self._pending -= 1
+        if self._waiting is not None and not self._pending:
+            then, self._waiting = self._waiting, None
+            then(self._complete)
+
+    def _land(self, segment: Segment, response: int, offset: int, data: Buffer, arrival: int) -> None:
+        self.adapter.kernel.at(arrival, segment.land, offset, data)
+        self._landed(response, arrival)
+
+    def _land_flags(
+        self,
+        mapping: Mapping,
+        announced: Sequence[tuple[Segment, int, Buffer]],
+        offsets: Sequence[int],
+        arrival: int,
+    ) -> None:
+        self.adapter.kernel.at(arrival, mapping.segment.land_flags, announced, offsets)
+        mapping.placed(arrival)
+
+    def _land_weakly(self, segment: Segment, response: int, offset: int, data: Buffer, arrival: int) -> None:
+        adapter, view = self.adapter, memoryview(data)
+        when = arrival
+        for start, end in adapter.cut(len(data)):
+            when = adapter.later(arrival, segment)
+            adapter.kernel.at(when, segment.land, offset + start, view[start:end])
+        self._landed(response, when)
+
+    def _land_flags_weakly(self, segment: Segment, response: int, offsets: Sequence[int], arrival: int) -> None:
+        when = arrival
+        for offset in offsets:
+            when = self.adapter.later(arrival, segment)
+            self.adapter.kernel.at(when, segment.land, offset, _ONE)
+        self._landed(response, when)
+
+    def _refuse(self, mapping: Mapping, offset: int, size: int) -> None:
+        segment = mapping.segment
+        what = f"host {self.host}: {size} bytes at offset {offset} of segment {segment.number} of host {segment.host}"
+        if not mapping.alive:
+            raise SciError(f"{what}: the segment is not mapped any more")
+        raise SciError(f"{what}: outside its {mapping.nbytes} bytes, or none")
+
+
+def segment_limit(*, patched: bool) -> int:
+    """Return the largest contiguous memory in bytes that a host gives."""
+    return c.whole(c.MEMORY if patched else c.SEGMENT_MAX)
+
+
+def _completed(then: Then, response: int, arrival: int) -> None:
+    then(arrival + response)

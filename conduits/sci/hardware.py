@@ -1,0 +1,314 @@
+"""The SCI cluster: hosts with an adapter each on a torus of one-way rings.
+
+What is modelled:
+
+- A store to mapped remote memory is posted: the CPU goes on while packets of 64 bytes travel.  At
+  most 16 packets of an adapter are under way; one more stalls the CPU until a response is back.
+- A host has one bus, taken by what its CPUs store, by its DMA engine, and by what arrives.
+- Rings carry one way (IEEE 1596): the response to a packet goes on around the ring.  Routes lead
+  through the dimensions in order.  Responses (16 bytes) take no room on the links.
+- The window is reckoned with the response time of free links; where links are busy a transfer waits
+  as a whole (docs/models/sci.md).
+
+Weak ordering: bytes land later by a seeded random delay; what O of the rules orders stays in order.
+
+Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from conduit.sim.dma import DmaEngine, Stream
+from conduit.sim.kernel import Kernel
+from conduit.sim.link import Hop, Link, carry
+from conduit.sim.topology import Torus
+from conduit.sim.units import PS_PER_S
+from conduits.sci import constants as c
+
+WINDOW = c.whole(c.OUTSTANDING)
+PIO_START_PS = c.ps(c.PIO_START)
+PIO_BYTES_PER_S = c.bytes_per_s(c.PIO_RATE)
+READ_RATIO = c.whole(c.READ_RATIO)
+SPREAD_PS = c.ps(c.SPREAD)
+
+_DATA = c.whole(c.PACKET_DATA)
+_UNIT = c.whole(c.PACKET_UNIT)
+_HEADER = c.whole(c.PACKET_HEADER)
+
+
+def packets(offset: int, nbytes: int) -> int:
+    """Return how many packets carry `nbytes` at `offset`: one per line of 64 bytes touched."""
+    return (offset % _DATA + nbytes + _DATA - 1) // _DATA
+
+
+def wire_bytes(nbytes: int, count: int | None = None) -> int:
+    """Return the bytes on a link for `nbytes` of data in `count` packets (default: as few as can be)."""
+    if count is None:
+        count = -(-nbytes // _DATA)
+    return -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+
+
+class Route:
+    """The way from one host to another.
+
+    Attributes:
+        hops: the sender's bus, the links, the receiver's bus.
+        latency: delay of all hops, picoseconds.
+        response: from a landing until the sending adapter knows of it, picoseconds.
+    """
+
+    __slots__ = ("hops", "latency", "response")
+
+    def __init__(self, hops: tuple[Hop, ...], response: int) -> None:
+        self.hops = hops
+        self.latency = sum(delay for _, delay in hops)
+        self.response = response
+
+
+class AdapterStatistics(NamedTuple):
+    """What an adapter has done.
+
+    Attributes:
+        stores: PIO writes.
+        packets: their packets.
+        stalled: picoseconds for which CPUs waited because 16 packets were under way.
+    """
+
+    stores: int
+    packets: int
+    stalled: int
+
+
+class Fabric:
+    """The cluster: hosts on a torus, made when first used.
+
+    Args:
+        kernel: of the job.
+        torus: the shape; hosts have their index as its node.
+        weak: whether landings are delayed at random, as far as the rules allow.
+        piece: bytes after which a transfer lets others onto a link.
+    """
+
+    def __init__(self, kernel: Kernel, torus: Torus, *, weak: bool = False, piece: int = 4096) -> None:
+        self.kernel = kernel
+        self.torus = torus
+        self.weak = weak
+        self.piece = piece
+        self.exports: dict[tuple[int, int], Any] = {}
+        """What the hosts have exported, by host and segment id; the driver's."""
+        self._adapters: dict[int, Adapter] = {}
+        self._links: dict[tuple[int, int], Link] = {}
+        self._routes: dict[tuple[int, int], Route] = {}
+
+    def adapter(self, host: int) -> Adapter:
+        """Return the adapter of `host`."""
+        found = self._adapters.get(host)
+        if found is None:
+            found = self._adapters[host] = Adapter(self, host)
+        return found
+
+    def link(self, node: int, dimension: int) -> Link:
+        """Return the link that leaves `node` along `dimension`."""
+        found = self._links.get((node, dimension))
+        if found is None:
+            name = f"link {node} {'xyz'[dimension]}"
+            found = self._links[node, dimension] = Link(self.kernel, c.bytes_per_s(c.LINK_RATE), name)
+        return found
+
+    def route(self, source: int, target: int) -> Route:
+        """Return the way from host `source` to host `target`."""
+        found = self._routes.get((source, target))
+        if found is None:
+            found = self._routes[source, target] = self._find(source, target)
+        return found
+
+    def links(self) -> list[Link]:
+        """Return the links and buses used so far."""
+        return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
+
+    def _find(self, source: int, target: int) -> Route:
+        steps = self.torus.route(source, target)
+        hops: list[tuple[Link, int]] = [(self.adapter(source).bus, c.ps(c.SEND_LATENCY))]
+        for step, following in zip(steps, [*steps[1:], None], strict=True):
+            turns = following is not None and following.dimension != step.dimension
+            delay = c.ps(c.HOP) + (c.ps(c.TURN) if turns else 0)
+            hops.append((self.link(step.node, step.dimension), delay))
+        last, delay = hops[-1]
+        hops[-1] = (last, delay + c.ps(c.RECEIVE_LATENCY))
+        hops.append((self.adapter(target).bus, 0))
+        return Route(tuple(hops), self._response(target, source))
+
+    def _response(self, source: int, target: int) -> int:
+        links, turns = self.torus.distance(source, target), self.torus.turns(source, target)
+        return c.ps(c.RESPONSE_LATENCY) + links * c.ps(c.HOP) + turns * c.ps(c.TURN)
+
+
+class Adapter:
+    """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
+
+    __slots__ = (
+        "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "bus", "dma", "fabric", "host",
+        "kernel",
+    )  # fmt: skip
+
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self.fabric = fabric
+        self.host = host
+        self.kernel = fabric.kernel
+        self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
+        self.dma = DmaEngine(
+            self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes
+        )
+        self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
+        self._landed: dict[object, int] = {}
+        self._runs: list[tuple[int, int, int, int]] = []
+        self._quiet = 0
+        self._stores = self._packets = self._stalled = 0
+
+    def statistics(self) -> AdapterStatistics:
+        """Return what it has done so far."""
+        return AdapterStatistics(self._stores, self._packets, self._stalled)
+
+    def pio(
+        self,
+        route: Route,
+        nbytes: int,
+        count: int,
+        stores: int,
+        issued: Callable[[int], object],
+        landed: Callable[[int], object],
+    ) -> None:
+        """Store `nbytes` in `count` packets; the CPU makes `stores` separate stores.
+
+        Args:
+            route: where to.
+            nbytes: bytes of data, at least 1.
+            count: packets.
+            stores: each costs the CPU its start.
+            issued: called as `issued(when)`: the CPU has given the last byte to the bus at `when`.
+            landed: called as `landed(when)` when it is known when the last byte is in memory.
+        """
+        now = self.kernel.now
+        bus = self.bus
+        if bus.free_at > now or bus._queue:
+            bus.wait(now, partial(self._pio, route, nbytes, count, stores, issued, landed))
+        else:
+            self._pio(route, nbytes, count, stores, issued, landed, now)
+
+    def _pio(
+        self,
+        route: Route,
+        nbytes: int,
+        count: int,
+        stores: int,
+        issued: Callable[[int], object],
+        landed: Callable[[int], object],
+        now: int,
+    ) -> None:
+        """Store over a bus that is free now."""
+        self._stores += stores
+        self._packets += count
+        if nbytes > self.fabric.piece:
+            start = now + PIO_START_PS
+            Stream(
+                self.kernel, route.hops, nbytes, self.fabric.piece, self._streaming(route), wire_bytes, issued, landed
+            ).start(start)
+            return
+        takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        turnaround = route.latency + route.response
+        runs = self._runs
+        if self._quiet <= now:
+            runs.clear()
+        if runs or count > WINDOW:
+            takes += self._stall(now, takes, count, turnaround)
+        end = now + takes
+        runs.append((now, takes, count, turnaround))
+        if end + turnaround > self._quiet:
+            self._quiet = end + turnaround
+        wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+        carry(route.hops, wire, now + PIO_START_PS, end, landed)
+        issued(end)
+
+    def _streaming(self, route: Route) -> int:
+        """Return the rate of a long run of stores: the CPU's, or what the window lets through."""
+        return min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // (route.latency + route.response))
+
+    def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
+        """Return how much longer `count` packets take because the window is full at times."""
+        together = _together(takes, count, turnaround)
+        if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
+            return 0
+        under_way = [packet for run in self._runs for packet in _packets(*run)]
+        gap, when = takes // count, now
+        for _ in range(count):
+            when += gap
+            while True:
+                returns = sorted(back for issue, back in under_way if issue <= when < back)
+                if len(returns) < WINDOW:
+                    break
+                when = returns[len(returns) - WINDOW]
+            under_way.append((when, when + turnaround))
+        stalled = when - (now + gap * count)
+        self._stalled += stalled
+        return stalled
+
+    def read(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
+        """Read remote memory: a small packet asks; nothing streams.
+
+        Args:
+            route: to the memory.
+            nbytes: bytes to read, at least 1.
+            then: called as `then(when)` when it is known when the last byte is here; the bytes are
+                those that the memory holds one response time before.
+        """
+        alone = PIO_START_PS + route.latency - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+
+        def asked(arrival: int) -> None:
+            then(arrival - route.latency - PIO_START_PS + READ_RATIO * alone)
+
+        def go(when: int) -> None:
+            head = when + PIO_START_PS
+            carry(route.hops, 0, head, head, asked)
+
+        now = self.kernel.now
+        if self.bus.is_free(now):
+            go(now)
+        else:
+            self.bus.wait(now, go)
+
+    def later(self, arrival: int, target: object) -> int:
+        """Return when bytes land in weak ordering that could land at `arrival`.
+
+        Args:
+            arrival: earliest time, picoseconds.
+            target: stores to one target stay in order; None: bytes of a DMA, in no order.
+        """
+        if self._random is None:
+            return arrival
+        when = arrival + self._random.randrange(SPREAD_PS)
+        if target is None:
+            return when
+        # One picosecond more, so that equal times cannot swap two stores that must stay in order.
+        when = self._landed[target] = max(when, self._landed.get(target, -1) + 1)
+        return when
+
+    def cut(self, nbytes: int) -> list[tuple[int, int]]:
+        """Return the parts, `(start, end)` in order, in which `nbytes` land in weak ordering."""
+        if self._random is None or nbytes < 2:
+            return [(0, nbytes)]
+        middle = self._random.randrange(1, nbytes)
+        return [(0, middle), (middle, nbytes)]
+
+
+def _together(takes: int, count: int, turnaround: int) -> int:
+    """Return how many of `count` packets, issued evenly in `takes`, are under way at once."""
+    return min(count, -(-turnaround * count // takes))
+
+
+def _packets(start: int, takes: int, count: int, turnaround: int) -> list[tuple[int, int]]:
+    """Return `(issued, response is back)` of each packet of a run."""
+    gap = takes // count
+    return [(start + gap * index, start + gap * index + turnaround) for index in range(1, count + 1)]
