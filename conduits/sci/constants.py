@@ -136,6 +136,17 @@ COPY_RATE = _constant(
     "DDR266 Xeons of the time: about 1.4 GB/s of traffic in STREAM, and a copy reads and writes",
 )  # fmt: skip
 COPY_START = _constant("host.copy_start", 100, "ns", "assumed", "a call of memcpy and its first cache miss")
+SHARED_LINE = _constant(
+    "host.line", 200, "ns", "assumed", "a modified line passes between two Xeons over the front-side bus and memory"
+)
+SHARED_MESSAGE = _constant(
+    "host.message", 0.5, "us", "assumed",
+    "building, or decoding and dispatching, a message in shared memory: some 1200 cycles, without SCI's checks",
+)  # fmt: skip
+EXCHANGE_ROUND = _constant(
+    "start.round", 10, "us", "assumed",
+    "the exchange of identifiers at attach, per doubling of the ranks: a short message and its handling",
+)  # fmt: skip
 
 # -- the conduit ---------------------------------------------------------------------------------------
 

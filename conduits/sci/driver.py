@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 from conduit.errors import NetworkError
 from conduit.sim.memory import Memory
 from conduits.sci import constants as c
-from conduits.sci.hardware import Adapter, Fabric, packets
+from conduits.sci.hardware import Adapter, Fabric
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Then: TypeAlias = Callable[[int], object]
@@ -141,7 +141,7 @@ class Sisci:
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit", "ranges")
+    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit")
 
     def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
         self.fabric = fabric
@@ -177,13 +177,50 @@ class Sisci:
         self.fabric.exports[self.host, number] = made
         return made
 
+    def create_segments(
+        self, first: int, count: int, nbytes: int, page: int, made: Callable[[Segment], object] | None = None
+    ) -> None:
+        """Allocate and export `count` segments of `nbytes`, with ids from `first` on.
+
+        The simulation makes each when somebody first asks for it, and its memory by `page` bytes.
+
+        Args:
+            first: the first id.
+            count: how many.
+            nbytes: size of each.
+            page: bytes of memory made at once; the size of the records is a good choice.
+            made: called with each when it is made, so that its owner can watch it.
+
+        Raises:
+            SciError: no contiguous memory of that size.
+        """
+        if not 0 < nbytes <= self.limit:
+            raise SciError(
+                f"host {self.host} cannot allocate segments {first} to {first + count - 1}: {nbytes} bytes of "
+                f"contiguous memory each, it gives 1 to {self.limit}"
+            )
+        self.fabric.reserved.setdefault(self.host, []).append((first, count, nbytes, page, made))
+
+    def segment(self, host: int, number: int) -> Segment | None:
+        """Return a segment of a host, None if it has none of that id."""
+        found: Segment | None = self.fabric.exports.get((host, number))
+        if found is None:
+            for first, count, nbytes, page, made in self.fabric.reserved.get(host, ()):
+                if first <= number < first + count:
+                    found = Segment(host, number, nbytes, Memory(nbytes, page))
+                    found.exported = True
+                    self.fabric.exports[host, number] = found
+                    if made is not None:
+                        made(found)
+        return found
+
     def connect(self, host: int, number: int) -> Remote:
         """Connect to a segment.
 
         Raises:
             SciError: there is no such segment, or it is not exported.
         """
-        found = self.fabric.exports.get((host, number))
+        found = self.segment(host, number)
         if found is None:
             raise SciError(f"host {self.host} cannot connect to segment {number} of host {host}: there is none")
         if not found.exported:
@@ -318,7 +355,7 @@ class Sisci:
     def _dma_landed(self, remote: Remote, offset: int, data: memoryview, then: Then, arrival: int) -> None:
         """Land a DMA's bytes, in weak ordering in parts and in any order."""
         last = arrival
-        for start, end in self.adapter.cut(len(data)):
+        for start, end in self.adapter.cut(offset, len(data)):
             when = self.adapter.later(arrival, None)
             last = max(last, when)
             self.adapter.kernel.at(when, remote.segment.land, offset + start, data[start:end])
@@ -353,7 +390,7 @@ class Sisci:
     def _land_weakly(self, segment: Segment, response: int, offset: int, data: Buffer, arrival: int) -> None:
         adapter, view = self.adapter, memoryview(data)
         when = arrival
-        for start, end in adapter.cut(len(data)):
+        for start, end in adapter.cut(offset, len(data)):
             when = adapter.later(arrival, segment)
             adapter.kernel.at(when, segment.land, offset + start, view[start:end])
         self._landed(response, when)

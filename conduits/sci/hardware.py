@@ -99,6 +99,8 @@ class Fabric:
         self.piece = piece
         self.exports: dict[tuple[int, int], Any] = {}
         """What the hosts have exported, by host and segment id; the driver's."""
+        self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
+        """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._routes: dict[tuple[int, int], Route] = {}
@@ -295,11 +297,16 @@ class Adapter:
         when = self._landed[target] = max(when, self._landed.get(target, -1) + 1)
         return when
 
-    def cut(self, nbytes: int) -> list[tuple[int, int]]:
-        """Return the parts, `(start, end)` in order, in which `nbytes` land in weak ordering."""
-        if self._random is None or nbytes < 2:
+    def cut(self, offset: int, nbytes: int) -> list[tuple[int, int]]:
+        """Return the parts, `(start, end)` in order, in which bytes at `offset` land in weak ordering.
+
+        Aligned words of 8 bytes stay whole.
+        """
+        first = 8 - offset % 8
+        words = (nbytes - first + 7) // 8
+        if self._random is None or words < 1:
             return [(0, nbytes)]
-        middle = self._random.randrange(1, nbytes)
+        middle = first + 8 * self._random.randrange(words)
         return [(0, middle), (middle, nbytes)]
 
 
