@@ -7,18 +7,18 @@ rank hashes its own stream; the job's digest joins them in rank order.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from array import array
 from collections.abc import Iterable
+from zlib import crc32
 
 from conduit.contract import Message
 
-SEND, HANDLE, WAKE = 0, 1, 2
-_FLUSH = 64 * 6
+SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
+_FLUSH = 300
 
 
 class ActLog:
-    """The acts of one rank: (time, kind, peer, category, size, checksum) each."""
+    """The acts of one rank: time, kind with the message's word, peer, size and checksum each."""
 
     __slots__ = ("_hash", "_pending")
 
@@ -28,17 +28,17 @@ class ActLog:
 
     def message(self, kind: int, time: int, peer: int, message: Message, payload: bytes | bytearray | memoryview) -> None:
         """Record that `message` was sent to, or handled from, rank `peer` at `time` picoseconds."""
+        checksum = crc32(message.args)
+        if message.nbytes:
+            checksum = crc32(payload, checksum)
         pending = self._pending
-        checksum = zlib.crc32(payload, zlib.crc32(message.args, message.handler))
-        pending.extend((time, kind << 8 | message.is_request << 4 | message.category, peer, message.nbytes, checksum))
+        pending += (time, kind | message.word, peer, message.nbytes, checksum)
         if len(pending) > _FLUSH:
             self._flush()
 
     def wake(self, time: int) -> None:
         """Record that a wait of the rank ended at `time` picoseconds."""
-        self._pending.extend((time, WAKE << 8))
-        if len(self._pending) > _FLUSH:
-            self._flush()
+        self._pending += (time, WAKE)
 
     def digest(self) -> bytes:
         """Return the hash so far."""

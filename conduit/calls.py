@@ -32,10 +32,10 @@ class Guard:
 
     __slots__ = ("call", "code", "endpoint", "lasti", "started")
 
-    def __init__(self, endpoint: Endpoint | None, call: str, depth: int = 2) -> None:
+    def __init__(self, endpoint: Endpoint | None, call: str) -> None:
         self.endpoint = endpoint
         self.call = call
-        frame = sys._getframe(depth)
+        frame = sys._getframe(2)
         self.code: CodeType = frame.f_code
         self.lasti = frame.f_lasti
         self.started = False

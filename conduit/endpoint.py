@@ -11,14 +11,14 @@ import numpy as np
 from conduit import arguments
 from conduit.acts import SEND, ActLog
 from conduit.calls import Action, Guard
-from conduit.contract import Buffer, Bytes, Category, Limits, Message, Port
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
 from conduit.handlers import Handler, HandlerTable, mismatch
 from conduit.statistics import Counts
 
 _PS_PER_S = 1e12
-_SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (int(category) for category in Category)
+_SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
 
 
 class Endpoint:
@@ -158,7 +158,7 @@ class Endpoint:
             dest = arguments.rank(call, "dest", dest, self.size)
         index = self.handlers.index(call, handler)
         packed = arguments.pack(call, args, self.limits.max_args) if args else b""
-        return self._request(Guard(self, call), dest, Message(_SHORT, index, packed))
+        return self._request(Guard(self, call), dest, Message(_SHORT | index, packed))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -179,7 +179,7 @@ class Endpoint:
         index = self.handlers.index(call, handler)
         packed = arguments.pack(call, args, self.limits.max_args)
         data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
-        return self._request(Guard(self, call), dest, Message(_MEDIUM, index, packed, data))
+        return self._request(Guard(self, call), dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
@@ -213,7 +213,7 @@ class Endpoint:
         return self._request(Guard(self, "ep.request_long_async"), int(dest), message)
 
     def _long(
-        self, call: str, category: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
+        self, call: str, kind: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
     ) -> Message:
         self.refuse_in_handler(call)
         dest = arguments.rank(call, "dest", dest, self.size)
@@ -222,7 +222,7 @@ class Endpoint:
         most = self.limits.max_long_request
         data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
         place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
-        return Message(category, index, packed, data, place if data else 0)
+        return Message(kind | index, packed, data, place if data else 0, len(data))
 
     async def _request(self, guard: Guard, dest: int, message: Message) -> None:
         guard.started = True
@@ -230,7 +230,7 @@ class Endpoint:
             raise self.forgotten[0]
         message.source = self.rank
         payload = message.payload
-        if payload and message.category != _LONG_ASYNC and type(payload) is not bytes:
+        if payload and type(payload) is not bytes and message.category is not Category.LONG_ASYNC:
             message.payload = bytes(payload)  # the first step of the call (S4)
         if dest == self.rank:
             await self._request_self(message)
@@ -244,8 +244,16 @@ class Endpoint:
         await self._port.poll()
 
     def count_send(self, message: Message, dest: int) -> None:
-        """Count and log a message to `dest`."""
-        self.counts.sent(message, off_host=self._hosts[dest] != self.host)
+        """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
+        counts, nbytes = self.counts, message.nbytes
+        if message.word & REQUEST:
+            counts.requests_sent += 1
+        else:
+            counts.replies_sent += 1
+        if nbytes:
+            counts.payload_bytes_sent += nbytes
+            if self._hosts[dest] != self.host:
+                counts.payload_bytes_off_host += nbytes
         if self._acts is not None:
             self._acts.message(SEND, self._port.ticks(), dest, message, message.payload)
 
@@ -295,6 +303,8 @@ class Endpoint:
         if self.forgotten:
             raise self.forgotten[0]
         await self._port.block_until(predicate, what, ranks)
+        if self._acts is not None:
+            self._acts.wake(self._port.ticks())
 
     def compute(
         self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1

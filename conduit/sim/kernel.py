@@ -16,7 +16,6 @@ Rules (docs/virtual_time.md, with the reasons):
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Awaitable, Callable
@@ -98,18 +97,22 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
-        self.user_code: Owner | None = None
+        self.user_code = False
         """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
         self.errors: list[tuple[int, int, BaseException]] = []
+        """(time, rank, error) of what ended the job."""
+        self.late_errors: list[tuple[int, int, BaseException]] = []
+        """What tasks raised on their way out of a job that was ending."""
         self.recheck: list[Owner] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
-        self._sequence = itertools.count()
+        self._sequence = 0
         self._runnable = 0
         self._budget = BUDGET
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
+        self._closing = False
         self._still = 0
         self._still_at = -1
         self._steps: dict[trio.lowlevel.Task, int] = {}
@@ -118,11 +121,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, next(self._sequence), action, args))
+        self._sequence += 1
+        heappush(self._heap, (when, self._sequence, action, args))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, next(self._sequence), action, args))
+        self._sequence += 1
+        heappush(self._background, (when, self._sequence, action, args))
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -130,7 +135,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def fail(self, error: BaseException, rank: int = -1) -> None:
         """End the job because of `error`, which belongs to `rank` (-1: to none)."""
-        self.errors.append((self.now, rank, error))
+        (self.late_errors if self._closing else self.errors).append((self.now, rank, error))
         self.end()
 
     def end(self) -> None:
@@ -141,8 +146,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _run(self, limit: int, waiter: Waiter | None) -> None:
         """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
         heap, background = self._heap, self._background
-        budget, start = self._budget, self.now
-        begun = budget
+        start = self.now
+        budget = begun = self._budget
         action: Callable[..., object] = _nothing
         try:
             while budget:
@@ -156,8 +161,11 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 action(*args)
                 if self._runnable or (waiter is not None and waiter.done):
                     break
-                if self.user_code is not None:
-                    limit = self._after_user_code(limit, waiter)
+                if self.user_code:
+                    self.user_code = False
+                    if waiter is not None and trio_private.cancelled(self.task):
+                        break
+                    limit = min(limit, self._next_deadline())
         except Exception as error:  # noqa: BLE001  an event's error belongs to the job (I5)
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
@@ -165,13 +173,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.events += begun - budget
             if self.now == start and not budget:
                 self._stand_still(begun)
-
-    def _after_user_code(self, limit: int, waiter: Waiter | None) -> int:
-        """Find out whether code of a rank cancelled the driver or set a deadline."""
-        self.user_code = None
-        if waiter is not None and self.task is not None and trio_private.cancelled(self.task):
-            return -1
-        return min(limit, self._next_deadline())
 
     def _next_deadline(self) -> int:
         deadline = trio_private.next_deadline()
@@ -193,7 +194,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             waiter.shielded = True
         if not waiter.done and not self.ending:
             if self.inline and self._budget and not self._runnable:
-                self._look_again()
+                if self.recheck:
+                    self._look_again()
                 if not self._runnable and not waiter.done:
                     self._run(self._next_deadline(), waiter)
             if not waiter.done and not self.ending:
@@ -201,20 +203,25 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if self.ending:
             raise Ending
 
-    async def until(self, when: int, *, shielded: bool = False) -> None:
-        """Wait until `when` picoseconds."""
-        if when <= self.now:
-            return
+    def advance(self, when: int) -> bool:
+        """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
         if self.inline and self._budget and not self._runnable and not self.ending:
-            self._look_again()
+            if self.recheck:
+                self._look_again()
             if (
-                not self._runnable
-                and (not self._heap or self._heap[0][0] > when)
+                (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
+                and not self._runnable
                 and self._next_deadline() > when
             ):
                 self.now = when
-                return
+                return True
+        return False
+
+    async def until(self, when: int, *, shielded: bool = False) -> None:
+        """Wait until `when` picoseconds."""
+        if when <= self.now or self.advance(when):
+            return
         waiter = Waiter()
         self.at(when, waiter.wake)
         await self.wait(waiter, shielded=shielded)
@@ -268,6 +275,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
+            self._closing = True
             for waiter in list(self._parked):
                 waiter.wake()
 
@@ -292,7 +300,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return 0
         limit = FOREVER if deadline == math.inf else deadline_ps(deadline)
         self._run(limit, None)
-        self.user_code = None
+        self.user_code = False
         if self._runnable or not self._budget:
             return 0
         limit = self._next_deadline()
@@ -305,6 +313,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
+        if self._guard.done and not self.ending:
+            return math.inf  # the job is over; Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
             return math.inf

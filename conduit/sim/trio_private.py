@@ -69,9 +69,9 @@ def next_deadline() -> float:
         return trio.current_time() + statistics.seconds_to_next_deadline
 
 
-def cancelled(task: trio.lowlevel.Task) -> bool:
+def cancelled(task: Any) -> bool:
     """Return whether `task`, the running one, is inside a cancelled scope."""
     try:
-        return task._cancel_status.effectively_cancelled
+        return bool(task._cancel_status.effectively_cancelled)
     except AttributeError:
         return trio.current_effective_deadline() == -math.inf

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port
+from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.sim import Cpu, Ending, Waiter
 from conduits.common.path import Path
-from conduits.common.waiting import Blocked, ForPredicate, ForSlot
+from conduit.sim.trio_private import cancelled
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
-    import contextvars
+    from contextvars import Context
 
     from conduits.common.simulated import SimulatedConduit
 
@@ -42,7 +43,6 @@ class SimulatedPort(Port):
         self.core = core
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
-        self.context: contextvars.Context | None = None
         self.task: object = None
         self.paths: list[Path] = []
         self.blocked: list[Blocked] = []
@@ -59,8 +59,8 @@ class SimulatedPort(Port):
         self._polls = 0
         self._passes = 0
         self._left = 0
-        self._handled = False
         self._turn = 0
+        self._sent = Waiter()
         self._chosen: Blocked | None = None
         self._look_later = False
         self._after_pass: Callable[[], object] = self._pass_over_blocked
@@ -68,6 +68,7 @@ class SimulatedPort(Port):
     def add_path(self, path: Path) -> None:
         """Add a way for messages; each poll looks at all of them."""
         self.paths.append(path)
+        self._network = self.paths[0]
         self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
 
     # -- conduit.contract.Port ---------------------------------------------------------------
@@ -90,25 +91,35 @@ class SimulatedPort(Port):
         await self._enter()
         meeting = self.conduit.meeting(self.rank)
         meeting.give(self.rank, data)
-        await self._block(ForPredicate(self, meeting.over, "every rank to come to attach", meeting.missing))
+        await self._block(ForMeeting(self, meeting))
         return meeting.data()
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        await self._enter()
-        await self.cpu.acquire()
+        if self._interrupted():
+            await self._enter()
+        cpu = self.cpu
+        if cpu.busy or (cpu.free > self.kernel.now and not self.kernel.advance(cpu.free)):
+            await cpu.acquire()
+        else:
+            cpu.busy = True
         try:
-            await self._poll_once()
+            self._polls += 1
+            if self.pending():
+                await self._poll_pass()
+            else:
+                cpu.free = self.kernel.now + self._miss_ps
             path = self.path_to(dest)
-            slot = None if self._asked_before(dest) else path.acquire(dest)
+            slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
-            sent = Waiter()
+            sent = self._sent  # a rank is in one send at a time: its CPU is taken
+            sent.done = False
             path.send_request(dest, slot, message, sent.wake)
             if not sent.done:
                 await self.kernel.wait(sent, shielded=True)
         finally:
-            self.cpu.release()
+            cpu.release()
         self.conduit.messages_sent += 1
 
     async def poll(self) -> None:
@@ -116,18 +127,21 @@ class SimulatedPort(Port):
         await self._enter()
         await self.cpu.acquire()
         try:
-            await self._poll_once()
+            self._polls += 1
+            if self.pending():
+                await self._poll_pass()
+            else:
+                self.cpu.charge(self._miss_ps)
             await self.kernel.until(self.cpu.free, shielded=True)
         finally:
             self.cpu.release()
 
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
-        await self._enter()
-        if predicate():
-            return
-        await self._block(ForPredicate(self, predicate, what, lambda: ranks))
-        self.conduit.note_wake(self.rank, self.cpu.now())
+        if self._interrupted():
+            await self._enter()
+        if not predicate():
+            await self._block(ForPredicate(self, predicate, what, ranks))
 
     async def compute(self, ticks: int) -> None:
         """Take the CPU for `ticks`, at least 1 ns (T6)."""
@@ -162,9 +176,7 @@ class SimulatedPort(Port):
 
     def handler_context(self) -> Callable[..., Any] | None:
         """Return how to enter the rank's own context, unless its own task is the one that runs (I4)."""
-        if self.context is None or self.kernel.task is self.task:
-            return None
-        return self.context.run
+        return None if self.kernel.task is self.task else self._run_in_context
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the port and of its paths."""
@@ -173,6 +185,20 @@ class SimulatedPort(Port):
             for name, value in path.statistics().items():
                 counts[name] = counts.get(name, 0) + value
         return counts
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what the tasks of this rank wait for."""
+        return [
+            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready) for blocked in self.blocked
+        ]
+
+    def occupied(self) -> Sequence[str]:
+        """Return the slots in use on all paths."""
+        return [line for path in self.paths for line in path.occupied()]
+
+    def undelivered(self) -> int:
+        """Return how many messages no pass has taken."""
+        return len(self.core.local) + sum(path.undelivered() for path in self.paths)
 
     # -- what paths and the launcher use -------------------------------------------------------
 
@@ -189,10 +215,11 @@ class SimulatedPort(Port):
 
     def pending(self) -> bool:
         """Return whether a poll would have something to do now."""
-        core = self.core
-        if core.local or (core.progress_due and self._chosen is None):
+        if self._network.pending() or self.core.local:
             return True
-        return any(path.pending() for path in self.paths)
+        if self.core.progress_due and self._chosen is None:
+            return True
+        return len(self.paths) > 1 and self.paths[1].pending()
 
     def recheck(self) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
@@ -201,39 +228,47 @@ class SimulatedPort(Port):
         elif self.blocked:
             self._settle()
 
-    def bind(self, context: contextvars.Context, task: object) -> None:
+    def bind(self, context: Context, task: object) -> None:
         """Take the context of the rank's own task, in which its handlers run."""
-        self.context = context
+        self._run_in_context = context.run
         self.task = task
 
     # -- calls -----------------------------------------------------------------------------------
 
+    def _interrupted(self) -> bool:
+        """Return whether a call must begin by more than going on: `_enter` then (I1, I3).
+
+        The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
+        driving makes no difference.
+        """
+        self._calls -= 1
+        return self._calls <= 0 or self.kernel.ending or cancelled(self.kernel.task)
+
     async def _enter(self) -> None:
-        """Begin a call: a cancellation point, and now and then a schedule point (I1, I3)."""
+        """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
         if kernel.ending:
             raise Ending
-        await kernel.checkpoint_if_cancelled()
-        self._calls -= 1
-        if not self._calls:
+        if self._calls <= 0:
             self._calls = CALLS
             await kernel.checkpoint()
             if kernel.ending:
                 raise Ending
+        else:
+            self._calls -= 1
+            await kernel.checkpoint_if_cancelled()
 
-    async def _poll_once(self) -> None:
-        """Poll in a call's turn: a pass if there is anything, then progress, then predicates."""
-        self._polls += 1
-        if not self.pending():
-            self.cpu.charge(self._miss_ps)
-            return
-        over = Waiter()
+    async def _poll_pass(self) -> None:
+        """Make a pass in a call's turn, then what layers above want to send, then predicates."""
+        over = self._sent
+        over.done = False
         self._begin_pass(over.wake)
         if not over.done:
             await self.kernel.wait(over, shielded=True)
         if self.core.progress_due:
             await self._progress_in_turn()
-        self._settle()
+        if self.blocked:
+            self._settle()
 
     async def _progress_in_turn(self) -> None:
         """Give the turn away while the layers above send, then take the next."""
@@ -319,6 +354,7 @@ class SimulatedPort(Port):
         self.kernel.at(when, self._notice, self._loop)
 
     def _notice(self, loop: int) -> None:
+        """The polling loop sees that something is there."""
         if loop != self._loop or self.cpu.busy:
             return
         self._scheduled = False
@@ -329,10 +365,9 @@ class SimulatedPort(Port):
     # -- passes --------------------------------------------------------------------------------------
 
     def _begin_pass(self, after: Callable[[], object]) -> None:
-        self.cpu.charge(self._miss_ps)
+        self.cpu.free = self.kernel.now + self._miss_ps
         self._passes += 1
         self._left = PASS
-        self._handled = False
         self._after_pass = after
         for path in self.paths:
             if path.pending():
@@ -341,22 +376,22 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        core = self.core
-        while self._left and not self.kernel.ending:
+        kernel, conduit = self.kernel, self.conduit
+        while self._left and not kernel.ending:
             message = self._take()
             if message is None:
                 break
             self._left -= 1
-            self._handled = True
-            self.kernel.user_code = self
-            self.conduit.messages_handled += message.source != self.rank
+            kernel.user_code = True
+            if message.source != self.rank:
+                conduit.messages_handled += 1
             try:
-                reply = core.deliver(message)
+                reply = self.core.deliver(message)
             except Exception as error:  # noqa: BLE001  a handler's error belongs to the job (I5)
                 self.fail(error)
                 return
             if reply is not None:
-                self.conduit.messages_sent += 1
+                conduit.messages_sent += 1
                 self.path_to(message.source).send_reply(message, reply, self._go_on)
                 return
         for path in self.paths:
@@ -368,6 +403,8 @@ class SimulatedPort(Port):
         if self.core.local:
             return self.core.local.popleft()
         paths = self.paths
+        if len(paths) == 1:
+            return self._network.take()
         for _ in paths:
             self._turn = (self._turn + 1) % len(paths)
             message = paths[self._turn].take()
@@ -376,24 +413,31 @@ class SimulatedPort(Port):
         return None
 
     def _pass_over_blocked(self) -> None:
-        """End a pass that was made for blocked tasks: progress, predicates, the next pass."""
+        """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
         if self.core.progress_due and self._chosen is None and self.blocked:
-            self._chosen = self.blocked.pop(0)
-            self._wake(self._chosen)
+            woken = [self.blocked.pop(0)]
+            self._chosen = woken[0]
         else:
-            self._settle()
+            woken = self._take_ready()
         self.cpu.release()
+        for blocked in woken:
+            self._wake(blocked)
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
-        for blocked in list(self.blocked):
-            if blocked.ready():
-                self.blocked.remove(blocked)
-                self._wake(blocked)
+        for blocked in self._take_ready():
+            self._wake(blocked)
+
+    def _take_ready(self) -> list[Blocked]:
+        ready = [blocked for blocked in self.blocked if blocked.ready()]
+        for blocked in ready:
+            self.blocked.remove(blocked)
+        return ready
 
     def _wake(self, blocked: Blocked) -> None:
         """Every wait returns at `cpu.free` (T3)."""
-        if self.cpu.free > self.kernel.now:
-            self.kernel.at(self.cpu.free, blocked.wake)
+        kernel = self.kernel
+        if self.cpu.free > kernel.now:
+            kernel.at(self.cpu.free, blocked.wake)
         else:
             blocked.wake()

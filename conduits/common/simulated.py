@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from contextvars import Context
 from typing import Any, ClassVar
 
-from conduit.acts import ActLog
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.sim import Kernel
 from conduits.common.host import HostModel
+from conduits.common.meeting import Meeting
 from conduits.common.path import Path
 from conduits.common.port import SimulatedPort
 from conduits.common.shm import SharedMemoryPath
-
-
-class Meeting:
-    """One all-gather of the ranks at attach, outside the network; its cost is charged."""
-
-    def __init__(self, conduit: SimulatedConduit) -> None:
-        self._conduit = conduit
-        self._data: dict[int, bytes] = {}
-        self._over = False
-
-    def give(self, rank: int, data: bytes) -> None:
-        """Contribute; the last one ends the meeting after the time that an exchange takes."""
-        self._data[rank] = data
-        if len(self._data) == self._conduit.setup.ranks:
-            kernel = self._conduit.kernel
-            kernel.at(kernel.now + self._conduit.exchange_ticks(), self._end)
-
-    def _end(self) -> None:
-        self._over = True
-        self._conduit.recheck()
-
-    def over(self) -> bool:
-        """Return whether all ranks have come and the data have gone round."""
-        return self._over
-
-    def missing(self) -> tuple[int, ...]:
-        """Return the ranks that have not come yet."""
-        return tuple(rank for rank in range(self._conduit.setup.ranks) if rank not in self._data)
-
-    def data(self) -> Sequence[bytes]:
-        """Return what the ranks gave, by rank."""
-        return [self._data[rank] for rank in range(self._conduit.setup.ranks)]
 
 
 class SimulatedConduit(Conduit):
@@ -65,7 +33,6 @@ class SimulatedConduit(Conduit):
         self.messages_sent = 0
         self.messages_handled = 0
         self.ports: list[SimulatedPort] = []
-        self.acts: Sequence[ActLog] = ()
         self.host_model = self.make_host()
         self._meetings: list[Meeting] = []
         self._came = [0] * setup.ranks
@@ -106,8 +73,16 @@ class SimulatedConduit(Conduit):
         round_ = self._came[rank]
         self._came[rank] += 1
         if round_ == len(self._meetings):
-            self._meetings.append(Meeting(self))
+            self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
         return self._meetings[round_]
+
+    def owner(self, rank: int) -> SimulatedPort:
+        """Return what the tasks of `rank` work for."""
+        return self.ports[rank]
+
+    def bind(self, rank: int, context: Context, task: object) -> None:
+        """Take the context of the rank's own task, in which its handlers run."""
+        self.ports[rank].bind(context, task)
 
     def recheck(self) -> None:
         """Let all blocked tasks look again at what they wait for."""
@@ -117,8 +92,3 @@ class SimulatedConduit(Conduit):
     def quiet(self) -> bool:
         """Return whether every message that was sent has been handled."""
         return self.messages_sent == self.messages_handled and not any(port.core.local for port in self.ports)
-
-    def note_wake(self, rank: int, ticks: int) -> None:
-        """Record that a wait of `rank` is over."""
-        if self.acts:
-            self.acts[rank].wake(ticks)
