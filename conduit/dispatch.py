@@ -87,7 +87,7 @@ class Dispatch:
                     run(function, token, *args)
             else:
                 self._call_with_payload(run, function, token, message, args)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a handler raises belongs to the job
+        except (Exception, SystemExit) as error:
             self._failed(error, name, message)
         finally:
             self.running = ""

@@ -105,9 +105,7 @@ class DmaEngine:
         "_busy", "_bytes", "_done", "_longest", "_queue", "bytes_per_s", "kernel", "piece", "setup_ps", "wire",
     )  # fmt: skip
 
-    def __init__(
-        self, kernel: Kernel, setup_ps: int, bytes_per_s: int, piece: int, wire: Callable[[int], int]
-    ) -> None:
+    def __init__(self, kernel: Kernel, setup_ps: int, bytes_per_s: int, piece: int, wire: Callable[[int], int]) -> None:
         self.kernel = kernel
         self.setup_ps = setup_ps
         self.bytes_per_s = bytes_per_s
@@ -138,9 +136,7 @@ class DmaEngine:
     def _begin(self, hops: Sequence[Hop], nbytes: int, then: Callable[[int], object]) -> None:
         self._busy = True
         self._bytes += nbytes
-        stream = Stream(
-            self.kernel, hops, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then
-        )
+        stream = Stream(self.kernel, hops, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
         start = self.kernel.now + self.setup_ps
         self.kernel.at(start, stream.start, start)
 

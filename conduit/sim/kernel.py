@@ -166,7 +166,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                     if waiter is not None and trio_private.cancelled(self.task):
                         break
                     limit = min(limit, self._next_deadline())
-        except Exception as error:  # noqa: BLE001  an event's error belongs to the job (I5)
+        except Exception as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
             self._budget = budget

@@ -94,9 +94,7 @@ class Link:
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        return LinkStatistics(
-            self._transfers, self._nbytes, seconds(self._busy), self._waits, seconds(self._waited)
-        )
+        return LinkStatistics(self._transfers, self._nbytes, seconds(self._busy), self._waits, seconds(self._waited))
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
@@ -114,7 +112,7 @@ class Link:
 def carry(
     hops: Sequence[Hop], nbytes: int, head: int, tail: int, then: Callable[[int], object], first: int = 0
 ) -> None:
-    """Carry `nbytes` over a route of links.
+    """Carry `nbytes` over a route of links whose first one the caller has: free, or just granted.
 
     Args:
         hops: the links of the route, each with the delay to what follows it.
@@ -125,11 +123,13 @@ def carry(
             once where no link is busy, else in a later event that is not after the arrival.
         first: index of the hop to begin with.
     """
+    granted = True
     for index in range(first, len(hops)):
         link, delay = hops[index]
-        if link.free_at > head or link._queue:
+        if not granted and (link.free_at > head or link._queue):
             link.wait(head, _Rest(hops, nbytes, tail, then, index))
             return
+        granted = False
         end = link.take(head, nbytes)
         head += delay
         tail = (end if end > tail else tail) + delay

@@ -15,8 +15,8 @@ import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.sim import Cpu, Ending, Waiter
-from conduits.common.path import Path
 from conduit.sim.trio_private import cancelled
+from conduits.common.path import Path
 from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ class SimulatedPort(Port):
                 conduit.messages_handled += 1
             try:
                 reply = self.core.deliver(message)
-            except Exception as error:  # noqa: BLE001  a handler's error belongs to the job (I5)
+            except Exception as error:
                 self.fail(error)
                 return
             if reply is not None:

@@ -62,7 +62,7 @@ class ForPredicate(Blocked):
             if owner is self.port.kernel.task or owner is None:
                 return bool(self.predicate())
             return bool(owner.context.run(self.predicate))
-        except Exception as error:  # noqa: BLE001  it is raised out of the block_until
+        except Exception as error:
             self.error = error
             return True
 

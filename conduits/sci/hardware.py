@@ -161,9 +161,7 @@ class Adapter:
         self.host = host
         self.kernel = fabric.kernel
         self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
-        self.dma = DmaEngine(
-            self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes
-        )
+        self.dma = DmaEngine(self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes)
         self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []

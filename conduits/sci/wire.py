@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.contract import Message
+from conduit.contract import CONTROL, Message
+from conduit.contract import REQUEST as REQUEST_BIT
 from conduit.errors import NetworkError
 from conduits.sci import constants as c
 
@@ -29,8 +30,11 @@ _HEAD = struct.Struct("<IIQ")
 FIXED = _HEAD.size
 HEADER_MAX = c.whole(c.HEADER_MAX)
 MAX_ARGS = c.whole(c.MAX_ARGS)
-CONTROL = 3
 REQUEST, REPLY = 0, 1
+BARE = 3 << 9
+"""The word of a bare control message: category 3, a reply."""
+_CATEGORY = 3 << 9
+_KIND = _CATEGORY | REQUEST_BIT | 255
 _MASK = (1 << 64) - 1
 _pack = _HEAD.pack
 _unpack_from = _HEAD.unpack_from
@@ -42,19 +46,15 @@ class BadHeader(NetworkError):
 
 def pack(message: Message, slot: int) -> bytes:
     """Return the header of `message` in slot pair `slot`."""
-    args = message.args
-    word = (
-        message.handler
-        | message.is_request << 8
-        | (CONTROL if message.control else message.category) << 9
-        | len(args) << 9  # the number of arguments, from bit 11 on
-        | slot << 16
-    )
-    return _pack(word, message.nbytes, message.offset & _MASK) + args
+    args, word = message.args, message.word
+    if word & CONTROL:
+        word = BARE
+    # Four bytes an argument, so the size shifted by 9 is their number from bit 11 on.
+    return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
 
 
-def unpack(data: bytes) -> Message:
-    """Return a message with the header that `data` begins with; its payload is still empty.
+def unpack(data: bytes, payload: bytes = b"") -> Message:
+    """Return a message with the header that `data` begins with; `slot` is set, `source` is not.
 
     Raises:
         BadHeader: too short, or more arguments than there can be.
@@ -62,24 +62,13 @@ def unpack(data: bytes) -> Message:
     if len(data) < FIXED:
         raise BadHeader(f"a header of {len(data)} bytes is shorter than {FIXED}")
     word, nbytes, offset = _unpack_from(data)
-    count = word >> 11 & 31
-    end = FIXED + 4 * count
-    if count > MAX_ARGS or len(data) < end:
-        raise BadHeader(f"a header of {len(data)} bytes announces {count} arguments; at most {MAX_ARGS} fit")
-    is_request = bool(word & 256)
-    category = word >> 9 & 3
-    control = category == CONTROL and not is_request
-    return Message(
-        0 if control else category,
-        word & 255,
-        data[FIXED:end],
-        b"",
-        offset,
-        nbytes=nbytes,
-        is_request=is_request,
-        control=control,
-        slot=word >> 16,
-    )
+    end = FIXED + (word >> 9 & 124)
+    if end > HEADER_MAX or len(data) < end:
+        raise BadHeader(f"a header of {len(data)} bytes announces {word >> 11 & 31} arguments; at most {MAX_ARGS} fit")
+    kind = word & _KIND
+    if kind & _CATEGORY == BARE and not kind & REQUEST_BIT:
+        kind = CONTROL
+    return Message(kind, data[FIXED:end], payload, offset, nbytes, -1, word >> 16)
 
 
 class Cut(NamedTuple):

@@ -31,7 +31,8 @@ from conduits.sci.driver import Flat, Mapping, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 
-_MEDIUM = int(Category.MEDIUM)
+_CATEGORY = 3 << 9
+_MEDIUM = Category.MEDIUM << 9
 _REPLIES = -1
 
 
@@ -129,7 +130,7 @@ class Ibel(SciPath):
         message = wire.unpack(memory.read(layout.header(slot), wire.HEADER_MAX))
         if message.nbytes:
             data = memory.read(layout.header(slot) - message.nbytes, message.nbytes)
-            if message.category == _MEDIUM:
+            if message.word & _CATEGORY == _MEDIUM:
                 message.payload = data
             else:
                 self.copy_in(message, data)

@@ -24,7 +24,8 @@ from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
-_SHORT, _MEDIUM = int(Category.SHORT), int(Category.MEDIUM)
+_CATEGORY = 3 << 9
+_MEDIUM = Category.MEDIUM << 9
 
 
 class Peer:
@@ -125,7 +126,7 @@ class PairedSlots(SciPath):
         nbytes = message.nbytes
         if not nbytes:
             send = sends.Send(self, peer, place, flags, header, message, then)
-        elif message.category == _MEDIUM:
+        elif message.word & _CATEGORY == _MEDIUM:
             if setting.transactions == 1:
                 header = header.ljust(HEADER_MAX, b"\0") + message.payload
                 self.cpu.charge(setting.host.copy_ticks(len(header)))
@@ -188,7 +189,7 @@ class PairedSlots(SciPath):
         message = wire.unpack(memory.read(place, HEADER_MAX))
         message.source, message.slot = source, slot
         if message.nbytes:
-            if message.category == _MEDIUM:
+            if message.word & _CATEGORY == _MEDIUM:
                 message.payload = memory.read(place + HEADER_MAX, message.nbytes)
             elif not self.setting.dynamic_mapping:
                 self._finish_long(message, memory, place + HEADER_MAX)
