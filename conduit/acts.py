@@ -26,7 +26,9 @@ class ActLog:
         self._hash = hashlib.blake2b(digest_size=16)
         self._pending: list[int] = []
 
-    def message(self, kind: int, time: int, peer: int, message: Message, payload: bytes | bytearray | memoryview) -> None:
+    def message(
+        self, kind: int, time: int, peer: int, message: Message, payload: bytes | bytearray | memoryview
+    ) -> None:
         """Record that `message` was sent to, or handled from, rank `peer` at `time` picoseconds."""
         checksum = crc32(message.args)
         if message.nbytes:

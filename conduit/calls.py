@@ -104,10 +104,10 @@ def _decorate(
 
 
 @overload
-def checked_call(check: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]: ...
+def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]: ...
 @overload
 def checked_call(
-    check: Callable[..., object] | None = None,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
 def checked_call(check: Any = None) -> Any:
     """Give an async function of a layer above the core's rules on arguments and forgotten awaits.

@@ -55,7 +55,7 @@ class Dispatch:
     def connect(self, port: Port) -> None:
         """Take the port whose messages this object handles."""
         self.port = port
-        self.memory = memoryview(port.segment)
+        self.memory = port.segment.data
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of `message`; see `conduit.contract.Core`.

@@ -47,9 +47,7 @@ class HandlerTable:
             if problem:
                 raise BadRequest(f"attach: handler={describe(handler)} {problem}")
             if handler in self._indices or sum(1 for other in handlers if other == handler) > 1:
-                raise BadRequest(
-                    f"attach: handler={describe(handler)} is attached already; attach each function once"
-                )
+                raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
         if len(self.functions) + len(handlers) > MOST:
             raise BadRequest(
                 f"attach: {len(handlers)} handlers on top of {len(self.functions)} make more than {MOST}, "

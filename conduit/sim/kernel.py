@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import Any, Protocol
@@ -313,21 +313,21 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
-        if self._guard.done and not self.ending:
-            return math.inf  # the job is over; Trio closes its loop
+        stuck = inspect_tasks.waiting_leaves() if self._guard.done else []
+        if self._guard.done and not stuck:
+            return math.inf  # all tasks are out and Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
             return math.inf
         if self.ending:
-            self._expel()
-            return 0
-        self.fail(self.on_stall("deadlock", ""))
+            self._expel(stuck)
+        else:
+            self.fail(self.on_stall("deadlock", ""))
         return 0
 
-    def _expel(self) -> None:
+    def _expel(self, stuck: Sequence[trio.lowlevel.Task]) -> None:
         """Let tasks of an ending job out of bare Trio waits that a shield keeps from cancellation."""
-        stuck = inspect_tasks.waiting_leaves()
-        if not stuck or len(self.abandoned) > 10 * len(stuck):
+        if len(self.abandoned) > 10 * len(stuck):
             raise RuntimeError("tasks of an ending job wait again whenever they are let out")
         for task in stuck:
             self.abandoned.append(inspect_tasks.describe(task))

@@ -23,6 +23,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     Raises:
         KeyboardInterrupt: the job was interrupted.
     """
+
     async def main() -> None:
         running = len(bodies)
 

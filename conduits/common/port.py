@@ -49,7 +49,7 @@ class SimulatedPort(Port):
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
         self._memory = np.zeros(conduit.setup.segment, np.uint8)
-        self.memory = memoryview(self._memory)
+        self.memory = self._memory.data
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0

@@ -85,9 +85,9 @@ class SimulatedConduit(Conduit):
         self.ports[rank].bind(context, task)
 
     def recheck(self) -> None:
-        """Let all blocked tasks look again at what they wait for."""
+        """Let all blocked tasks look again at what they wait for; one event each keeps their order."""
         for port in self.ports:
-            port.recheck()
+            self.kernel.at(self.kernel.now, port.recheck)
 
     def quiet(self) -> bool:
         """Return whether every message that was sent has been handled."""

@@ -72,7 +72,7 @@ class LoggpOptions(SimOptions):
 
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
-        given = getattr(self, name)
+        given: float | None = getattr(self, name)
         return ps(PARAMETER_SETS[self.set][name] if given is None else given)
 
 
@@ -94,7 +94,7 @@ class Loggp(SimulatedConduit):
             for set_, values in PARAMETER_SETS.items()
             for name, value in values.items()
         ),
-        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in the memory of a host of 2003"),
+        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
         Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
         Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
         Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
