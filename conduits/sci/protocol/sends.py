@@ -202,7 +202,7 @@ class Mapped(ByDma):
         super().landed(when)
 
 
-def address_of(message: Message, segment: np.ndarray) -> int:  # type: ignore[type-arg]
+def address_of(message: Message, segment: np.ndarray) -> int:
     """Return where a payload lies in the sender's memory, as far as alignment goes.
 
     In its segment: the offset there, since segments begin on a page.  Elsewhere 0: buffers of their
