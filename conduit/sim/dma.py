@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, carry
+from conduit.sim.link import Route
 from conduit.sim.units import PS_PER_S
 
 
 class Stream:
     """One transfer at a source's own rate, which shares its links with others after every piece.
 
+    A piece is fed when the one before has left the source and has got a place on every link.
+
     Args:
         kernel: whose time it lives in.
-        hops: the route; the source feeds its first link.
+        route: the links; the source feeds the first.
         nbytes: what is transferred, at least 1.
         piece: bytes after which others may have the links.
         bytes_per_s: the rate of the source.
@@ -26,12 +28,12 @@ class Stream:
         then: called as `then(arrival)` when it is known when the last byte arrives.
     """
 
-    __slots__ = ("_fed", "_hops", "_kernel", "_left", "_piece", "_rate", "_then", "_wire", "_wired")
+    __slots__ = ("_fed", "_kernel", "_left", "_piece", "_rate", "_route", "_tail", "_then", "_wire")
 
     def __init__(
         self,
         kernel: Kernel,
-        hops: Sequence[Hop],
+        route: Route,
         nbytes: int,
         piece: int,
         bytes_per_s: int,
@@ -40,37 +42,40 @@ class Stream:
         then: Callable[[int], object],
     ) -> None:
         self._kernel = kernel
-        self._hops = hops
+        self._route = route
         self._left = nbytes
         self._piece = piece
         self._rate = bytes_per_s
         self._wire = wire
         self._fed = fed
         self._then = then
-        self._wired: int = 0
+        self._tail = 0
 
     def start(self, when: int) -> None:
         """Feed the first link from `when` picoseconds on, which is not before the kernel's time."""
-        link, _ = self._hops[0]
-        if link.is_free(when):
-            self._feed(when)
+        first = self._route.first
+        if first.free_at > when:
+            first.wait(when, self._feed)
         else:
-            link.wait(when, self._feed)
+            self._feed(when)
 
     def _feed(self, when: int) -> None:
         """Feed one piece to the first link, which is free."""
         size = min(self._left, self._piece)
         self._left -= size
-        tail = when - (-size * PS_PER_S // self._rate)
-        carry(self._hops, self._wire(size), when, tail, _ignore if self._left else self._then)
-        if self._left:
-            self._kernel.at(tail, self.start, tail)
-        else:
+        self._tail = tail = when - (-size * PS_PER_S // self._rate)
+        if not self._left:
             self._fed(tail)
+        arrival = self._route.carry(self._wire(size), when, tail, self._placed)
+        if arrival:
+            self._placed(arrival)
 
-
-def _ignore(arrival: int) -> None:
-    """Pieces of a transfer arrive in order: only the last one counts."""
+    def _placed(self, arrival: int) -> None:
+        if self._left:
+            when = max(self._tail, self._kernel.now)
+            self._kernel.at(when, self.start, when)
+        else:
+            self._then(arrival)
 
 
 class DmaStatistics(NamedTuple):
@@ -111,32 +116,32 @@ class DmaEngine:
         self.bytes_per_s = bytes_per_s
         self.piece = piece
         self.wire = wire
-        self._queue: deque[tuple[Sequence[Hop], int, Callable[[int], object]]] = deque()
+        self._queue: deque[tuple[Route, int, Callable[[int], object]]] = deque()
         self._busy = False
         self._done = self._bytes = self._longest = 0
 
-    def post(self, hops: Sequence[Hop], nbytes: int, then: Callable[[int], object]) -> None:
+    def post(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
         """Queue a descriptor, in an event.
 
         Args:
-            hops: the route of the transfer.
+            route: the links.
             nbytes: its size, at least 1.
             then: called as `then(arrival)` when it is known when the last byte arrives, picoseconds.
         """
         if self._busy:
-            self._queue.append((hops, nbytes, then))
+            self._queue.append((route, nbytes, then))
             self._longest = max(self._longest, len(self._queue))
         else:
-            self._begin(hops, nbytes, then)
+            self._begin(route, nbytes, then)
 
     def statistics(self) -> DmaStatistics:
         """Return what it has done so far."""
         return DmaStatistics(self._done, self._bytes, self._longest)
 
-    def _begin(self, hops: Sequence[Hop], nbytes: int, then: Callable[[int], object]) -> None:
+    def _begin(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
         self._busy = True
         self._bytes += nbytes
-        stream = Stream(self.kernel, hops, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
+        stream = Stream(self.kernel, route, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
         start = self.kernel.now + self.setup_ps
         self.kernel.at(start, stream.start, start)
 

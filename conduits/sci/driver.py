@@ -2,7 +2,8 @@
 
 One `Sisci` per process.  Calls that take time take a function to call with the result, because they
 are made in events of the simulation: `issued(when)`, `then(when)`.  `when` is a time in picoseconds
-that may lie a little ahead of the event; nothing of other hosts is touched ahead of time.
+that may lie a little ahead of the event; nothing of other hosts is touched ahead of time.  Where
+the time is known at once, the call returns it instead and does not call the function.
 
 What the hardware would refuse raises `SciError`, which names the cause.
 
@@ -111,25 +112,25 @@ class Segment:
 class Remote:
     """A connection to another process's segment: enough for DMA, not for stores."""
 
-    __slots__ = ("nbytes", "route", "segment")
+    __slots__ = ("nbytes", "segment", "way")
 
     def __init__(self, segment: Segment, driver: Sisci) -> None:
         self.segment = segment
         self.nbytes = segment.nbytes
-        self.route = driver.adapter.fabric.route(driver.host, segment.host)
+        self.way = driver.adapter.fabric.route(driver.host, segment.host)
 
 
 class Mapping:
     """An imported segment: its bytes can be stored to and read."""
 
-    __slots__ = ("alive", "nbytes", "placed", "route", "segment")
+    __slots__ = ("alive", "nbytes", "placed", "segment", "way")
 
     def __init__(self, remote: Remote, driver: Sisci) -> None:
         self.segment = remote.segment
         self.nbytes = remote.nbytes
-        self.route = remote.route
+        self.way = remote.way
         self.alive = True
-        self.placed: Then = partial(driver._landed, self.route.response)
+        self.placed: Then = partial(driver._landed, self.way.response)
 
 
 class Sisci:
@@ -141,11 +142,12 @@ class Sisci:
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit")
+    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit", "weak")
 
     def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
         self.fabric = fabric
         self.host = host
+        self.weak = fabric.weak
         self.adapter: Adapter = fabric.adapter(host)
         self.limit = segment_limit(patched=patched)
         self._pending = 0
@@ -237,7 +239,7 @@ class Sisci:
 
     # -- PIO -----------------------------------------------------------------------------------
 
-    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, *, announced: bool = False) -> None:
+    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, *, announced: bool = False) -> int:
         """Store `data` to remote memory (posted).
 
         Args:
@@ -247,49 +249,58 @@ class Sisci:
             issued: called as `issued(when)`: the CPU is free again at `when`.
             announced: flags that follow will announce the bytes (see the head of this file).
 
+        Returns:
+            When the CPU is free again, if that is known at once, and `issued` is not called; else 0.
+
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
         size = len(data)
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, size)
-        self._pending += 1
-        if self.fabric.weak:
-            landed: Then = partial(self._land_weakly, mapping.segment, mapping.route.response, offset, data)
-        elif announced:
+        if announced and not self.weak:
             self._announced.append((mapping.segment, offset, data))
             landed = mapping.placed
         else:
-            landed = partial(self._land, mapping.segment, mapping.route.response, offset, data)
-        self.adapter.pio(mapping.route, size, (offset % 64 + size + 63) // 64, 1, issued, landed)
+            landed = partial(self._land, mapping, offset, data)
+        return self._pio(mapping, size, (offset % 64 + size + 63) // 64, 1, issued, landed)
 
-    def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> None:
+    def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> int:
         """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
 
-        The last flag is what the owner of the segment looks at first.
+        The last flag is what the owner of the segment looks at first.  Returns as `store` does.
 
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
         if min(offsets) < 0 or max(offsets) >= mapping.nbytes or not mapping.alive:
             self._refuse(mapping, max(offsets), 1)
-        self._pending += 1
         announced, self._announced = self._announced, []
-        if self.fabric.weak:
-            landed: Then = partial(self._land_flags_weakly, mapping.segment, mapping.route.response, offsets)
-        else:
-            landed = partial(self._land_flags, mapping, announced, offsets)
         count = len(offsets)
-        self.adapter.pio(mapping.route, count, count, count, issued, landed)
+        return self._pio(mapping, count, count, count, issued, partial(self._land_flags, mapping, announced, offsets))
 
-    def barrier(self, then: Then) -> None:
-        """Wait until all stores of this process have landed: `then(when)` with the time when that is known here."""
-        if self._pending:
-            if self._waiting is not None:
-                raise SciError(f"host {self.host}: a process is in a store barrier already")
-            self._waiting = then
-        else:
-            then(self._complete)
+    def _pio(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
+        self._pending += 1
+        end = self.adapter.pio(mapping.way, size, packets, stores, issued, landed)
+        if end:
+            landed(self.adapter.arrival)
+        return end
+
+    def barrier(self, then: Then) -> int:
+        """Wait until all stores of this process have landed.
+
+        Args:
+            then: called as `then(when)` with the time when that is known here.
+
+        Returns:
+            That time, if it is known at once, and `then` is not called; else 0.
+        """
+        if not self._pending:
+            return self._complete
+        if self._waiting is not None:
+            raise SciError(f"host {self.host}: a process is in a store barrier already")
+        self._waiting = then
+        return 0
 
     def read(self, mapping: Mapping, offset: int, nbytes: int, then: Callable[[bytes, int], object]) -> None:
         """Read remote memory: `then(data, when)` in the event in which the bytes leave the memory.
@@ -299,7 +310,7 @@ class Sisci:
         """
         if offset < 0 or nbytes < 1 or offset + nbytes > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, nbytes)
-        segment, response = mapping.segment, mapping.route.response
+        segment, response = mapping.segment, mapping.way.response
 
         def known(when: int) -> None:
             self.adapter.kernel.at(when - response, sample, when)
@@ -307,7 +318,7 @@ class Sisci:
         def sample(when: int) -> None:
             then(segment.memory.read(offset, nbytes), when)
 
-        self.adapter.read(mapping.route, nbytes, known)
+        self.adapter.read(mapping.way, nbytes, known)
 
     # -- DMA -----------------------------------------------------------------------------------
 
@@ -345,12 +356,12 @@ class Sisci:
                 f"host {self.host}: DMA of {size} bytes to offset {offset} leaves segment {remote.segment.number} "
                 f"of host {remote.segment.host}, which has {remote.nbytes} bytes"
             )
-        if announced and not self.fabric.weak:
+        if announced and not self.weak:
             self._announced.append((remote.segment, offset, data))
-            landed: Then = partial(_completed, then, remote.route.response)
+            landed: Then = partial(_completed, then, remote.way.response)
         else:
             landed = partial(self._dma_landed, remote, offset, data, then)
-        self.adapter.dma.post(remote.route.hops, size, landed)
+        self.adapter.dma.post(remote.way, size, landed)
 
     def _dma_landed(self, remote: Remote, offset: int, data: memoryview, then: Then, arrival: int) -> None:
         """Land a DMA's bytes, in weak ordering in parts and in any order."""
@@ -359,23 +370,30 @@ class Sisci:
             when = self.adapter.later(arrival, None)
             last = max(last, when)
             self.adapter.kernel.at(when, remote.segment.land, offset + start, data[start:end])
-        then(last + remote.route.response)
+        then(last + remote.way.response)
 
     # -- landings ------------------------------------------------------------------------------
 
     def _landed(self, response: int, arrival: int) -> None:
         """A store lands at `arrival`; its response comes back after that."""
-        back = arrival + response
-        if back > self._complete:
-            self._complete = back
+        arrival += response
+        if arrival > self._complete:
+            self._complete = arrival
         self._pending -= 1
         if self._waiting is not None and not self._pending:
             then, self._waiting = self._waiting, None
             then(self._complete)
 
-    def _land(self, segment: Segment, response: int, offset: int, data: Buffer, arrival: int) -> None:
-        self.adapter.kernel.at(arrival, segment.land, offset, data)
-        self._landed(response, arrival)
+    def _land(self, mapping: Mapping, offset: int, data: Buffer, arrival: int) -> None:
+        """Let bytes land in an event of their own, in weak ordering in two parts."""
+        if self.weak:
+            adapter, view = self.adapter, memoryview(data)
+            for start, end in adapter.cut(offset, len(data)):
+                arrival = adapter.later(arrival, mapping.segment)
+                adapter.kernel.at(arrival, mapping.segment.land, offset + start, view[start:end])
+        else:
+            self.adapter.kernel.at(arrival, mapping.segment.land, offset, data)
+        mapping.placed(arrival)
 
     def _land_flags(
         self,
@@ -384,23 +402,14 @@ class Sisci:
         offsets: Sequence[int],
         arrival: int,
     ) -> None:
-        self.adapter.kernel.at(arrival, mapping.segment.land_flags, announced, offsets)
+        kernel = self.adapter.kernel
+        if self.weak:
+            for offset in offsets:
+                arrival = self.adapter.later(arrival, mapping.segment)
+                kernel.at(arrival, mapping.segment.land, offset, _ONE)
+        else:
+            kernel.at(arrival, mapping.segment.land_flags, announced, offsets)
         mapping.placed(arrival)
-
-    def _land_weakly(self, segment: Segment, response: int, offset: int, data: Buffer, arrival: int) -> None:
-        adapter, view = self.adapter, memoryview(data)
-        when = arrival
-        for start, end in adapter.cut(offset, len(data)):
-            when = adapter.later(arrival, segment)
-            adapter.kernel.at(when, segment.land, offset + start, view[start:end])
-        self._landed(response, when)
-
-    def _land_flags_weakly(self, segment: Segment, response: int, offsets: Sequence[int], arrival: int) -> None:
-        when = arrival
-        for offset in offsets:
-            when = self.adapter.later(arrival, segment)
-            self.adapter.kernel.at(when, segment.land, offset, _ONE)
-        self._landed(response, when)
 
     def _refuse(self, mapping: Mapping, offset: int, size: int) -> None:
         segment = mapping.segment

@@ -17,13 +17,13 @@ Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each nu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, carry
+from conduit.sim.link import Hop, Link, Route
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
@@ -32,6 +32,8 @@ WINDOW = c.whole(c.OUTSTANDING)
 PIO_START_PS = c.ps(c.PIO_START)
 PIO_BYTES_PER_S = c.bytes_per_s(c.PIO_RATE)
 READ_RATIO = c.whole(c.READ_RATIO)
+Then: TypeAlias = Callable[[int], object]
+
 SPREAD_PS = c.ps(c.SPREAD)
 
 _DATA = c.whole(c.PACKET_DATA)
@@ -51,21 +53,20 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     return -(-nbytes // _UNIT) * _UNIT + count * _HEADER
 
 
-class Route:
-    """The way from one host to another.
+class Way(Route):
+    """The way from one host to another: the sender's bus, the links, the receiver's bus.
 
     Attributes:
-        hops: the sender's bus, the links, the receiver's bus.
-        latency: delay of all hops, picoseconds.
         response: from a landing until the sending adapter knows of it, picoseconds.
+        turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
 
-    __slots__ = ("hops", "latency", "response")
+    __slots__ = ("response", "turnaround")
 
-    def __init__(self, hops: tuple[Hop, ...], response: int) -> None:
-        self.hops = hops
-        self.latency = sum(delay for _, delay in hops)
+    def __init__(self, hops: Sequence[Hop], response: int) -> None:
+        super().__init__(hops)
         self.response = response
+        self.turnaround = self.latency + response
 
 
 class AdapterStatistics(NamedTuple):
@@ -103,7 +104,7 @@ class Fabric:
         """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
-        self._routes: dict[tuple[int, int], Route] = {}
+        self._routes: dict[tuple[int, int], Way] = {}
 
     def adapter(self, host: int) -> Adapter:
         """Return the adapter of `host`."""
@@ -120,7 +121,7 @@ class Fabric:
             found = self._links[node, dimension] = Link(self.kernel, c.bytes_per_s(c.LINK_RATE), name)
         return found
 
-    def route(self, source: int, target: int) -> Route:
+    def route(self, source: int, target: int) -> Way:
         """Return the way from host `source` to host `target`."""
         found = self._routes.get((source, target))
         if found is None:
@@ -131,7 +132,7 @@ class Fabric:
         """Return the links and buses used so far."""
         return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
 
-    def _find(self, source: int, target: int) -> Route:
+    def _find(self, source: int, target: int) -> Way:
         steps = self.torus.route(source, target)
         hops: list[tuple[Link, int]] = [(self.adapter(source).bus, c.ps(c.SEND_LATENCY))]
         for step, following in zip(steps, [*steps[1:], None], strict=True):
@@ -141,7 +142,7 @@ class Fabric:
         last, delay = hops[-1]
         hops[-1] = (last, delay + c.ps(c.RECEIVE_LATENCY))
         hops.append((self.adapter(target).bus, 0))
-        return Route(tuple(hops), self._response(target, source))
+        return Way(hops, self._response(target, source))
 
     def _response(self, source: int, target: int) -> int:
         links, turns = self.torus.distance(source, target), self.torus.turns(source, target)
@@ -152,13 +153,14 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "bus", "dma", "fabric", "host",
-        "kernel",
+        "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival", "bus", "dma", "fabric",
+        "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: Fabric, host: int) -> None:
         self.fabric = fabric
         self.host = host
+        self.arrival = 0
         self.kernel = fabric.kernel
         self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
         self.dma = DmaEngine(self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes)
@@ -172,69 +174,58 @@ class Adapter:
         """Return what it has done so far."""
         return AdapterStatistics(self._stores, self._packets, self._stalled)
 
-    def pio(
-        self,
-        route: Route,
-        nbytes: int,
-        count: int,
-        stores: int,
-        issued: Callable[[int], object],
-        landed: Callable[[int], object],
-    ) -> None:
+    def pio(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then) -> int:
         """Store `nbytes` in `count` packets; the CPU makes `stores` separate stores.
 
         Args:
-            route: where to.
+            way: where to.
             nbytes: bytes of data, at least 1.
             count: packets.
             stores: each costs the CPU its start.
             issued: called as `issued(when)`: the CPU has given the last byte to the bus at `when`.
             landed: called as `landed(when)` when it is known when the last byte is in memory.
+
+        Returns:
+            If nothing is in the way: when the CPU has given the last byte to the bus; `arrival` then
+            is when it is in memory, and neither function is called.  Else 0.
         """
         now = self.kernel.now
-        bus = self.bus
-        if bus.free_at > now or bus._queue:
-            bus.wait(now, partial(self._pio, route, nbytes, count, stores, issued, landed))
-        else:
-            self._pio(route, nbytes, count, stores, issued, landed, now)
-
-    def _pio(
-        self,
-        route: Route,
-        nbytes: int,
-        count: int,
-        stores: int,
-        issued: Callable[[int], object],
-        landed: Callable[[int], object],
-        now: int,
-    ) -> None:
-        """Store over a bus that is free now."""
+        if self.bus.free_at > now:
+            self.bus.wait(now, partial(self._pio_at, way, nbytes, count, stores, issued, landed))
+            return 0
         self._stores += stores
         self._packets += count
         if nbytes > self.fabric.piece:
-            start = now + PIO_START_PS
-            Stream(
-                self.kernel, route.hops, nbytes, self.fabric.piece, self._streaming(route), wire_bytes, issued, landed
-            ).start(start)
-            return
+            rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
+            stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
+            stream.start(now + PIO_START_PS)
+            return 0
         takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        turnaround = route.latency + route.response
         runs = self._runs
         if self._quiet <= now:
             runs.clear()
         if runs or count > WINDOW:
-            takes += self._stall(now, takes, count, turnaround)
+            takes += self._stall(now, takes, count, way.turnaround)
         end = now + takes
-        runs.append((now, takes, count, turnaround))
-        if end + turnaround > self._quiet:
-            self._quiet = end + turnaround
+        runs.append((now, takes, count, way.turnaround))
+        if end + way.turnaround > self._quiet:
+            self._quiet = end + way.turnaround
         wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
-        carry(route.hops, wire, now + PIO_START_PS, end, landed)
+        self.arrival = way.carry(wire, now + PIO_START_PS, end, landed)
+        if self.arrival:
+            return end
         issued(end)
+        return 0
 
-    def _streaming(self, route: Route) -> int:
-        """Return the rate of a long run of stores: the CPU's, or what the window lets through."""
-        return min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // (route.latency + route.response))
+    def _pio_at(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then, when: int) -> None:
+        """Store when the bus has been granted, in the event of its release."""
+        if when > self.kernel.now:
+            self.kernel.at(when, self._pio_at, way, nbytes, count, stores, issued, landed, when)
+            return
+        end = self.pio(way, nbytes, count, stores, issued, landed)
+        if end:
+            landed(self.arrival)
+            issued(end)
 
     def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
         """Return how much longer `count` packets take because the window is full at times."""
@@ -255,29 +246,31 @@ class Adapter:
         self._stalled += stalled
         return stalled
 
-    def read(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
+    def read(self, way: Way, nbytes: int, then: Then) -> None:
         """Read remote memory: a small packet asks; nothing streams.
 
         Args:
-            route: to the memory.
+            way: to the memory.
             nbytes: bytes to read, at least 1.
             then: called as `then(when)` when it is known when the last byte is here; the bytes are
                 those that the memory holds one response time before.
         """
-        alone = PIO_START_PS + route.latency - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        written = PIO_START_PS + way.latency - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        rest = READ_RATIO * written - PIO_START_PS - way.latency
 
         def asked(arrival: int) -> None:
-            then(arrival - route.latency - PIO_START_PS + READ_RATIO * alone)
+            then(arrival + rest)
 
         def go(when: int) -> None:
             head = when + PIO_START_PS
-            carry(route.hops, 0, head, head, asked)
+            arrival = way.carry(0, head, head, asked)
+            if arrival:
+                asked(arrival)
 
-        now = self.kernel.now
-        if self.bus.is_free(now):
-            go(now)
+        if self.bus.free_at > self.kernel.now:
+            self.bus.wait(self.kernel.now, go)
         else:
-            self.bus.wait(now, go)
+            go(self.kernel.now)
 
     def later(self, arrival: int, target: object) -> int:
         """Return when bytes land in weak ordering that could land at `arrival`.

@@ -117,10 +117,16 @@ class _Bench:
         self.there: Mapping = self.near.map(self.remote)
         self.here: Mapping = self.far.map(self.far.connect(0, 1))
 
-    async def until(self, start: Callable[[Callable[[int], object]], object]) -> None:
-        """Make a call of the driver and wait until the time that it gives."""
+    async def until(self, start: Callable[[Callable[[int], object]], int | None]) -> None:
+        """Make a call of the driver and wait until the time that it gives, at once or later."""
         waiter = Waiter()
-        start(lambda when: self.kernel.at(when, waiter.wake))
+
+        def then(when: int) -> None:
+            self.kernel.at(when, waiter.wake)
+
+        known = start(then)
+        if known:
+            then(known)
         await self.kernel.wait(waiter)
 
     async def spin(self, segment: Segment) -> None:

@@ -95,7 +95,9 @@ class Ibel(SciPath):
         self.kernel.at(self.cpu.free, self._store, mapping, self.layout.start(slot, len(block)), block, then)
 
     def _store(self, mapping: Mapping, offset: int, block: bytes, then: Then) -> None:
-        self.driver.store(mapping, offset, block, partial(self._stored, then))
+        end = self.driver.store(mapping, offset, block, partial(self._stored, then))
+        if end:
+            self._stored(then, end)
 
     def _stored(self, then: Then, end: int) -> None:
         self.cpu.free = end
@@ -286,7 +288,9 @@ class SplitQueue(Ibel):
             mapping = self.driver.map(self.driver.connect(host, self.number(peer, CONTROL)))
             self._controls[peer] = mapping
         data = count.to_bytes(self.COUNT_BYTES, "little")
-        self.driver.store(mapping, self.rank * self.COUNT_BYTES, data, partial(self._counted, then))
+        end = self.driver.store(mapping, self.rank * self.COUNT_BYTES, data, partial(self._counted, then))
+        if end:
+            self._counted(then, end)
 
     def _counted(self, then: Then | None, end: int) -> None:
         self.cpu.free = max(self.cpu.free, end)

@@ -24,6 +24,7 @@ from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
+_READY = wire.PairedLayout.READY
 _CATEGORY = 3 << 9
 _MEDIUM = Category.MEDIUM << 9
 
@@ -38,9 +39,10 @@ class Peer:
         control: the peer's control segment, imported.
         payload: the peer's payload segment, connected; None where it has none.
         incoming: this rank's command segment for the peer.
+        sends: the chains of short messages, by kind and slot.
     """
 
-    __slots__ = ("command", "control", "free", "incoming", "payload", "rank")
+    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "sends")
 
     def __init__(
         self, rank: int, slots: int, command: Mapping, control: Mapping, payload: Remote | None, incoming: Segment
@@ -51,6 +53,7 @@ class Peer:
         self.control = control
         self.payload = payload
         self.incoming = incoming
+        self.sends: dict[tuple[int, int], sends.Send] = {}
 
 
 class PairedSlots(SciPath):
@@ -119,27 +122,29 @@ class PairedSlots(SciPath):
 
     def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then) -> None:
         self.sent += 1
-        layout, setting = self.layout, self.setting
-        place = (kind * setting.slots + slot) * self._slot_bytes
-        flags = (layout.ready(self.rank, kind, slot), layout.EXIST)
         header = wire.pack(message, slot)
-        nbytes = message.nbytes
-        if not nbytes:
-            send = sends.Send(self, peer, place, flags, header, message, then)
-        elif message.word & _CATEGORY == _MEDIUM:
-            if setting.transactions == 1:
-                header = header.ljust(HEADER_MAX, b"\0") + message.payload
-                self.cpu.charge(setting.host.copy_ticks(len(header)))
-                send = sends.Send(self, peer, place, flags, header, message, then)
-            else:
-                send = sends.WithPayload(self, peer, place, flags, header, message, then)
-        elif setting.dynamic_mapping:
-            send = sends.Mapped(self, peer, place, flags, header, message, then)
-        elif nbytes < setting.dma_threshold:
-            send = sends.WithPayload(self, peer, place, flags, header, message, then)
+        if not message.nbytes:
+            self._plain(peer, kind, slot).begin(header, message, then)
+        elif message.word & _CATEGORY != _MEDIUM:
+            self._long(message.nbytes)(self, peer, kind, slot).begin(header, message, then)
+        elif self.setting.transactions == 1:
+            header = header.ljust(HEADER_MAX, b"\0") + message.payload
+            self.cpu.charge(self.setting.host.copy_ticks(len(header)))
+            self._plain(peer, kind, slot).begin(header, message, then)
         else:
-            send = sends.ByDma(self, peer, place, flags, header, message, then)
-        self.kernel.at(self.cpu.free, send.start)
+            sends.WithPayload(self, peer, kind, slot).begin(header, message, then)
+
+    def _plain(self, peer: Peer, kind: int, slot: int) -> sends.Send:
+        """Return the send of a slot, kept because most messages are short."""
+        found = peer.sends.get((kind, slot))
+        if found is None:
+            found = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
+        return found
+
+    def _long(self, nbytes: int) -> type[sends.Send]:
+        if self.setting.dynamic_mapping:
+            return sends.Mapped
+        return sends.WithPayload if nbytes < self.setting.dma_threshold else sends.ByDma
 
     # -- polling -------------------------------------------------------------------------------
 
@@ -167,13 +172,14 @@ class PairedSlots(SciPath):
         place = flags.find(1, self._place, self._start) if self._around else flags.find(1, self._place)
         if place < 0 and not self._around:
             self._around = True
-            place = flags.find(1, self.layout.READY, self._start)
+            place = flags.find(1, _READY, self._start)
         if place < 0:
             self._scanning = False
             return None
         self._place = place + 1
         flags[place] = 0
-        return self._decode(*self.layout.whose(place))
+        queue, slot = divmod(place - _READY, self.setting.slots)
+        return self._decode(queue >> 1, queue & 1, slot)
 
     def end_pass(self) -> None:
         """Set message-exist again where the pass stopped at its limit, before the sweep was done."""

@@ -26,35 +26,28 @@ if TYPE_CHECKING:
 class Send:
     """A message that is all in its first store: short, or medium in one transaction.
 
+    One serves all such messages of its slot, one after the other.
+
     Args:
         path: the sender's.
         peer: the receiver.
-        place: where the slot begins in the receiver's command segment.
-        flags: where message-ready and message-exist are in its control segment.
-        header: what is stored first.
-        message: the message.
-        then: to be called when only CPU time is left.
+        kind: REQUEST or REPLY.
+        slot: the pair.
     """
 
-    __slots__ = ("end", "flags", "header", "message", "path", "peer", "place", "then")
+    __slots__ = ("driver", "end", "flags", "header", "kernel", "message", "path", "peer", "place", "then")
 
-    def __init__(
-        self,
-        path: PairedSlots,
-        peer: Peer,
-        place: int,
-        flags: tuple[int, int],
-        header: bytes,
-        message: Message,
-        then: Then,
-    ) -> None:
+    message: Message
+    then: Then
+
+    def __init__(self, path: PairedSlots, peer: Peer, kind: int, slot: int) -> None:
         self.path = path
         self.peer = peer
-        self.place = place
-        self.flags = flags
-        self.header = header
-        self.message = message
-        self.then = then
+        self.driver = path.driver
+        self.kernel = path.kernel
+        self.place = path.layout.slot(kind, slot)
+        self.flags = (path.layout.ready(path.rank, kind, slot), path.layout.EXIST)
+        self.header = b""
         self.end = 0
 
     @property
@@ -62,9 +55,24 @@ class Send:
         """Whose it is, for errors of the hardware."""
         return self.path.rank
 
+    def begin(self, header: bytes, message: Message, then: Then) -> None:
+        """Begin the chain when the CPU is free.
+
+        Args:
+            header: what is stored first.
+            message: the message.
+            then: to be called when only CPU time is left.
+        """
+        self.header = header
+        self.message = message
+        self.then = then
+        self.kernel.at(self.path.cpu.free, self.start)
+
     def start(self) -> None:
         """Store the header."""
-        self.path.driver.store(self.peer.command, self.place, self.header, self.stored, announced=True)
+        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, announced=True)
+        if end:
+            self.stored(end)
 
     def stored(self, end: int) -> None:
         """The CPU is done with the header at `end`: wait until it has landed."""
@@ -73,15 +81,19 @@ class Send:
     def finish(self, end: int) -> None:
         """The CPU is done with all stores at `end`: wait until they have landed."""
         self.end = end
-        self.path.driver.barrier(self.landed)
+        when = self.driver.barrier(self.landed)
+        if when:
+            self.landed(when)
 
     def landed(self, when: int) -> None:
         """All has landed, which is known here at `when`: the flags follow."""
-        self.path.kernel.at(when if when > self.end else self.end, self.flag)
+        self.kernel.at(when if when > self.end else self.end, self.flag)
 
     def flag(self) -> None:
         """Store message-ready, then message-exist."""
-        self.path.driver.store_flags(self.peer.control, self.flags, self.flagged)
+        end = self.driver.store_flags(self.peer.control, self.flags, self.flagged)
+        if end:
+            self.flagged(end)
 
     def flagged(self, end: int) -> None:
         """The CPU is free at `end`."""
@@ -96,12 +108,14 @@ class WithPayload(Send):
 
     def stored(self, end: int) -> None:
         """Store the payload when the CPU is done with the header."""
-        self.path.kernel.at(end, self.store_payload)
+        self.kernel.at(end, self.store_payload)
 
     def store_payload(self) -> None:
         """Store the payload."""
         place = self.place + wire.HEADER_MAX
-        self.path.driver.store(self.peer.command, place, self.message.payload, self.finish, announced=True)
+        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, announced=True)
+        if end:
+            self.finish(end)
 
 
 class ByDma(Send):
@@ -117,7 +131,7 @@ class ByDma(Send):
     def stored(self, end: int) -> None:
         """Store head and tail when the CPU is done with the header."""
         if self.cut.head or self.cut.tail:
-            self.path.kernel.at(end, self.store_ends)
+            self.kernel.at(end, self.store_ends)
         else:
             self.stage(end)
 
@@ -126,7 +140,9 @@ class ByDma(Send):
         head, body, _ = self.cut
         payload = self.message.payload
         ends = bytes(payload[:head]) + bytes(payload[head + body :])
-        self.path.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, announced=True)
+        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, announced=True)
+        if end:
+            self.stage(end)
 
     def stage(self, end: int) -> None:
         """Copy the body to an aligned buffer if it lies wrong, then post the DMA."""
@@ -136,7 +152,7 @@ class ByDma(Send):
             return
         if (address_of(self.message, self.path.port.segment) + head) % ALIGN:
             end += self.path.setting.host.copy_ticks(body)
-        self.path.kernel.at(end, self.post)
+        self.kernel.at(end, self.post)
 
     def post(self) -> None:
         """Post the DMA of the body."""
@@ -144,7 +160,7 @@ class ByDma(Send):
         assert self.peer.payload is not None
         data = memoryview(self.message.payload)[head : head + body]
         # The address is aligned by now: it was, or the body has been copied.
-        self.path.driver.dma(data, 0, self.peer.payload, self.message.offset + head, self.moved, announced=True)
+        self.driver.dma(data, 0, self.peer.payload, self.message.offset + head, self.moved, announced=True)
 
     def moved(self, when: int) -> None:
         """The DMA is complete, which is known here at `when`."""
@@ -170,26 +186,28 @@ class Mapped(ByDma):
         else:
             self.rest = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
         if self.rest:
-            self.path.kernel.at(end + MAP_PS, self.map)
+            self.kernel.at(end + MAP_PS, self.map)
         else:
             self.stage(end)
 
     def map(self) -> None:
         """The target is mapped: store to it."""
         assert self.peer.payload is not None
-        self.mapping = self.path.driver.map(self.peer.payload)
+        self.mapping = self.driver.map(self.peer.payload)
         self.store_part()
 
     def store_part(self) -> None:
         """Store the next part."""
         start, end = self.rest.pop(0)
         data = memoryview(self.message.payload)[start:end]
-        self.path.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, announced=True)
+        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, announced=True)
+        if done:
+            self.part_stored(done)
 
     def part_stored(self, end: int) -> None:
         """Go on with the next part, or with the body."""
         if self.rest:
-            self.path.kernel.at(end, self.store_part)
+            self.kernel.at(end, self.store_part)
         else:
             self.stage(end)
 
@@ -197,7 +215,7 @@ class Mapped(ByDma):
         """Unmap before the flags."""
         mapping = getattr(self, "mapping", None)
         if mapping is not None:
-            self.path.driver.unmap(mapping)
+            self.driver.unmap(mapping)
             when = max(when, self.end) + UNMAP_PS
         super().landed(when)
 
