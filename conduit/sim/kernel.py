@@ -85,6 +85,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         inline: whether waiting tasks drive the loop themselves.
     """
 
+    __slots__ = ("_background", "_budget", "_closing", "_deadlines", "_guard", "_heap", "_parked", "_runnable", "_sequence", "_steps", "_still", "_still_at", "abandoned", "ending", "errors", "events", "inline", "late_errors", "now", "on_stall", "owner", "recheck", "seed", "task", "untimed", "user_code",)
+
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
         self.now = 0
         self.seed = seed
@@ -97,7 +99,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
-        self.user_code = False
+        self.owner: Owner | None = None
+        """What that task works for."""
+        self.user_code: Owner | None = None
         """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
         self.errors: list[tuple[int, int, BaseException]] = []
@@ -110,6 +114,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._sequence = 0
         self._runnable = 0
         self._budget = BUDGET
+        self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
         self._closing = False
@@ -161,11 +166,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 action(*args)
                 if self._runnable or (waiter is not None and waiter.done):
                     break
-                if self.user_code:
-                    self.user_code = False
-                    if waiter is not None and trio_private.cancelled(self.task):
+                if self.user_code is not None:
+                    if self.user_code is self.owner and waiter is not None and trio_private.cancelled(self.task):
                         break
-                    limit = min(limit, self._next_deadline())
+                    self.user_code = None
+                    if self._deadlines:
+                        limit = min(limit, self._next_deadline())
         except Exception as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
@@ -192,16 +198,20 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """
         if shielded:
             waiter.shielded = True
-        if not waiter.done and not self.ending:
-            if self.inline and self._budget and not self._runnable:
-                if self.recheck:
-                    self._look_again()
-                if not self._runnable and not waiter.done:
-                    self._run(self._next_deadline(), waiter)
-            if not waiter.done and not self.ending:
-                await self._park(waiter)
+        if not (waiter.done or self.drive(waiter) or self.ending):
+            await self._park(waiter)
         if self.ending:
             raise Ending
+
+    def drive(self, waiter: Waiter) -> bool:
+        """Run events from a task until `waiter` is done; False where the task must wait for it."""
+        if not self.inline or not self._budget or self._runnable or self.ending:
+            return False
+        if self.recheck:
+            self._look_again()
+        if not self._runnable and not waiter.done:
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        return waiter.done and not self.ending
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
@@ -212,7 +222,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
                 and not self._runnable
-                and self._next_deadline() > when
+                and (not self._deadlines or self._next_deadline() > when)
             ):
                 self.now = when
                 return True
@@ -286,7 +296,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     # -- trio.abc.Clock ----------------------------------------------------------------------
 
     def start_clock(self) -> None:
-        """Nothing to start: time is where it is."""
+        """Begin a run of Trio: time is where it is."""
+        self._deadlines = trio_private.deadlines()
 
     def current_time(self) -> float:
         """Return kernel time in seconds."""
@@ -300,7 +311,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return 0
         limit = FOREVER if deadline == math.inf else deadline_ps(deadline)
         self._run(limit, None)
-        self.user_code = False
+        self.user_code = None
         if self._runnable or not self._budget:
             return 0
         limit = self._next_deadline()
@@ -343,7 +354,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        owner = task.context.get(OWNER)
+        owner = self.owner = task.context.get(OWNER)
         if owner is not None:
             self.recheck.append(owner)
         if self.now != self._still_at:
@@ -356,7 +367,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now."""
-        self.task = None
+        self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------
 
