@@ -18,7 +18,7 @@ class HandlerError(ConduitError):
 
 
 class Deadlock(ConduitError):
-    """Nothing in a simulated job can ever happen again; the text says which rank waits for what, where and since when."""
+    """Nothing can ever happen again in a simulated job; the text says which rank waits for what, where, since when."""
 
 
 class TimeLimit(ConduitError):

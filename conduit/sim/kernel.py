@@ -55,12 +55,18 @@ OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
 
 
 class Waiter:
-    """One wait of one task: woken at most once, by an event or by another task."""
+    """One wait of one task: woken at most once, by an event or by another task.
 
-    __slots__ = ("done", "task")
+    Attributes:
+        done: whether it was woken.
+        shielded: whether a cancellation is put off until the wait is over; may become true.
+    """
+
+    __slots__ = ("done", "shielded", "task")
 
     def __init__(self) -> None:
         self.done = False
+        self.shielded = False
         self.task: trio.lowlevel.Task | None = None
 
     def wake(self) -> None:
@@ -183,13 +189,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         Raises:
             Ending: the job is over.
         """
+        if shielded:
+            waiter.shielded = True
         if not waiter.done and not self.ending:
             if self.inline and self._budget and not self._runnable:
                 self._look_again()
                 if not self._runnable and not waiter.done:
                     self._run(self._next_deadline(), waiter)
             if not waiter.done and not self.ending:
-                await self._park(waiter, shielded)
+                await self._park(waiter)
         if self.ending:
             raise Ending
 
@@ -230,12 +238,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Let other tasks, signals and threads have their turn."""
         await trio.lowlevel.checkpoint()
 
-    async def _park(self, waiter: Waiter, shielded: bool) -> None:
+    async def _park(self, waiter: Waiter) -> None:
         waiter.task = trio.lowlevel.current_task()
         self._parked[waiter] = None
 
         def abort(_: object) -> trio.lowlevel.Abort:
-            if shielded and not self.ending:
+            if waiter.shielded and not self.ending:
                 return trio.lowlevel.Abort.FAILED
             waiter.task = None
             return trio.lowlevel.Abort.SUCCEEDED
@@ -256,7 +264,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Wait, as the job's main task, until the job ends; then let everybody out."""
         try:
             if not self._guard.done:
-                await self._park(self._guard, shielded=False)
+                await self._park(self._guard)
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:

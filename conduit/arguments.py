@@ -1,0 +1,103 @@
+"""Checks of the arguments of the core's calls: each returns the value to use or raises BadRequest."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from conduit.contract import Buffer
+from conduit.errors import BadRequest
+
+PACKERS = [struct.Struct(f"<{count}i") for count in range(256)]
+
+
+def integer(call: str, name: str, value: Any) -> int:
+    """Return `value` as an int; floats and other types without `__index__` are refused."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise BadRequest(f"{call}: {name}={value!r} is a {type(value).__name__}; pass an int") from None
+
+
+def number(call: str, name: str, value: Any) -> float:
+    """Return `value` as a finite float that is not negative."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise BadRequest(f"{call}: {name}={value!r} is a {type(value).__name__}; pass a number") from None
+    if not 0.0 <= result < float("inf"):
+        raise BadRequest(f"{call}: {name}={value!r} is not allowed; pass a finite number of at least 0")
+    return result
+
+
+def rank(call: str, name: str, value: Any, size: int) -> int:
+    """Return `value` as a rank of a job of `size`."""
+    result = integer(call, name, value)
+    if not 0 <= result < size:
+        raise BadRequest(f"{call}: {name}={result} is no rank of this job; ranks go from 0 to {size - 1}")
+    return result
+
+
+def pack(call: str, args: Sequence[Any], most: int) -> bytes:
+    """Return handler arguments as little-endian 32-bit integers; unsigned ones wrap."""
+    if len(args) > most:
+        raise BadRequest(f"{call}: {len(args)} arguments are over max_args={most}; send the rest as a medium payload")
+    try:
+        return PACKERS[len(args)].pack(*args)
+    except struct.error:
+        return PACKERS[len(args)].pack(*[_word(call, index, value) for index, value in enumerate(args)])
+
+
+def _word(call: str, index: int, value: Any) -> int:
+    word = integer(call, f"args[{index}]", value)
+    if not -(1 << 31) <= word < 1 << 32:
+        raise BadRequest(
+            f"{call}: args[{index}]={word} does not fit 32 bits; arguments are integers from -2**31 to 2**32 - 1, "
+            "send a wider one as two"
+        )
+    return word - (1 << 32) if word >= 1 << 31 else word
+
+
+def buffer(call: str, name: str, value: Any) -> Buffer:
+    """Return `value` as bytes or a flat view of bytes; what is not C-contiguous is refused."""
+    if type(value) is bytes:
+        return value
+    try:
+        view = memoryview(value)
+    except (TypeError, ValueError, BufferError) as error:
+        raise BadRequest(
+            f"{call}: {name} is a {type(value).__name__}, which has no buffer of plain bytes ({error}); pass bytes, "
+            "a bytearray, a memoryview or a numpy array"
+        ) from None
+    if not view.c_contiguous:
+        raise BadRequest(
+            f"{call}: {name} of shape {view.shape} and strides {view.strides} is not C-contiguous; "
+            "pass numpy.ascontiguousarray(...) of it"
+        )
+    if view.nbytes == 0:
+        return b""
+    try:
+        return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+    except TypeError as error:
+        raise BadRequest(f"{call}: {name} of format {view.format!r} cannot be read as bytes ({error})") from None
+
+
+def payload(call: str, value: Any, most: int, limit: str, way_out: str) -> Buffer:
+    """Return a payload of at most `most` bytes, the value of `limit`."""
+    data = buffer(call, "payload", value)
+    if len(data) > most:
+        raise BadRequest(f"{call}: payload of {len(data)} bytes is over {limit}={most}; {way_out}")
+    return data
+
+
+def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
+    """Return `offset` where `nbytes` from it lie in a segment of `size` bytes of rank `dest`."""
+    result = integer(call, "offset", offset)
+    if nbytes and not 0 <= result <= size - nbytes:
+        raise BadRequest(
+            f"{call}: {nbytes} bytes at offset={result} are not inside the segment of rank {dest}, which has {size} "
+            "bytes; ask for a larger one with segment= or --segment"
+        )
+    return result

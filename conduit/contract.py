@@ -1,0 +1,345 @@
+"""What a network must provide: a `Conduit` per job, a `Port` per rank.
+
+The core does all that does not depend on the network: argument checks, the handler table, tokens
+and the reply-once rule, messages of a rank to itself, counts, errors.  A port moves messages and
+decides when they are noticed.  docs/contract.md numbers the rules; `conduit conform` checks them.
+
+Simulated networks rarely implement `Port` themselves: `conduits.common.SimulatedPort` does, for
+any set of `Path`s (docs/writing_a_conduit.md).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from conduit.errors import BadRequest
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+class Category(IntEnum):
+    """The categories of Active Messages; the values fit two bits of a header.
+
+    `LONG_ASYNC` is a long request whose source the network may read until the reply is there; it
+    is always a request.
+    """
+
+    SHORT = 0
+    MEDIUM = 1
+    LONG = 2
+    LONG_ASYNC = 3
+
+
+class Message:
+    """One Active Message on its way between the core and a port.
+
+    Attributes:
+        category: short, medium or long.
+        handler: index of the handler at the receiver, 0 to 254.
+        args: the arguments, packed as little-endian 32-bit integers.
+        payload: the bytes of a medium or long message; of an arrived long one `b""`, because they
+            are in the segment by then.
+        nbytes: size of the payload.
+        offset: where a long payload goes in the receiver's segment, bytes.
+        is_request: a request, not a reply.
+        control: no handler runs; the bare answer to a request whose handler made no reply.
+        in_segment: a long reply's payload is a view of the replier's own segment, which the
+            network may read until delivery (rules.md S4).
+        source: rank of the sender.
+        slot: for the receiving path: what identifies the place of the request's reply.
+    """
+
+    __slots__ = (
+        "args", "category", "control", "handler", "in_segment", "is_request", "nbytes", "offset", "payload",
+        "slot", "source",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        category: int,
+        handler: int,
+        args: bytes = b"",
+        payload: Buffer = b"",
+        offset: int = 0,
+        *,
+        nbytes: int | None = None,
+        is_request: bool = True,
+        control: bool = False,
+        source: int = -1,
+        slot: Any = None,
+    ) -> None:
+        self.category = category
+        self.handler = handler
+        self.args = args
+        self.payload = payload
+        self.nbytes = len(payload) if nbytes is None else nbytes
+        self.offset = offset
+        self.is_request = is_request
+        self.control = control
+        self.in_segment = False
+        self.source = source
+        self.slot = slot
+
+
+@attrs.frozen
+class Limits:
+    """What a conduit carries in one message.
+
+    Attributes:
+        max_args: 32-bit arguments of any message, at least 16.
+        max_medium: bytes of a medium payload, request or reply, at least 512.
+        max_long_request: bytes of a long request's payload, at least 512.
+        max_long_reply: bytes of a long reply's payload, at least 512.
+    """
+
+    max_args: int
+    max_medium: int
+    max_long_request: int
+    max_long_reply: int
+
+
+@attrs.frozen
+class Constant:
+    """A number behind a simulated network, and where it comes from.
+
+    Attributes:
+        name: what `conduit show` calls it.
+        value: the number, or a short text.
+        unit: "ns", "us", "bytes", "MB/s" (10**6) and so on; "-" for none.
+        kind: "fact" and "anchor" come from a paper, "assumed" from a stated reason.
+        source: the id of the fact or anchor, with the arithmetic where there is any, or the reason.
+    """
+
+    name: str
+    value: object
+    unit: str
+    kind: Literal["fact", "anchor", "assumed"]
+    source: str
+
+
+@attrs.frozen
+class JobSetup:
+    """The job for which a conduit is made.
+
+    Attributes:
+        ranks: number of ranks.
+        hosts: host index of every rank.
+        segment: bytes of every rank's segment.
+        seed: of everything random.
+    """
+
+    ranks: int
+    hosts: tuple[int, ...]
+    segment: int
+    seed: int
+
+
+@attrs.frozen
+class RawTable:
+    """One table of a driver's own benchmarks, for `conduit raw`."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+
+
+class Core(Protocol):
+    """What a port may ask of the core: it is the endpoint of the port's rank."""
+
+    local: deque[Message]
+    """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
+    progress_due: bool
+    """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
+
+    def deliver(self, message: Message) -> Message | None:
+        """Run the handler of an arrived message, in the rank's own context.
+
+        The payload of a long message must be complete in the segment.
+
+        Returns:
+            The reply to send at once (`control` where the handler made none); None after a reply,
+            and where `message` came from this rank itself.
+        """
+        ...
+
+    async def run_progress(self) -> None:
+        """Run what the layers above want to send; never called from inside an event."""
+        ...
+
+
+class Port(ABC):
+    """How one rank sends, polls and waits on one network.
+
+    All coroutines are cancellation points at their start; a request is not one from the moment it
+    has its slot.  At most 10 messages are handled in one pass.
+    """
+
+    rank: int
+
+    @property
+    @abstractmethod
+    def segment(self) -> Bytes:
+        """Return this rank's segment: the memory itself, writable, from zero."""
+
+    @abstractmethod
+    def ticks(self) -> int:
+        """Return this rank's clock: picoseconds since the start of the job, never going back."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Build queues and connections; called once by every rank before anything else."""
+
+    @abstractmethod
+    async def exchange(self, data: bytes) -> Sequence[bytes]:
+        """Give `data` to all ranks and return theirs, by rank; collective; polls while it waits."""
+
+    @abstractmethod
+    async def request(self, dest: int, message: Message) -> None:
+        """Poll once, wait for a slot (polling), send.  The payload may be reused on return."""
+
+    @abstractmethod
+    async def poll(self) -> None:
+        """Handle what has arrived, at most 10 messages."""
+
+    @abstractmethod
+    async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
+        """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler."""
+
+    @abstractmethod
+    async def compute(self, ticks: int) -> None:
+        """Keep this rank's CPU busy for `ticks` picoseconds without polling; not cut short."""
+
+    @abstractmethod
+    def charge(self, ticks: int) -> None:
+        """As `compute`, at once and plain: the time is added to what the CPU does now."""
+
+    @abstractmethod
+    def work_ticks(self, flops: int, threads: int, copied: int) -> int:
+        """Return what `flops` operations on `threads` CPUs and `copied` bytes cost, picoseconds."""
+
+    @abstractmethod
+    async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
+        """Await `action()` shielded from the caller's cancellation."""
+
+    @abstractmethod
+    def fail(self, error: BaseException) -> None:
+        """End the whole job because of `error` of this rank, from anywhere, at once.
+
+        SystemExit carries an exit status and is no error.
+        """
+
+    @abstractmethod
+    def nudge(self) -> None:
+        """Make the next poll a pass, because `core.progress_due` has become true."""
+
+    def handler_context(self) -> Callable[..., Any] | None:
+        """Return the `run` of the context for handlers, None where the current one is right."""
+        return None
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts of the network's own for `result.statistics`."""
+        return {}
+
+
+class Conduit(ABC):
+    """One network, for one job.
+
+    Args:
+        options: an instance of `Options`.
+        setup: the job.
+        world: the simulation kernel of the job, where `simulated`.
+    """
+
+    name: ClassVar[str]
+    """As in the entry point; the registry refuses another."""
+    summary: ClassVar[str] = ""
+    """One line for `conduit list`."""
+    simulated: ClassVar[bool] = True
+    Options: ClassVar[type]
+    """An attrs class made of `conduit.options.option` fields."""
+    constants: ClassVar[tuple[Constant, ...]] = ()
+
+    def __init__(self, options: Any, setup: JobSetup, world: Any) -> None:
+        self.options = options
+        self.setup = setup
+        self.world = world
+
+    @classmethod
+    @abstractmethod
+    def limits(cls, options: Any) -> Limits:
+        """Return what one message may carry under `options`."""
+
+    @abstractmethod
+    def port(self, rank: int, core: Core) -> Port:
+        """Return the port of `rank`, which hands what arrives to `core`."""
+
+    @classmethod
+    def max_segment(cls, options: Any) -> int | None:
+        """Return the largest segment in bytes, None where there is no limit."""
+        return None
+
+    @classmethod
+    def check_segment(cls, options: Any, segment: int) -> None:
+        """Raise BadRequest where the network refuses a segment of that size."""
+        largest = cls.max_segment(options)
+        if largest is not None and segment > largest:
+            raise BadRequest(
+                f"segment={segment} bytes is over the {largest} that {cls.name!r} can give; ask for at most that"
+            )
+
+    @classmethod
+    def max_ranks_per_host(cls, options: Any) -> int | None:
+        """Return how many ranks one host holds, None where any number does."""
+        return None
+
+    @classmethod
+    def max_hosts(cls, options: Any) -> int | None:
+        """Return how many hosts the network can have, None where any number."""
+        return None
+
+    @classmethod
+    def placement(cls, options: Any, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank: consecutive ranks share one.
+
+        Raises:
+            BadRequest: it does not fit; the text names the smallest `ranks_per_host` that does.
+        """
+        most, hosts = cls.max_ranks_per_host(options), cls.max_hosts(options)
+        smallest = 1 if hosts is None else -(-ranks // hosts)
+        if most is not None and smallest > most:
+            raise BadRequest(
+                f"ranks={ranks} does not fit on {cls.name!r}: {hosts} hosts hold {most} ranks each; "
+                f"use at most {(hosts or 1) * most}"
+            )
+        chosen = smallest if ranks_per_host is None else ranks_per_host
+        if chosen < smallest or (most is not None and chosen > most):
+            raise BadRequest(
+                f"ranks_per_host={chosen} does not fit {ranks} ranks on {cls.name!r}; the smallest that does is "
+                f"{smallest}" + (f", the largest {most}" if most is not None else "")
+            )
+        return tuple(rank // chosen for rank in range(ranks))
+
+    @classmethod
+    def thresholds(cls, options: Any) -> tuple[int, ...]:
+        """Return payload sizes at which the network changes its way of sending, for the tests."""
+        return ()
+
+    @classmethod
+    def raw_tables(cls, options: Any) -> Sequence[RawTable]:
+        """Return the driver's own benchmarks, nothing where there is no driver."""
+        return ()
+
+    @classmethod
+    def raw_time(cls, options: Any, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
+        """Return what the bare driver takes for `nbytes`, in seconds, None where there is none."""
+        return None

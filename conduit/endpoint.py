@@ -1,0 +1,415 @@
+"""The client side of the core: what a program calls on its endpoint."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from conduit import arguments
+from conduit.acts import SEND, ActLog
+from conduit.calls import Action, Guard
+from conduit.contract import Buffer, Bytes, Category, Limits, Message, Port
+from conduit.dispatch import Dispatch
+from conduit.errors import BadRequest, HandlerError
+from conduit.handlers import Handler, HandlerTable, mismatch
+from conduit.statistics import Counts
+
+_PS_PER_S = 1e12
+_SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (int(category) for category in Category)
+
+
+class Endpoint:
+    """One rank's access to the job: given to the program, never made by it.
+
+    Every call that sends or waits is awaited; its arguments are checked when it is called.  The
+    others are plain and take no simulated time, `charge` and `exit` excepted.
+
+    Attributes:
+        rank: this rank, from 0.
+        size: number of ranks of the job.
+        limits: what one message may carry (`max_args`, `max_medium`, `max_long_request`,
+            `max_long_reply`, the last three in bytes).
+        host: index of this rank's host.
+        ranks_on_host: the ranks of that host, sorted, this one included.
+        simulated: whether time is virtual.
+        segment: this rank's segment, a writable array of uint8; the memory itself.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        hosts: tuple[int, ...],
+        limits: Limits,
+        segment_bytes: int,
+        seed: int,
+        *,
+        simulated: bool,
+        acts: ActLog | None = None,
+    ) -> None:
+        self.rank = rank
+        self.size = len(hosts)
+        self.limits = limits
+        self.simulated = simulated
+        self.host = hosts[rank]
+        self.handlers = HandlerTable()
+        self.counts = Counts()
+        self.forgotten: list[BadRequest] = []
+        self.warnings: list[str] = []
+        self._hosts = hosts
+        self._segment_bytes = segment_bytes
+        self._seed = seed
+        self._random: random.Random | None = None
+        self._acts = acts
+        self._exits: list[Action] = []
+        self._dispatch = Dispatch(self, acts)
+
+    def _connect(self, port: Port) -> None:
+        """Take the port that the conduit made for this rank."""
+        self._port = port
+        self.segment: Bytes = port.segment
+        self._dispatch.connect(port)
+
+    # -- where and when ------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """This rank's clock in seconds since the start of the job; it never goes back."""
+        return self._port.ticks() / _PS_PER_S
+
+    @property
+    def ranks_on_host(self) -> tuple[int, ...]:
+        """The ranks of this rank's host, sorted."""
+        return tuple(rank for rank, host in enumerate(self._hosts) if host == self.host)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of this rank's own, seeded by the job's seed and the rank."""
+        if self._random is None:
+            self._random = random.Random(f"{self._seed}/rank/{self.rank}")
+        return self._random
+
+    def segment_size(self, rank: int) -> int:
+        """Return the size of the segment of `rank` in bytes."""
+        arguments.rank("segment_size", "rank", rank, self.size)
+        return self._segment_bytes
+
+    def host_of(self, rank: int) -> int:
+        """Return the index of the host of `rank`."""
+        return self._hosts[arguments.rank("host_of", "rank", rank, self.size)]
+
+    # -- attach --------------------------------------------------------------------------------
+
+    def attach(self, *handlers: Handler) -> Coroutine[Any, Any, None]:
+        """Add handlers to the table; collective, may be repeated to add more.
+
+        Every rank passes as many functions with the same names in the same order.  When the call
+        returns, all ranks have them, so that messages may be sent at once.
+
+        Args:
+            *handlers: ordinary functions or bound methods, `handler(token, *args)` for short and
+                `handler(token, payload, *args)` for medium and long messages.
+
+        Raises:
+            BadRequest: something that is no handler, one that is attached already, more than 255
+                in all, or, from every rank, tables that differ between ranks.
+            HandlerError: called in a handler.
+        """
+        self.refuse_in_handler("ep.attach")
+        self.handlers.check(handlers)
+        return self._attach(Guard(self, "ep.attach"), handlers)
+
+    async def _attach(self, guard: Guard, handlers: tuple[Handler, ...]) -> None:
+        guard.started = True
+        names = "\n".join(handler.__name__ for handler in handlers).encode()
+        self.handlers.add(handlers)
+        try:
+            tables = await self._port.exchange(names)
+        except BaseException as error:
+            self._port.fail(error)  # an attach that some rank left can never end (S6)
+            raise
+        problem = mismatch(tables, self.rank)
+        if problem:
+            raise BadRequest(problem)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def request_short(self, dest: int, handler: Handler, *args: Any) -> Coroutine[Any, Any, None]:
+        """Send a short request: arguments alone.
+
+        Polls at least once; waits, polling, while no slot to `dest` is free.
+
+        Args:
+            dest: rank to run the handler on, this one included.
+            handler: an attached function.
+            *args: at most `limits.max_args` integers of 32 bits, signed or unsigned; they arrive
+                signed.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.request_short"
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        if type(dest) is not int or not 0 <= dest < self.size:
+            dest = arguments.rank(call, "dest", dest, self.size)
+        index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        return self._request(Guard(self, call), dest, Message(_SHORT, index, packed))
+
+    def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
+        """Send a medium request: the handler gets the payload in a buffer of its own.
+
+        Args:
+            dest: rank to run the handler on.
+            handler: an attached function.
+            payload: C-contiguous buffer of at most `limits.max_medium` bytes; not kept after return.
+            *args: as for `request_short`.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.request_medium"
+        self.refuse_in_handler(call)
+        dest = arguments.rank(call, "dest", dest, self.size)
+        index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args)
+        data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
+        return self._request(Guard(self, call), dest, Message(_MEDIUM, index, packed, data))
+
+    def request_long(
+        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
+    ) -> Coroutine[Any, Any, None]:
+        """Send a long request: the payload lands in `dest`'s segment before the handler runs.
+
+        Args:
+            dest: rank to run the handler on.
+            handler: an attached function.
+            payload: C-contiguous buffer of at most `limits.max_long_request` bytes; not kept after
+                return.
+            offset: bytes from the start of `dest`'s segment; with an empty payload any integer.
+            *args: as for `request_short`.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args)
+        return self._request(Guard(self, "ep.request_long"), int(dest), message)
+
+    def request_long_async(
+        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
+    ) -> Coroutine[Any, Any, None]:
+        """Send a long request whose source stays in use until the reply.
+
+        Args, Raises: as `request_long`.  The payload must not change until the reply's handler has
+        begun, and the request's handler must reply, else the job ends with HandlerError.
+        """
+        message = self._long("ep.request_long_async", _LONG_ASYNC, dest, handler, payload, offset, args)
+        return self._request(Guard(self, "ep.request_long_async"), int(dest), message)
+
+    def _long(
+        self, call: str, category: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
+    ) -> Message:
+        self.refuse_in_handler(call)
+        dest = arguments.rank(call, "dest", dest, self.size)
+        index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args)
+        most = self.limits.max_long_request
+        data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
+        place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
+        return Message(category, index, packed, data, place if data else 0)
+
+    async def _request(self, guard: Guard, dest: int, message: Message) -> None:
+        guard.started = True
+        if self.forgotten:
+            raise self.forgotten[0]
+        message.source = self.rank
+        payload = message.payload
+        if payload and message.category != _LONG_ASYNC and type(payload) is not bytes:
+            message.payload = bytes(payload)  # the first step of the call (S4)
+        if dest == self.rank:
+            await self._request_self(message)
+        else:
+            await self._port.request(dest, message)
+            self.count_send(message, dest)
+
+    async def _request_self(self, message: Message) -> None:
+        self.count_send(message, self.rank)
+        self._dispatch.local.append(message)
+        await self._port.poll()
+
+    def count_send(self, message: Message, dest: int) -> None:
+        """Count and log a message to `dest`."""
+        self.counts.sent(message, off_host=self._hosts[dest] != self.host)
+        if self._acts is not None:
+            self._acts.message(SEND, self._port.ticks(), dest, message, message.payload)
+
+    # -- waiting and working -------------------------------------------------------------------
+
+    def poll(self) -> Coroutine[Any, Any, None]:
+        """Handle what has arrived, at most 10 messages; costs at least 1 ns of this rank's time."""
+        self.refuse_in_handler("ep.poll")
+        return self._poll(Guard(self, "ep.poll"))
+
+    async def _poll(self, guard: Guard) -> None:
+        guard.started = True
+        if self.forgotten:
+            raise self.forgotten[0]
+        await self._port.poll()
+
+    def block_until(
+        self, predicate: Callable[[], object], *, what: str = "", ranks: Iterable[int] = ()
+    ) -> Coroutine[Any, Any, None]:
+        """Poll until `predicate()` is true; already true: return without polling.
+
+        A handler of this rank, or another task of it, makes it true.
+
+        Args:
+            predicate: a plain function of no arguments, evaluated any number of times.
+            what: what is waited for, for the report of a deadlock.
+            ranks: whom it waits for, for the same report.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.block_until"
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        if not callable(predicate):
+            raise BadRequest(f"{call}: predicate={predicate!r} cannot be called; pass a function of no arguments")
+        if what.__class__ is not str:
+            raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
+        peers = tuple(arguments.rank(call, "ranks", rank, self.size) for rank in ranks) if ranks else ()
+        return self._block_until(Guard(self, call), predicate, what, peers)
+
+    async def _block_until(
+        self, guard: Guard, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]
+    ) -> None:
+        guard.started = True
+        if self.forgotten:
+            raise self.forgotten[0]
+        await self._port.block_until(predicate, what, ranks)
+
+    def compute(
+        self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1
+    ) -> Coroutine[Any, Any, None]:
+        """Do local work of a known cost, during which nothing is polled and no timeout cuts in.
+
+        Args:
+            seconds: how long it takes; or
+            flops: floating-point operations, on
+            threads: so many CPUs of the host.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler; use `charge` there.
+        """
+        call = "ep.compute"
+        self.refuse_in_handler(call)
+        if (seconds is None) == (flops is None):
+            raise BadRequest(f"{call}: pass either seconds={seconds!r} or flops={flops!r}, one of the two")
+        ticks = self._cost(call, seconds or 0.0, flops or 0, 0, threads)
+        return self._compute(Guard(self, call), ticks)
+
+    async def _compute(self, guard: Guard, ticks: int) -> None:
+        guard.started = True
+        if self.forgotten:
+            raise self.forgotten[0]
+        await self._port.compute(ticks)
+
+    def charge(self, seconds: float = 0.0, *, flops: int = 0, copied: int = 0) -> None:
+        """Add the cost of local work to this rank's CPU, at once; also in handlers.
+
+        Args:
+            seconds: a time.
+            flops: floating-point operations.
+            copied: bytes copied from memory to memory.
+
+        Raises:
+            BadRequest: a wrong argument.
+        """
+        self._port.charge(self._cost("ep.charge", seconds, flops, copied, 1))
+
+    def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
+        time = arguments.number(call, "seconds", seconds)
+        operations = arguments.number(call, "flops", flops)
+        nbytes = arguments.integer(call, "copied", copied)
+        count = arguments.integer(call, "threads", threads)
+        if nbytes < 0:
+            raise BadRequest(f"{call}: copied={nbytes} is not allowed; pass a number of bytes of at least 0")
+        if count < 1:
+            raise BadRequest(f"{call}: threads={count} is not allowed; pass at least 1")
+        work = self._port.work_ticks(int(operations), count, nbytes) if operations or nbytes else 0
+        return round(time * _PS_PER_S) + work
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End the job at once everywhere; `run` raises SystemExit(code).
+
+        Args:
+            code: exit status.
+
+        Raises:
+            SystemExit: always.
+        """
+        error = SystemExit(arguments.integer("ep.exit", "code", code))
+        self._port.fail(error)
+        raise error
+
+    # -- for layers above ----------------------------------------------------------------------
+
+    def on_exit(self, function: Action) -> None:
+        """Run an async function of no arguments once this rank's main has returned.
+
+        Last registered, first run; others may still be in their main.  Not after an error or exit.
+        """
+        self._check_action("ep.on_exit", function)
+        self._exits.append(function)
+
+    def on_progress(self, function: Action) -> None:
+        """Register an async function of no arguments to be run after `want_progress()`.
+
+        The next poll of this rank runs it, after the handlers and before predicates.  It may send
+        and wait, is not re-entered and is not cancelled with the call that polled.
+        """
+        self._check_action("ep.on_progress", function)
+        self._dispatch.progress.append(function)
+
+    def want_progress(self) -> None:
+        """Ask for what `on_progress` registered; plain, so that handlers can."""
+        self._dispatch.want_progress()
+
+    def warn(self, text: str) -> None:
+        """Add a warning, shown after the job and kept in `result.warnings[rank]`."""
+        if not isinstance(text, str):
+            raise BadRequest(f"ep.warn: text={text!r} is a {type(text).__name__}; pass a str")
+        self.warnings.append(text)
+
+    def refuse_in_handler(self, call: str) -> None:
+        """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
+        if self._dispatch.running:
+            raise HandlerError(
+                f"{call}: called in handler {self._dispatch.running!r}; a handler may only reply through its token, "
+                "charge and compute; let it set a flag and do the rest after block_until, or in ep.on_progress"
+            )
+
+    def is_in_segment(self, data: Buffer) -> bool:
+        """Return whether `data` is a view of this rank's segment."""
+        if not isinstance(data, memoryview) or not data.nbytes:
+            return False
+        start = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+        base = self.segment.__array_interface__["data"][0]
+        return bool(base <= start and start + data.nbytes <= base + self._segment_bytes)
+
+    def _check_action(self, call: str, function: object) -> None:
+        if not callable(function):
+            raise BadRequest(f"{call}: function={function!r} cannot be called; pass an async function of no arguments")
+
+    async def _run_exits(self) -> None:
+        while self._exits:
+            await self._exits.pop()()

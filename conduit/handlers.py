@@ -1,0 +1,108 @@
+"""The handler table: which function has which index, and what may be in it.
+
+Indices are given in the order of attaching, from 0; all ranks must attach the same names in the
+same order, or an index would mean different things to different ranks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from conduit.errors import BadRequest
+
+Handler: TypeAlias = Callable[..., object]
+
+MOST = 255
+
+
+class HandlerTable:
+    """The functions that one rank has attached."""
+
+    __slots__ = ("_indices", "functions")
+
+    def __init__(self) -> None:
+        self.functions: list[Handler] = []
+        self._indices: dict[Handler, int] = {}
+
+    def index(self, call: str, handler: Handler) -> int:
+        """Return the index of `handler`; BadRequest, naming `call`, where it is not attached."""
+        try:
+            return self._indices[handler]
+        except (KeyError, TypeError):
+            raise BadRequest(
+                f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
+                f"first (attached: {', '.join(self.names()) or 'none'})"
+            ) from None
+
+    def names(self) -> list[str]:
+        """Return the names of the attached functions, by index."""
+        return [_name(function) for function in self.functions]
+
+    def check(self, handlers: Sequence[Handler]) -> None:
+        """Raise BadRequest where `handlers` cannot be added."""
+        for handler in handlers:
+            problem = _problem(handler)
+            if problem:
+                raise BadRequest(f"attach: handler={describe(handler)} {problem}")
+            if handler in self._indices or sum(1 for other in handlers if other == handler) > 1:
+                raise BadRequest(
+                    f"attach: handler={describe(handler)} is attached already; attach each function once"
+                )
+        if len(self.functions) + len(handlers) > MOST:
+            raise BadRequest(
+                f"attach: {len(handlers)} handlers on top of {len(self.functions)} make more than {MOST}, "
+                "the most that a message can name; use fewer and tell cases apart by an argument"
+            )
+
+    def add(self, handlers: Sequence[Handler]) -> None:
+        """Append checked `handlers`."""
+        for handler in handlers:
+            self._indices[handler] = len(self.functions)
+            self.functions.append(handler)
+
+
+def describe(handler: object) -> str:
+    """Return how messages name `handler`."""
+    return _name(handler) if callable(handler) else repr(handler)
+
+
+def _name(handler: object) -> str:
+    return str(getattr(handler, "__name__", repr(handler)))
+
+
+def _problem(handler: Any) -> str:
+    """Return what keeps `handler` from being a handler, "" if nothing does."""
+    if inspect.iscoroutinefunction(handler) or inspect.isasyncgenfunction(handler):
+        return "is async; a handler is an ordinary function, because it may never wait"
+    if inspect.isgeneratorfunction(handler):
+        return "is a generator function; a handler is an ordinary function that runs to its end"
+    if inspect.iscoroutine(handler):
+        return "is a coroutine; pass the function itself, without calling it"
+    if not (inspect.isfunction(handler) or inspect.ismethod(handler)):
+        return "is no function; pass an ordinary function or a bound method"
+    if handler.__name__ == "<lambda>":
+        return "is a lambda, which all ranks would call by the same name; use `def`"
+    return ""
+
+
+def mismatch(tables: Sequence[bytes], rank: int) -> str:
+    """Return a text that shows two tables that differ, "" where all ranks have the same.
+
+    Args:
+        tables: for each rank, its new names, encoded and joined by newlines.
+        rank: whose table to show beside the first that differs from it.
+    """
+    mine = tables[rank]
+    other = next((peer for peer, table in enumerate(tables) if table != mine), None)
+    if other is None:
+        return ""
+    return (
+        "attach: every rank must pass the same handlers in the same order; "
+        f"rank {rank} passed [{_shown(mine)}], rank {other} passed [{_shown(tables[other])}]"
+    )
+
+
+def _shown(table: bytes) -> str:
+    return ", ".join(table.decode().split("\n"))

@@ -1,0 +1,300 @@
+"""Options of conduits: declared as attrs classes, written as text in a spec, explained to users.
+
+A conduit declares `Options`, an `@attrs.frozen(kw_only=True)` class whose fields are made with `option`.  The type of a
+field says how its text is read:
+
+| type                        | text                                                              |
+|-----------------------------|-------------------------------------------------------------------|
+| `int`                       | `16`                                                              |
+| `float`                     | `0.5`, `1e-6`; a time in seconds also with a suffix, `1.5us`      |
+| `bool`                      | `yes`, `no`                                                       |
+| `str`                       | as it stands                                                      |
+| `Literal["a", "b"]`         | one of its values                                                 |
+| `tuple[int, ...]`           | `4x2` or `4+2`                                                    |
+| `tuple[str, ...]`           | `a+b`                                                             |
+| a union of these, or `None` | by the first member that can read it; `None` is written `none`    |
+"""
+
+import functools
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, Union
+
+import attrs
+
+from conduit.errors import BadRequest
+
+OptionsT = TypeVar("OptionsT")
+
+_SUFFIXES = {"s": 1, "ms": 10**3, "us": 10**6, "µs": 10**6, "ns": 10**9, "ps": 10**12}
+_NUMBER = "a number"
+_DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
+
+
+def option(
+    default: object,
+    help: str = "",
+    *,
+    validator: Callable[..., object] | Sequence[Callable[..., object]] | None = None,
+    allowed: str | None = None,
+    shown: str | None = None,
+    **metadata: object,
+) -> Any:
+    """Declare one option of a conduit: an attrs field that also knows how to explain itself.
+
+    Args:
+        default: the value when the spec does not give the option.
+        help: one line for `conduit list` and `conduit show`; say the unit.
+        validator: an attrs validator, or several; it raises ValueError or TypeError.
+        allowed: what the option accepts, in words; by default derived from type and validator.
+        shown: how the default is described, where its value alone would not tell (`"of the parameter set"`).
+        metadata: kept in the field's metadata beside `help`.
+
+    Returns:
+        What `attrs.field` returns.
+    """
+    notes = {"help": help, "allowed": allowed, "shown": shown, **metadata}
+    checks = list(validator) if isinstance(validator, Sequence) else validator
+    return attrs.field(default=default, validator=checks, metadata=notes)
+
+
+@attrs.frozen(kw_only=True)
+class SimOptions:
+    """The options that every simulated conduit has."""
+
+    order: Literal["strict", "weak"] = option(
+        "strict", "weak: a seeded order of whatever the hardware may legally reorder"
+    )
+    inline: bool = option(True, "let a waiting rank drive the simulation itself; changes the speed only")
+    piece: int = option(4096, "bytes after which a transfer lets others onto a link", validator=attrs.validators.ge(64))
+
+
+class OptionDoc(NamedTuple):
+    """What users may know of one option; all texts."""
+
+    name: str
+    default: str
+    allowed: str
+    help: str
+
+
+def parse_options(conduit_name: str, cls: type[OptionsT], pairs: Mapping[str, str]) -> OptionsT:
+    """Make the options of a conduit from the texts of a spec.
+
+    Args:
+        conduit_name: for messages.
+        cls: the conduit's attrs class of options.
+        pairs: text of each option that was given, by name; a hyphen in a name counts as an underscore.
+
+    Raises:
+        BadRequest: an option is unknown, a value cannot be read or is not allowed.
+    """
+    fields = _fields(cls)
+    values: dict[str, object] = {}
+    texts: dict[str, str] = {}
+    for given, text in pairs.items():
+        name = given.replace("-", "_")
+        if name not in fields:
+            raise BadRequest(_unknown(conduit_name, given, fields))
+        if name in values:
+            raise BadRequest(f"option '{name}' of conduit '{conduit_name}' is given twice; give it once")
+        try:
+            values[name] = _read(_hints(cls)[name], text)
+        except ValueError:
+            raise BadRequest(_refusal(conduit_name, cls, name, text)) from None
+        texts[name] = text
+    return _make(conduit_name, cls, values, texts)
+
+
+def _make(conduit_name: str, cls: type[OptionsT], values: Mapping[str, object], texts: Mapping[str, str]) -> OptionsT:
+    """Make the options; the objections of validators name the option and what was written for it."""
+    try:
+        return cls(**values)
+    except (ValueError, TypeError) as exc:
+        for name, value in values.items():
+            if objection := _objection(_fields(cls)[name], value):
+                raise BadRequest(f"{_refusal(conduit_name, cls, name, texts[name])} ({objection})") from None
+        raise BadRequest(f"options of conduit '{conduit_name}': {_text(exc)}") from None
+
+
+def describe(cls: type) -> list[OptionDoc]:
+    """Return name, default, allowed values and help of each option, in the order of their declaration."""
+    return [
+        OptionDoc(
+            name,
+            field.metadata.get("shown") or value_text(field.default),
+            _allowed(cls, field),
+            field.metadata.get("help", ""),
+        )
+        for name, field in _fields(cls).items()
+    ]
+
+
+def render(options: object) -> str:
+    """Write options in canonical form, `k=v,k=v`: those that differ from their default, in order of declaration."""
+    pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
+    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+
+
+def value_text(value: object) -> str:
+    """Write the value of an option as a spec does; reading the text gives the value again."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return _float_text(value)
+        case tuple() if all(isinstance(item, int) for item in value):
+            return "x".join(map(str, value))
+        case tuple():
+            return "+".join(map(str, value))
+    return str(value)
+
+
+def _float_text(value: float) -> str:
+    """Write a number shortly: small ones are times nearly always, and 1.5e-06 reads better than 0.0000015."""
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def _fields(cls: type) -> dict[str, "attrs.Attribute[Any]"]:
+    return {field.name: field for field in attrs.fields(cls) if field.init}
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    """Types of the fields, resolved where annotations are strings."""
+    return _cached_hints(cls)
+
+
+_cached_hints = functools.cache(typing.get_type_hints)
+
+
+def _read(kind: Any, text: str) -> object:
+    """Read a text as a value of a type.
+
+    Raises:
+        ValueError: it is not the text of such a value.
+    """
+    for member in _members(kind):
+        try:
+            return _read_one(member, text)
+        except ValueError:
+            continue
+    raise ValueError(text)
+
+
+def _members(kind: Any) -> Iterator[Any]:
+    """Yield the members of a union, literals and None first: `auto` is also a text, `none` is never one."""
+    if typing.get_origin(kind) in (Union, types.UnionType):
+        yield from sorted(typing.get_args(kind), key=lambda member: member is str)
+    else:
+        yield kind
+
+
+def _read_one(kind: Any, text: str) -> object:
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        for value in typing.get_args(kind):
+            if str(value) == text:
+                return value
+        raise ValueError(text)
+    if origin is tuple:
+        item, *_ = typing.get_args(kind)
+        return tuple(_read_one(item, part) for part in re.split("[x+]" if item is int else r"\+", text))
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise TypeError(f"an option cannot be of type {kind!r}; see the table at the head of conduit.options")
+    return reader(text)
+
+
+def _read_int(text: str) -> int:
+    if not re.fullmatch(r"[-+]?[0-9][0-9_]*", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def _read_float(text: str) -> float:
+    if suffixed := _DURATION.fullmatch(text):
+        number, suffix = suffixed.groups()
+        return float(number) / _SUFFIXES[suffix.lower()]
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
+def _read_bool(text: str) -> bool:
+    return {"yes": True, "no": False}[text] if text in ("yes", "no") else _refuse(text)
+
+
+def _read_none(text: str) -> object:
+    return None if text == "none" else _refuse(text)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(text)
+
+
+_READERS: dict[Any, Callable[[str], object]] = {
+    int: _read_int,
+    float: _read_float,
+    bool: _read_bool,
+    str: str,
+    types.NoneType: _read_none,
+}
+
+
+def _objection(field: "attrs.Attribute[Any]", value: object) -> str:
+    """Return what this field's own validators say against the value, an empty text if nothing."""
+    if field.validator is None:
+        return ""
+    try:
+        field.validator(None, field, value)
+    except (ValueError, TypeError) as exc:
+        return _text(exc)
+    except AttributeError:  # a validator that compares fields cannot be asked alone
+        return ""
+    return ""
+
+
+def _text(exc: Exception) -> str:
+    """Return the message of an error; attrs' own carry more arguments, which say nothing to users."""
+    return str(exc.args[0]) if exc.args else type(exc).__name__
+
+
+def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
+    known = ", ".join(sorted(fields)) or "none"
+    return f"conduit '{conduit_name}' has no option '{name}'; its options are: {known}"
+
+
+def _refusal(conduit_name: str, cls: type, name: str, text: str) -> str:
+    allowed = _allowed(cls, _fields(cls)[name])
+    return f"option '{name}' of conduit '{conduit_name}' cannot be '{text}'; allowed: {allowed}"
+
+
+def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:
+    """Say in words what an option accepts: by its own text, else by type and attrs' own validators."""
+    if field.metadata.get("allowed"):
+        return str(field.metadata["allowed"])
+    kinds = " or ".join(_kind_text(member) for member in _members(_hints(cls)[field.name]))
+    bounded = " ".join([kinds, " and ".join(_bounds(field.validator))]).strip()
+    return f"{bounded}; a time in seconds, or as 1.5us" if _NUMBER in kinds else bounded
+
+
+def _kind_text(kind: Any) -> str:
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        return "|".join(map(str, typing.get_args(kind)))
+    if origin is tuple:
+        return "integers such as 4x2" if typing.get_args(kind)[0] is int else "names such as a+b"
+    words = {int: "an integer", float: _NUMBER, bool: "yes|no", str: "a text"}
+    return words.get(kind, "none")
+
+
+def _bounds(validator: Any) -> Iterator[str]:
+    """Yield the bounds that attrs' comparing validators state: `>= 64`."""
+    for part in getattr(validator, "_validators", ()):
+        yield from _bounds(part)
+    if hasattr(validator, "compare_op"):
+        yield f"{validator.compare_op} {validator.bound}"

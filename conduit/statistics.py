@@ -1,0 +1,37 @@
+"""What is counted for `result.statistics`."""
+
+from __future__ import annotations
+
+from conduit.contract import Message
+
+
+class Counts:
+    """Counts of one rank: what programs asked for; automatic replies and attach are not in them."""
+
+    __slots__ = (
+        "payload_bytes_off_host", "payload_bytes_sent", "replies_handled", "replies_sent", "requests_handled",
+        "requests_sent",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.requests_sent = 0
+        self.replies_sent = 0
+        self.requests_handled = 0
+        self.replies_handled = 0
+        self.payload_bytes_sent = 0
+        self.payload_bytes_off_host = 0
+
+    def sent(self, message: Message, *, off_host: bool) -> None:
+        """Count a message that is being sent."""
+        if message.is_request:
+            self.requests_sent += 1
+        else:
+            self.replies_sent += 1
+        if message.nbytes:
+            self.payload_bytes_sent += message.nbytes
+            if off_host:
+                self.payload_bytes_off_host += message.nbytes
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts by name."""
+        return {name: getattr(self, name) for name in self.__slots__}

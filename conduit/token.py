@@ -1,0 +1,121 @@
+"""Tokens: what a handler knows of its message, and its one chance to reply.
+
+Who may send what from where:
+
+    in a program            requests, everything that waits
+    in a request handler    one reply, to the sender
+    in a reply handler      nothing
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conduit import arguments
+from conduit.contract import Category, Message
+from conduit.errors import HandlerError
+from conduit.handlers import Handler
+
+if TYPE_CHECKING:
+    from conduit.endpoint import Endpoint
+
+
+class Token:
+    """Given to a handler as its first argument; of no use once the handler has returned.
+
+    Attributes:
+        rank: the sender.
+        ep: the endpoint that the handler runs on.
+        is_request: whether the message is a request, to which one reply may be made.
+    """
+
+    __slots__ = ("_alive", "_name", "_reply", "ep", "is_request", "rank")
+
+    def __init__(self, ep: Endpoint, rank: int, is_request: bool, name: str) -> None:
+        self.ep = ep
+        self.rank = rank
+        self.is_request = is_request
+        self._name = name
+        self._alive = True
+        self._reply: Message | None = None
+
+    def reply_short(self, handler: Handler, *args: Any) -> None:
+        """Reply with arguments alone.
+
+        Args:
+            handler: an attached function; it runs at the requester as `handler(token, *args)`.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        self._check("token.reply_short")
+        index = self.ep.handlers.index("token.reply_short", handler)
+        packed = arguments.pack("token.reply_short", args, self.ep.limits.max_args)
+        self._reply = Message(Category.SHORT, index, packed, is_request=False)
+
+    def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
+        """Reply with a payload that the requester's handler gets in a buffer of its own.
+
+        Args:
+            handler: an attached function; it runs as `handler(token, payload, *args)`.
+            payload: C-contiguous buffer of at most `limits.max_medium` bytes; copied at once.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        call = "token.reply_medium"
+        self._check(call)
+        limits = self.ep.limits
+        index = self.ep.handlers.index(call, handler)
+        packed = arguments.pack(call, args, limits.max_args)
+        data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
+        self._reply = Message(Category.MEDIUM, index, packed, bytes(data), is_request=False)
+
+    def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
+        """Reply with a payload that lands in the requester's segment before its handler runs.
+
+        Args:
+            handler: an attached function; it runs as `handler(token, payload, *args)`.
+            payload: C-contiguous buffer of at most `limits.max_long_reply` bytes.  Where it lies in
+                this rank's own segment the network may read it until delivery; else it is copied.
+            offset: bytes from the start of the requester's segment.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        call = "token.reply_long"
+        self._check(call)
+        ep = self.ep
+        index = ep.handlers.index(call, handler)
+        packed = arguments.pack(call, args, ep.limits.max_args)
+        most = ep.limits.max_long_reply
+        data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
+        place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
+        lent = ep.is_in_segment(data)
+        reply = Message(Category.LONG, index, packed, data if lent else bytes(data), place, is_request=False)
+        reply.in_segment = lent
+        self._reply = reply
+
+    def _check(self, call: str) -> None:
+        if not self._alive:
+            raise HandlerError(
+                f"{call}: this token belongs to handler {self._name!r}, which has returned; reply before it returns"
+            )
+        if not self.is_request:
+            raise HandlerError(
+                f"{call}: {self._name!r} handles a reply, and a reply cannot be answered; let the program send a "
+                "request instead"
+            )
+        if self._reply is not None:
+            raise HandlerError(f"{call}: {self._name!r} has replied already; a request gets at most one reply")
+
+    def _end(self) -> Message | None:
+        """Return the reply, if one was made; the token is dead from now on."""
+        self._alive = False
+        return self._reply

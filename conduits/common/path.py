@@ -1,0 +1,85 @@
+"""How one rank's messages travel to some of its peers: over a network, or the host's memory.
+
+A path is all that differs between simulated networks.  What a program sees of waiting, polling and
+cancelling is the port's business (`conduits.common.port`).
+
+Acts of a rank on anything shared happen in events, at the time of the act; the rank's own time runs
+ahead in `port.cpu` (`cpu.charge`).  A send is a chain of such events that ends by calling `then()`
+in the event after which only CPU time is left.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from conduit.contract import Message
+
+if TYPE_CHECKING:
+    from conduits.common.port import SimulatedPort
+
+Then: TypeAlias = Callable[[], object]
+
+
+class Path(ABC):
+    """One rank's end of a way for messages.
+
+    Args:
+        port: the rank's port: `port.rank`, `port.kernel`, `port.cpu`, `port.segment`, and
+            `port.notify()`, to be called when a message has become visible to a poll.
+
+    Attributes:
+        miss_ps: what it costs to find out that nothing has arrived, picoseconds.
+    """
+
+    miss_ps: int
+
+    def __init__(self, port: SimulatedPort) -> None:
+        self.port = port
+
+    @abstractmethod
+    def pending(self) -> bool:
+        """Return whether a poll would find a message now; O(1), free of cost."""
+
+    def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
+        """Begin a pass that finds something: charge the scan, clear flags."""
+
+    @abstractmethod
+    def take(self) -> Message | None:
+        """Return the next arrived message, None if there is none.
+
+        Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
+        long payload is complete in the segment.
+        """
+
+    def end_pass(self) -> None:  # noqa: B027
+        """End a pass; `pending()` must be true again if messages are left."""
+
+    @abstractmethod
+    def acquire(self, dest: int) -> Any | None:
+        """Set aside what a request to `dest` and its reply need; None where that is not free now."""
+
+    @abstractmethod
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send a request in `slot`, as a chain of events from `cpu.now()` on."""
+
+    @abstractmethod
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send the reply to an arrived `request`, never waiting for a slot."""
+
+    def occupied(self) -> list[str]:
+        """Return one line for every slot in use, for the report of a deadlock."""
+        return []
+
+    def holders(self, dest: int) -> tuple[int, ...]:
+        """Return the ranks without whose poll no slot to `dest` becomes free."""
+        return (dest,)
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+        return 0
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts of this path's own."""
+        return {}

@@ -1,0 +1,399 @@
+"""The port of a simulated network: one CPU, its turns, and polling on behalf of blocked tasks.
+
+A rank has one CPU.  A call takes its turn on it, polls, sends, and gives it back; while tasks are
+blocked the CPU polls, and the simulation finds out when that loop would notice an arrival instead
+of running it (rules.md P5).  A *pass* handles up to 10 messages: take one, run its handler, send the
+reply as a chain of events, take the next when the chain has ended (S1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conduit.contract import Bytes, Core, Message, Port
+from conduit.sim import Cpu, Ending, Waiter
+from conduits.common.path import Path
+from conduits.common.waiting import Blocked, ForPredicate, ForSlot
+
+if TYPE_CHECKING:
+    import contextvars
+
+    from conduits.common.simulated import SimulatedConduit
+
+PASS = 10  # messages of one pass (P4)
+CALLS = 1000  # ep calls in a row without a wait before siblings and signals get their turn (I3)
+
+
+class SimulatedPort(Port):
+    """One rank's port over any number of paths.
+
+    Args:
+        conduit: the job's conduit.
+        rank: the rank.
+        core: what arrived messages are handed to.
+    """
+
+    def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
+        self.conduit = conduit
+        self.rank = rank
+        self.core = core
+        self.kernel = conduit.kernel
+        self.cpu = Cpu(self.kernel, rank, self._idle)
+        self.context: contextvars.Context | None = None
+        self.task: object = None
+        self.paths: list[Path] = []
+        self.blocked: list[Blocked] = []
+        self.hosts = conduit.setup.hosts
+        self.host = self.hosts[rank]
+        self._memory = np.zeros(conduit.setup.segment, np.uint8)
+        self.memory = memoryview(self._memory)
+        """The segment as bytes, for the hardware."""
+        self._miss_ps = 1
+        self._loop_start = 0
+        self._loop = 0
+        self._scheduled = False
+        self._calls = CALLS
+        self._polls = 0
+        self._passes = 0
+        self._left = 0
+        self._handled = False
+        self._turn = 0
+        self._chosen: Blocked | None = None
+        self._look_later = False
+        self._after_pass: Callable[[], object] = self._pass_over_blocked
+
+    def add_path(self, path: Path) -> None:
+        """Add a way for messages; each poll looks at all of them."""
+        self.paths.append(path)
+        self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
+
+    # -- conduit.contract.Port ---------------------------------------------------------------
+
+    @property
+    def segment(self) -> Bytes:
+        """The memory of this rank's segment."""
+        return self._memory
+
+    def ticks(self) -> int:
+        """Return this rank's time in picoseconds."""
+        return self.cpu.now()
+
+    async def start(self) -> None:
+        """Charge what building the queues and connections costs."""
+        await self.compute(self.conduit.start_ticks())
+
+    async def exchange(self, data: bytes) -> Sequence[bytes]:
+        """Meet all ranks; see `conduit.contract.Port.exchange`."""
+        await self._enter()
+        meeting = self.conduit.meeting(self.rank)
+        meeting.give(self.rank, data)
+        await self._block(ForPredicate(self, meeting.over, "every rank to come to attach", meeting.missing))
+        return meeting.data()
+
+    async def request(self, dest: int, message: Message) -> None:
+        """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
+        await self._enter()
+        await self.cpu.acquire()
+        try:
+            await self._poll_once()
+            path = self.path_to(dest)
+            slot = None if self._asked_before(dest) else path.acquire(dest)
+            if slot is None:
+                slot = await self._wait_for_slot(path, dest)
+            sent = Waiter()
+            path.send_request(dest, slot, message, sent.wake)
+            if not sent.done:
+                await self.kernel.wait(sent, shielded=True)
+        finally:
+            self.cpu.release()
+        self.conduit.messages_sent += 1
+
+    async def poll(self) -> None:
+        """Make one pass, or find out that there is nothing."""
+        await self._enter()
+        await self.cpu.acquire()
+        try:
+            await self._poll_once()
+            await self.kernel.until(self.cpu.free, shielded=True)
+        finally:
+            self.cpu.release()
+
+    async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
+        """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
+        await self._enter()
+        if predicate():
+            return
+        await self._block(ForPredicate(self, predicate, what, lambda: ranks))
+        self.conduit.note_wake(self.rank, self.cpu.now())
+
+    async def compute(self, ticks: int) -> None:
+        """Take the CPU for `ticks`, at least 1 ns (T6)."""
+        await self._enter()
+        await self.cpu.acquire()
+        try:
+            self.cpu.charge(max(ticks, 1_000))
+            await self.kernel.until(self.cpu.free, shielded=True)
+        finally:
+            self.cpu.release()
+
+    def charge(self, ticks: int) -> None:
+        """Add `ticks` to what the CPU does now."""
+        self.cpu.charge(ticks)
+
+    def work_ticks(self, flops: int, threads: int, copied: int) -> int:
+        """Return the cost of local work by the host's model."""
+        return self.conduit.host_model.work_ticks(flops, threads, copied)
+
+    async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
+        """Await `action()` shielded from cancellation."""
+        await self.kernel.shielded(action)
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+        if not isinstance(error, Ending):
+            self.kernel.fail(error, self.rank)
+
+    def nudge(self) -> None:
+        """Poll again soon although nothing has arrived."""
+        self.notify()
+
+    def handler_context(self) -> Callable[..., Any] | None:
+        """Return how to enter the rank's own context, unless its own task is the one that runs (I4)."""
+        if self.context is None or self.kernel.task is self.task:
+            return None
+        return self.context.run
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the port and of its paths."""
+        counts = {"polls": self._polls, "poll_passes": self._passes}
+        for path in self.paths:
+            for name, value in path.statistics().items():
+                counts[name] = counts.get(name, 0) + value
+        return counts
+
+    # -- what paths and the launcher use -------------------------------------------------------
+
+    def path_to(self, dest: int) -> Path:
+        """Return the path that messages to `dest` take: the network, or the host's memory."""
+        if len(self.paths) == 1 or self.hosts[dest] != self.host:
+            return self.paths[0]
+        return self.paths[1]
+
+    def notify(self) -> None:
+        """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
+        if self.blocked and not self.cpu.busy and not self._scheduled:
+            self._schedule_pass()
+
+    def pending(self) -> bool:
+        """Return whether a poll would have something to do now."""
+        core = self.core
+        if core.local or (core.progress_due and self._chosen is None):
+            return True
+        return any(path.pending() for path in self.paths)
+
+    def recheck(self) -> None:
+        """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
+        if self.cpu.busy:
+            self._look_later = True
+        elif self.blocked:
+            self._settle()
+
+    def bind(self, context: contextvars.Context, task: object) -> None:
+        """Take the context of the rank's own task, in which its handlers run."""
+        self.context = context
+        self.task = task
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    async def _enter(self) -> None:
+        """Begin a call: a cancellation point, and now and then a schedule point (I1, I3)."""
+        kernel = self.kernel
+        if kernel.ending:
+            raise Ending
+        await kernel.checkpoint_if_cancelled()
+        self._calls -= 1
+        if not self._calls:
+            self._calls = CALLS
+            await kernel.checkpoint()
+            if kernel.ending:
+                raise Ending
+
+    async def _poll_once(self) -> None:
+        """Poll in a call's turn: a pass if there is anything, then progress, then predicates."""
+        self._polls += 1
+        if not self.pending():
+            self.cpu.charge(self._miss_ps)
+            return
+        over = Waiter()
+        self._begin_pass(over.wake)
+        if not over.done:
+            await self.kernel.wait(over, shielded=True)
+        if self.core.progress_due:
+            await self._progress_in_turn()
+        self._settle()
+
+    async def _progress_in_turn(self) -> None:
+        """Give the turn away while the layers above send, then take the next."""
+        self.cpu.release()
+        try:
+            await self.core.run_progress()
+        finally:
+            await self.cpu.acquire(shielded=True)
+
+    def _asked_before(self, dest: int) -> bool:
+        """Return whether another task waits for a slot to `dest` already."""
+        return any(isinstance(blocked, ForSlot) and blocked.dest == dest for blocked in self.blocked)
+
+    async def _wait_for_slot(self, path: Path, dest: int) -> Any:
+        """Poll until a slot is free; called and returns with the turn taken."""
+        self.cpu.release()
+        waiting = ForSlot(self, path, dest)
+        try:
+            await self._block(waiting)
+        finally:
+            await self.cpu.acquire(shielded=True)
+        return waiting.slot
+
+    # -- blocked tasks -----------------------------------------------------------------------------
+
+    async def _block(self, blocked: Blocked) -> None:
+        """Poll until `blocked` is ready."""
+        self.blocked.append(blocked)
+        self._start_polling()
+        while True:
+            try:
+                await self.kernel.wait(blocked)
+            except BaseException:
+                self._leave(blocked)
+                raise
+            if blocked is not self._chosen:
+                break
+            await self._progress_when_chosen(blocked)
+        if blocked.error is not None:
+            raise blocked.error
+
+    async def _progress_when_chosen(self, blocked: Blocked) -> None:
+        """Let the layers above send, then go on waiting, first in the line as before."""
+        try:
+            await self.core.run_progress()
+        finally:
+            self._chosen = None
+        blocked.done = False
+        self.blocked.insert(0, blocked)
+        self._settle()
+        self._start_polling()
+
+    def _leave(self, blocked: Blocked) -> None:
+        """Take a cancelled task out; what it was chosen for goes to another."""
+        if blocked in self.blocked:
+            self.blocked.remove(blocked)
+        if blocked is self._chosen:
+            self._chosen = None
+            self.notify()
+
+    def _start_polling(self) -> None:
+        """Begin the polling loop if a task has just become the only blocked one."""
+        if len(self.blocked) == 1 and not self.cpu.busy:
+            self._idle()
+
+    def _idle(self) -> None:
+        """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
+        if self._look_later:
+            self._look_later = False
+            self._settle()
+        if self.blocked:
+            self._loop += 1
+            self._scheduled = False
+            self._loop_start = self.cpu.now()
+            if self.pending():
+                self._schedule_pass()
+
+    def _schedule_pass(self) -> None:
+        """Make the pass at the first step of the polling loop that is not before now."""
+        now, start = self.kernel.now, self._loop_start
+        when = start if now <= start else start + -(-(now - start) // self._miss_ps) * self._miss_ps
+        self._scheduled = True
+        self.kernel.at(when, self._notice, self._loop)
+
+    def _notice(self, loop: int) -> None:
+        if loop != self._loop or self.cpu.busy:
+            return
+        self._scheduled = False
+        if self.blocked and self.pending():
+            self.cpu.busy = True
+            self._begin_pass(self._pass_over_blocked)
+
+    # -- passes --------------------------------------------------------------------------------------
+
+    def _begin_pass(self, after: Callable[[], object]) -> None:
+        self.cpu.charge(self._miss_ps)
+        self._passes += 1
+        self._left = PASS
+        self._handled = False
+        self._after_pass = after
+        for path in self.paths:
+            if path.pending():
+                path.begin_pass()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Handle messages until one's reply takes time, none is left, or the pass is full."""
+        core = self.core
+        while self._left and not self.kernel.ending:
+            message = self._take()
+            if message is None:
+                break
+            self._left -= 1
+            self._handled = True
+            self.kernel.user_code = self
+            self.conduit.messages_handled += message.source != self.rank
+            try:
+                reply = core.deliver(message)
+            except Exception as error:  # noqa: BLE001  a handler's error belongs to the job (I5)
+                self.fail(error)
+                return
+            if reply is not None:
+                self.conduit.messages_sent += 1
+                self.path_to(message.source).send_reply(message, reply, self._go_on)
+                return
+        for path in self.paths:
+            path.end_pass()
+        self._after_pass()
+
+    def _take(self) -> Message | None:
+        """Return the next message, from each path in turn so that none is starved."""
+        if self.core.local:
+            return self.core.local.popleft()
+        paths = self.paths
+        for _ in paths:
+            self._turn = (self._turn + 1) % len(paths)
+            message = paths[self._turn].take()
+            if message is not None:
+                return message
+        return None
+
+    def _pass_over_blocked(self) -> None:
+        """End a pass that was made for blocked tasks: progress, predicates, the next pass."""
+        if self.core.progress_due and self._chosen is None and self.blocked:
+            self._chosen = self.blocked.pop(0)
+            self._wake(self._chosen)
+        else:
+            self._settle()
+        self.cpu.release()
+
+    def _settle(self) -> None:
+        """Let the blocked tasks go on whose wait is over, in order."""
+        for blocked in list(self.blocked):
+            if blocked.ready():
+                self.blocked.remove(blocked)
+                self._wake(blocked)
+
+    def _wake(self, blocked: Blocked) -> None:
+        """Every wait returns at `cpu.free` (T3)."""
+        if self.cpu.free > self.kernel.now:
+            self.kernel.at(self.cpu.free, blocked.wake)
+        else:
+            blocked.wake()

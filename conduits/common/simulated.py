@@ -1,0 +1,124 @@
+"""What all simulated networks have in common: the kernel, the hosts, and the meetings at attach."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from conduit.acts import ActLog
+from conduit.contract import Conduit, Core, JobSetup
+from conduit.sim import Kernel
+from conduits.common.host import HostModel
+from conduits.common.path import Path
+from conduits.common.port import SimulatedPort
+from conduits.common.shm import SharedMemoryPath
+
+
+class Meeting:
+    """One all-gather of the ranks at attach, outside the network; its cost is charged."""
+
+    def __init__(self, conduit: SimulatedConduit) -> None:
+        self._conduit = conduit
+        self._data: dict[int, bytes] = {}
+        self._over = False
+
+    def give(self, rank: int, data: bytes) -> None:
+        """Contribute; the last one ends the meeting after the time that an exchange takes."""
+        self._data[rank] = data
+        if len(self._data) == self._conduit.setup.ranks:
+            kernel = self._conduit.kernel
+            kernel.at(kernel.now + self._conduit.exchange_ticks(), self._end)
+
+    def _end(self) -> None:
+        self._over = True
+        self._conduit.recheck()
+
+    def over(self) -> bool:
+        """Return whether all ranks have come and the data have gone round."""
+        return self._over
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the ranks that have not come yet."""
+        return tuple(rank for rank in range(self._conduit.setup.ranks) if rank not in self._data)
+
+    def data(self) -> Sequence[bytes]:
+        """Return what the ranks gave, by rank."""
+        return [self._data[rank] for rank in range(self._conduit.setup.ranks)]
+
+
+class SimulatedConduit(Conduit):
+    """A network on simulated hardware; give it a name, options, limits, a host and a path.
+
+    Attributes:
+        kernel: the job's virtual time.
+        messages_sent: messages that ports have sent over paths, replies and empty ones included.
+        messages_handled: those of them that were handled; a job ends when the two agree.
+    """
+
+    simulated: ClassVar[bool] = True
+
+    def __init__(self, options: Any, setup: JobSetup, world: Any) -> None:
+        super().__init__(options, setup, world)
+        assert isinstance(world, Kernel)
+        self.kernel = world
+        self.messages_sent = 0
+        self.messages_handled = 0
+        self.ports: list[SimulatedPort] = []
+        self.acts: Sequence[ActLog] = ()
+        self.host_model = self.make_host()
+        self._meetings: list[Meeting] = []
+        self._came = [0] * setup.ranks
+        self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
+        self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
+
+    @abstractmethod
+    def make_host(self) -> HostModel:
+        """Return what the hosts of this network cost."""
+
+    @abstractmethod
+    def make_path(self, port: SimulatedPort) -> Path:
+        """Return the network as `port.rank` sees it."""
+
+    def start_ticks(self) -> int:
+        """Return what start-up costs a rank, picoseconds."""
+        return 0
+
+    def exchange_ticks(self) -> int:
+        """Return what an all-gather at attach costs, picoseconds."""
+        return 0
+
+    def port(self, rank: int, core: Core) -> SimulatedPort:
+        """Make the port of `rank`: the network, and the host's memory where it is shared."""
+        port = SimulatedPort(self, rank, core)
+        port.add_path(self.make_path(port))
+        host = self.setup.hosts[rank]
+        size = self._on_host[host]
+        if size > 1:
+            neighbours = self._neighbours.setdefault(host, {})
+            max_medium = self.limits(self.options).max_medium
+            port.add_path(SharedMemoryPath(port, self.host_model, max_medium, neighbours, size))
+        self.ports.append(port)
+        return port
+
+    def meeting(self, rank: int) -> Meeting:
+        """Return the meeting that `rank` comes to next."""
+        round_ = self._came[rank]
+        self._came[rank] += 1
+        if round_ == len(self._meetings):
+            self._meetings.append(Meeting(self))
+        return self._meetings[round_]
+
+    def recheck(self) -> None:
+        """Let all blocked tasks look again at what they wait for."""
+        for port in self.ports:
+            port.recheck()
+
+    def quiet(self) -> bool:
+        """Return whether every message that was sent has been handled."""
+        return self.messages_sent == self.messages_handled and not any(port.core.local for port in self.ports)
+
+    def note_wake(self, rank: int, ticks: int) -> None:
+        """Record that a wait of `rank` is over."""
+        if self.acts:
+            self.acts[rank].wake(ticks)

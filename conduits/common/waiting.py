@@ -1,0 +1,91 @@
+"""What blocked tasks of a rank wait for while their rank polls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from conduit.sim import Waiter
+
+if TYPE_CHECKING:
+    from conduits.common.path import Path
+    from conduits.common.port import SimulatedPort
+
+
+class Blocked(Waiter):
+    """A task that waits, its rank polling, until `ready()`.
+
+    Attributes:
+        what: what it waits for, in words.
+        since: when the wait began, picoseconds.
+        owner: the task, whose context the predicate is evaluated in.
+        error: what the predicate raised.
+    """
+
+    __slots__ = ("error", "owner", "since", "what")
+
+    def __init__(self, port: SimulatedPort, what: str) -> None:
+        super().__init__()
+        self.what = what
+        self.since = port.cpu.now()
+        self.owner = port.kernel.task
+        self.error: Exception | None = None
+
+    def ready(self) -> bool:
+        """Return whether the wait is over; may take what was waited for."""
+        raise NotImplementedError
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for."""
+        return ()
+
+
+class ForPredicate(Blocked):
+    """Waits for a predicate of the program."""
+
+    __slots__ = ("_peers", "_port", "_predicate")
+
+    def __init__(
+        self, port: SimulatedPort, predicate: Callable[[], object], what: str, peers: Callable[[], tuple[int, ...]]
+    ) -> None:
+        super().__init__(port, what)
+        self._port = port
+        self._predicate = predicate
+        self._peers = peers
+
+    def ready(self) -> bool:
+        """Evaluate the predicate in its own task's context; an error ends the wait too (P3, I4)."""
+        try:
+            owner = self.owner
+            if owner is None or owner is self._port.kernel.task:
+                return bool(self._predicate())
+            return bool(owner.context.run(self._predicate))
+        except Exception as error:  # noqa: BLE001  it is raised out of the block_until
+            self.error = error
+            return True
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that the caller named."""
+        return self._peers()
+
+
+class ForSlot(Blocked):
+    """Waits for a request slot; slots are granted in the order of asking (P2)."""
+
+    __slots__ = ("dest", "path", "slot")
+
+    def __init__(self, port: SimulatedPort, path: Path, dest: int) -> None:
+        super().__init__(port, f"a free request slot to rank {dest}")
+        self.path = path
+        self.dest = dest
+        self.slot: Any = None
+
+    def ready(self) -> bool:
+        """Take a slot if one is free."""
+        self.slot = self.path.acquire(self.dest)
+        self.shielded = self.slot is not None  # from the slot on, no cancellation (S2)
+        return self.shielded
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that must poll before a slot is free."""
+        return self.path.holders(self.dest)

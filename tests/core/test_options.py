@@ -1,0 +1,149 @@
+"""Options: every spelling read, every wrong text refused at once with a message that helps."""
+
+import re
+from typing import Literal
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conduit.errors import BadRequest
+from conduit.options import SimOptions, describe, option, parse_options, render, value_text
+
+
+@attrs.frozen(kw_only=True)
+class Options(SimOptions):
+    slots: int = option(2, "request slots per pair", validator=[attrs.validators.ge(1), attrs.validators.le(64)])
+    latency: float = option(2e-6, "of a link (s)", validator=attrs.validators.ge(0))
+    torus: Literal["auto"] | tuple[int, ...] = option("auto", "shape")
+    base: Literal["none", "myrinet2000"] = option("none", "parameter set")
+    gap: float | None = option(None, "seconds per message", shown="of the parameter set")
+    parts: tuple[str, ...] = option((), "parts to leave out")
+    label: str = option("x", "any text")
+
+    def __attrs_post_init__(self) -> None:
+        if self.slots == 7 and self.label == "seven":
+            raise ValueError("slots=7 does not go with label=seven")
+
+
+def read(**texts: str) -> Options:
+    return parse_options("sci", Options, texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("slots", "4", 4),
+        ("slots", "+4", 4),
+        ("latency", "1.5us", 1.5e-6),
+        ("latency", "70ns", 70e-9),
+        ("latency", "250ps", 250e-12),
+        ("latency", "3ms", 3e-3),
+        ("latency", "2s", 2.0),
+        ("latency", "1e3us", 1e-3),
+        ("latency", "1e-6", 1e-6),
+        ("latency", "0", 0.0),
+        ("torus", "auto", "auto"),
+        ("torus", "4x2", (4, 2)),
+        ("torus", "4+2+1", (4, 2, 1)),
+        ("torus", "8", (8,)),
+        ("base", "myrinet2000", "myrinet2000"),
+        ("base", "none", "none"),
+        ("gap", "none", None),
+        ("gap", "2us", 2e-6),
+        ("parts", "a+b", ("a", "b")),
+        ("label", "any text, nearly", "any text, nearly"),
+        ("inline", "no", False),
+        ("inline", "yes", True),
+        ("order", "weak", "weak"),
+        ("piece", "64", 64),
+    ],
+)
+def test_text_is_read_by_the_type_of_its_field(name, text, value):
+    assert getattr(read(**{name: text}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("slots", "four", "an integer >= 1 and <= 64"),
+        ("slots", "0", "an integer >= 1 and <= 64"),
+        ("slots", "65", "an integer >= 1 and <= 64"),
+        ("slots", "4.0", "an integer >= 1 and <= 64"),
+        ("slots", "", "an integer >= 1 and <= 64"),
+        ("latency", "1 fortnight", "a number >= 0; a time in seconds, or as 1.5us"),
+        ("latency", "-1us", "a number >= 0; a time in seconds, or as 1.5us"),
+        ("latency", "nan", "a number >= 0; a time in seconds, or as 1.5us"),
+        ("latency", "1.2.3us", "a number >= 0; a time in seconds, or as 1.5us"),
+        ("torus", "4x", "auto or integers such as 4x2"),
+        ("torus", "big", "auto or integers such as 4x2"),
+        ("base", "infiniband", "none|myrinet2000"),
+        ("inline", "true", "yes|no"),
+        ("order", "none", "strict|weak"),
+        ("piece", "63", "an integer >= 64"),
+    ],
+)
+def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
+    message = rf"^option '{name}' of conduit 'sci' cannot be '{re.escape(text)}'; allowed: {re.escape(allowed)}( \(|$)"
+    with pytest.raises(BadRequest, match=message):
+        read(**{name: text})
+
+
+def test_unknown_option_lists_the_known_ones():
+    with pytest.raises(BadRequest, match=r"^conduit 'sci' has no option 'slot'; its options are: base, gap, inline, "):
+        read(slot="4")
+
+
+def test_combination_refused_by_the_class_keeps_its_words():
+    with pytest.raises(BadRequest, match=r"^options of conduit 'sci': slots=7 does not go with label=seven$"):
+        read(slots="7", label="seven")
+
+
+def test_hyphen_in_a_name_is_an_underscore():
+    @attrs.frozen(kw_only=True)
+    class WithUnderscore:
+        dma_threshold: int = option(2048)
+
+    assert parse_options("sci", WithUnderscore, {"dma-threshold": "64"}).dma_threshold == 64
+    with pytest.raises(BadRequest, match=r"^option 'dma_threshold' of conduit 'sci' is given twice; give it once$"):
+        parse_options("sci", WithUnderscore, {"dma-threshold": "64", "dma_threshold": "64"})
+
+
+def test_describe_explains_every_option():
+    docs = {doc.name: doc for doc in describe(Options)}
+    assert list(docs)[:3] == ["order", "inline", "piece"]
+    assert docs["slots"] == ("slots", "2", "an integer >= 1 and <= 64", "request slots per pair")
+    assert docs["gap"].default == "of the parameter set"
+    assert docs["inline"].default == "yes"
+    assert docs["torus"].allowed == "auto or integers such as 4x2"
+    assert all(doc.help for doc in docs.values())
+
+
+def test_render_shows_what_differs_from_the_defaults():
+    assert render(Options()) == ""
+    assert (
+        render(Options(slots=4, torus=(4, 2), inline=False, latency=1e-6))
+        == "inline=no,slots=4,latency=1e-06,torus=4x2"
+    )
+
+
+@given(
+    st.builds(
+        Options,
+        slots=st.integers(1, 64),
+        latency=st.floats(0, 1e3),
+        torus=st.just("auto") | st.lists(st.integers(1, 99), min_size=1, max_size=3).map(tuple),
+        gap=st.none() | st.floats(0, 1),
+        inline=st.booleans(),
+        order=st.sampled_from(["strict", "weak"]),
+        parts=st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple),
+    )
+)
+def test_rendered_options_read_back_as_themselves(options):
+    pairs = dict(pair.split("=") for pair in render(options).split(","))
+    assert parse_options("sci", Options, pairs) == options
+
+
+def test_value_text_of_whole_numbers_has_no_point():
+    assert [value_text(value) for value in (2.0, 0.5, 7, True, None, (4, 2))] == ["2", "0.5", "7", "yes", "none", "4x2"]

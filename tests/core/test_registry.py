@@ -1,0 +1,146 @@
+"""Spec strings, and conduits found by entry point, broken ones among them."""
+
+import importlib.metadata
+import re
+from importlib.metadata import EntryPoint
+
+import attrs
+import pytest
+
+from conduit import registry
+from conduit.contract import Conduit
+from conduit.errors import BadRequest, ConduitError, UnknownConduit
+from conduit.options import SimOptions, option
+
+
+@attrs.frozen(kw_only=True)
+class ToyOptions(SimOptions):
+    torus: tuple[int, ...] = option((2,), "shape")
+    slots: int = option(2, "slots")
+
+
+class Toy(Conduit):
+    """Never made: only its class is looked at."""
+
+    Options = ToyOptions
+
+
+def explode() -> None:
+    raise AssertionError
+
+
+@pytest.fixture
+def plugins(monkeypatch):
+    """Install these entry points, and none but these, for one test."""
+    table: dict[str, dict[str, str]] = {}
+
+    def entry_points(*, group: str):
+        return [EntryPoint(name, value, group) for name, value in table.get(group, {}).items()]
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    registry._lookup.cache_clear()
+    yield table
+    registry._lookup.cache_clear()
+
+
+@pytest.fixture
+def toys(plugins, monkeypatch):
+    monkeypatch.setattr(EntryPoint, "load", lambda self: {"toy:Toy": Toy, "toy:f": explode}.get(self.value) or broken())
+    plugins[registry.CONDUITS] = {"toy": "toy:Toy", "broken": "gone:Gone", "wrong": "toy:f"}
+
+
+def broken():
+    raise ModuleNotFoundError("No module named 'gone'")
+
+
+def test_spec_with_options(toys):
+    spec = registry.parse_spec("toy: torus=4x2 , slots=4")
+    assert (spec.name, spec.cls, spec.options) == ("toy", Toy, ToyOptions(torus=(4, 2), slots=4))
+    assert spec.text == "toy:torus=4x2,slots=4"
+
+
+@pytest.mark.parametrize("text", ["toy", "toy:", "toy:slots=2", "toy:torus=2,inline=yes"])
+def test_text_of_a_spec_leaves_out_defaults(toys, text):
+    assert registry.parse_spec(text).text == "toy"
+
+
+def test_text_of_a_spec_reads_back(toys):
+    spec = registry.parse_spec("toy:slots=7,torus=3+1,order=weak")
+    assert spec.text == "toy:order=weak,torus=3x1,slots=7"
+    assert registry.parse_spec(spec.text) == spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "^the spec '' names no conduit; write it as NAME or NAME:option=value,option=value$"),
+        (":slots=2", "^the spec ':slots=2' names no conduit; "),
+        ("toy:slots", "^'slots' in the spec 'toy:slots' is no option; write option=value, separated by commas$"),
+        ("toy:slots=", "^'slots=' in the spec 'toy:slots=' is no option; "),
+        ("toy:=2", "^'=2' in the spec 'toy:=2' is no option; "),
+        ("toy:slots=2,slots=3", "^option 'slots' is given twice in the spec 'toy:slots=2,slots=3'; give it once$"),
+        ("toy:slot=2", "^conduit 'toy' has no option 'slot'; its options are: inline, order, piece, slots, torus$"),
+        ("toy:slots=x", "^option 'slots' of conduit 'toy' cannot be 'x'; allowed: an integer$"),
+        (None, "^conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not None$"),
+        (3, "^conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not 3$"),
+    ],
+)
+def test_wrong_spec(toys, spec, message):
+    with pytest.raises(BadRequest, match=message):
+        registry.parse_spec(spec)
+
+
+def test_unknown_conduit_lists_the_known_ones(toys):
+    with pytest.raises(UnknownConduit, match=r"^there is no conduit 'tot'; installed are: broken, toy, wrong$"):
+        registry.parse_spec("tot:slots=2")
+
+
+def test_no_conduit_at_all(plugins):
+    with pytest.raises(UnknownConduit, match=r"^there is no conduit 'toy'; installed are: none$"):
+        registry.find("toy")
+
+
+def test_broken_conduit_is_listed_and_breaks_no_other(toys):
+    found = registry.available()
+    assert list(found) == ["broken", "toy", "wrong"]
+    assert found["toy"] is Toy
+    assert str(found["broken"]) == "ModuleNotFoundError: No module named 'gone'"
+    assert re.fullmatch(r"TypeError: <function explode at .*> is no subclass of conduit\.Conduit", str(found["wrong"]))
+
+
+def test_broken_conduit_asked_for_says_why(toys):
+    message = r"^conduit 'broken' \(gone:Gone\) cannot be imported: ModuleNotFoundError: No module named 'gone'$"
+    with pytest.raises(UnknownConduit, match=message) as caught:
+        registry.find("broken")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def test_find_imports_no_other_conduit(toys, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(EntryPoint, "load", lambda self: loaded.append(self.name) or Toy)
+    registry.find("toy")
+    assert loaded == ["toy"]
+
+
+def test_conduit_installed_after_the_first_look_is_found(toys, plugins):
+    assert "late" not in registry.available()
+    plugins[registry.CONDUITS]["late"] = "toy:Toy"
+    assert registry.find("late") is Toy
+
+
+def test_commands_are_named_without_being_imported(plugins):
+    plugins[registry.COMMANDS] = {"testam": "no.such.module:testam", "list": "also.none:f"}
+    assert registry.commands() == {"list": "also.none:f", "testam": "no.such.module:testam"}
+
+
+def test_the_distribution_registers_its_conduits_and_commands():
+    ours = importlib.metadata.distribution("conduit-am").entry_points
+    assert {entry.name for entry in ours if entry.group == registry.CONDUITS} >= {"loggp", "sci"}
+    assert {entry.name for entry in ours if entry.group == registry.COMMANDS} >= set(
+        ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge"]
+    )
+
+
+def test_unknown_conduit_is_no_bad_request():
+    assert issubclass(UnknownConduit, ConduitError)
+    assert not issubclass(UnknownConduit, ValueError)
