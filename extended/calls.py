@@ -25,6 +25,8 @@ def public(
     def decorate(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         # Users know one class; which of its bases has the method is nothing to tell them.
         method.__qualname__ = f"Extended.{method.__name__}"
+        if check is not None:
+            check.__qualname__ = method.__qualname__  # Python names it where arguments are missing
         return conduit.checked_call(check)(method)
 
     return decorate
