@@ -1,0 +1,41 @@
+"""Active Messages over simulated and real interconnects: the public names (docs/api)."""
+
+from conduit.calls import checked_call
+from conduit.contract import Conduit
+from conduit.endpoint import Endpoint
+from conduit.errors import (
+    BadRequest,
+    ConduitError,
+    ConduitWarning,
+    Deadlock,
+    HandlerError,
+    Livelock,
+    NetworkError,
+    TimeLimit,
+    UnknownConduit,
+)
+from conduit.job import current, run, run_async
+from conduit.registry import available
+from conduit.result import Result
+from conduit.token import Token
+
+__all__ = [
+    "BadRequest",
+    "Conduit",
+    "ConduitError",
+    "ConduitWarning",
+    "Deadlock",
+    "Endpoint",
+    "HandlerError",
+    "Livelock",
+    "NetworkError",
+    "Result",
+    "TimeLimit",
+    "Token",
+    "UnknownConduit",
+    "available",
+    "checked_call",
+    "current",
+    "run",
+    "run_async",
+]

@@ -153,6 +153,25 @@ class RawTable:
     note: str = ""
 
 
+@attrs.frozen
+class Wait:
+    """What one task of a rank waits for, for the report of a deadlock.
+
+    Attributes:
+        task: the Trio task.
+        what: what it waits for, in words; "" if nobody said.
+        since: when the wait began, picoseconds.
+        ranks: whom it waits for, as far as is known.
+        ready: looks once more whether the wait is over.
+    """
+
+    task: object
+    what: str
+    since: int
+    ranks: tuple[int, ...]
+    ready: Callable[[], bool]
+
+
 class Core(Protocol):
     """What a port may ask of the core: it is the endpoint of the port's rank."""
 
@@ -249,6 +268,18 @@ class Port(ABC):
     def statistics(self) -> Mapping[str, int]:
         """Return counts of the network's own for `result.statistics`."""
         return {}
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what this rank's tasks wait for."""
+        return ()
+
+    def occupied(self) -> Sequence[str]:
+        """Return one line for each kind of slot in use, for the report of a deadlock."""
+        return ()
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+        return 0
 
 
 class Conduit(ABC):

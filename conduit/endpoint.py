@@ -295,6 +295,8 @@ class Endpoint:
         if self.forgotten:
             raise self.forgotten[0]
         await self._port.block_until(predicate, what, ranks)
+        if self._acts is not None:
+            self._acts.wake(self._port.ticks())
 
     def compute(
         self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1

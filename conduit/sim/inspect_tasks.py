@@ -32,8 +32,6 @@ def waits_outside() -> bool:
     # Trio itself always has one reader, of the pipe that wakes its loop.
     if getattr(io, "tasks_waiting_read", 1) > 1 or getattr(io, "tasks_waiting_write", 0) > 0:
         return True
-    if statistics.run_sync_soon_queue_size > 0:
-        return True
     return any(_in_thread_call(task) for task in all_tasks())
 
 

@@ -102,6 +102,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
         self.errors: list[tuple[int, int, BaseException]] = []
+        """(time, rank, error) of what ended the job."""
+        self.late_errors: list[tuple[int, int, BaseException]] = []
+        """What tasks raised on their way out of a job that was ending."""
         self.recheck: list[Owner] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
@@ -110,6 +113,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._budget = BUDGET
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
+        self._closing = False
         self._still = 0
         self._still_at = -1
         self._steps: dict[trio.lowlevel.Task, int] = {}
@@ -130,7 +134,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def fail(self, error: BaseException, rank: int = -1) -> None:
         """End the job because of `error`, which belongs to `rank` (-1: to none)."""
-        self.errors.append((self.now, rank, error))
+        (self.late_errors if self._closing else self.errors).append((self.now, rank, error))
         self.end()
 
     def end(self) -> None:
@@ -268,6 +272,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
+            self._closing = True
             for waiter in list(self._parked):
                 waiter.wake()
 
@@ -305,6 +310,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
+        if self._guard.done and not self.ending:
+            return math.inf  # the job is over; Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
             return math.inf

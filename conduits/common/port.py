@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port
+from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.sim import Cpu, Ending, Waiter
 from conduits.common.path import Path
 from conduits.common.waiting import Blocked, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
-    import contextvars
+    from contextvars import Context
 
     from conduits.common.simulated import SimulatedConduit
 
@@ -42,7 +42,7 @@ class SimulatedPort(Port):
         self.core = core
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
-        self.context: contextvars.Context | None = None
+        self.context: Context | None = None
         self.task: object = None
         self.paths: list[Path] = []
         self.blocked: list[Blocked] = []
@@ -127,7 +127,6 @@ class SimulatedPort(Port):
         if predicate():
             return
         await self._block(ForPredicate(self, predicate, what, lambda: ranks))
-        self.conduit.note_wake(self.rank, self.cpu.now())
 
     async def compute(self, ticks: int) -> None:
         """Take the CPU for `ticks`, at least 1 ns (T6)."""
@@ -174,6 +173,20 @@ class SimulatedPort(Port):
                 counts[name] = counts.get(name, 0) + value
         return counts
 
+    def waits(self) -> Sequence[Wait]:
+        """Return what the tasks of this rank wait for."""
+        return [
+            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready) for blocked in self.blocked
+        ]
+
+    def occupied(self) -> Sequence[str]:
+        """Return the slots in use on all paths."""
+        return [line for path in self.paths for line in path.occupied()]
+
+    def undelivered(self) -> int:
+        """Return how many messages no pass has taken."""
+        return len(self.core.local) + sum(path.undelivered() for path in self.paths)
+
     # -- what paths and the launcher use -------------------------------------------------------
 
     def path_to(self, dest: int) -> Path:
@@ -201,7 +214,7 @@ class SimulatedPort(Port):
         elif self.blocked:
             self._settle()
 
-    def bind(self, context: contextvars.Context, task: object) -> None:
+    def bind(self, context: Context, task: object) -> None:
         """Take the context of the rank's own task, in which its handlers run."""
         self.context = context
         self.task = task

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextvars import Context
 from typing import Any, ClassVar
 
-from conduit.acts import ActLog
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.sim import Kernel
 from conduits.common.host import HostModel
@@ -65,7 +65,6 @@ class SimulatedConduit(Conduit):
         self.messages_sent = 0
         self.messages_handled = 0
         self.ports: list[SimulatedPort] = []
-        self.acts: Sequence[ActLog] = ()
         self.host_model = self.make_host()
         self._meetings: list[Meeting] = []
         self._came = [0] * setup.ranks
@@ -109,6 +108,14 @@ class SimulatedConduit(Conduit):
             self._meetings.append(Meeting(self))
         return self._meetings[round_]
 
+    def owner(self, rank: int) -> SimulatedPort:
+        """Return what the tasks of `rank` work for."""
+        return self.ports[rank]
+
+    def bind(self, rank: int, context: Context, task: object) -> None:
+        """Take the context of the rank's own task, in which its handlers run."""
+        self.ports[rank].bind(context, task)
+
     def recheck(self) -> None:
         """Let all blocked tasks look again at what they wait for."""
         for port in self.ports:
@@ -117,8 +124,3 @@ class SimulatedConduit(Conduit):
     def quiet(self) -> bool:
         """Return whether every message that was sent has been handled."""
         return self.messages_sent == self.messages_handled and not any(port.core.local for port in self.ports)
-
-    def note_wake(self, rank: int, ticks: int) -> None:
-        """Record that a wait of `rank` is over."""
-        if self.acts:
-            self.acts[rank].wake(ticks)

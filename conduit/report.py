@@ -1,0 +1,143 @@
+"""The report of a job that gets no further: who waits where, for what, since when, and for whom.
+
+A wait-for graph in words (rules.md D): each rank with its source line, what it waits for, its slots
+in use and the messages that nobody has taken, and the cycle if there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import trio
+
+import conduit.sim
+from conduit.contract import Port, Wait
+from conduit.sim import inspect_tasks
+from conduit.sim.kernel import OWNER
+
+_MOST = 24  # lines of the report: enough to see the pattern of a large job
+
+
+def _own_folders() -> tuple[str, ...]:
+    """Return the folders whose lines say nothing to the author of a program."""
+    core = os.path.dirname(os.path.dirname(conduit.sim.__file__))
+    root = os.path.dirname(core)
+    names = (core, os.path.join(root, "conduits"), os.path.join(root, "extended"), os.path.dirname(trio.__file__))
+    return tuple(name + os.sep for name in names)
+
+
+def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Sequence[bool]) -> str:
+    """Return the report.
+
+    Args:
+        kind: "deadlock", "livelock" or "time limit".
+        detail: what else is known of the cause, "" for nothing.
+        now: kernel time in picoseconds.
+        ports: the ports of all ranks.
+        returned: for each rank, whether its main has returned.
+    """
+    head = {
+        "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
+        "livelock": "time does not pass any more",
+        "time limit": "the job's time is over",
+    }[kind]
+    lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
+    ranks = zip(ports, _tasks(ports), returned, strict=True)
+    lines += _grouped([list(_rank_lines(port, tasks, done)) for port, tasks, done in ranks])
+    cycle = _cycle([port.waits() for port in ports])
+    if cycle:
+        lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
+    return "\n".join(lines)
+
+
+def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
+    """Return the Trio tasks of every rank."""
+    tasks: dict[int, list[trio.lowlevel.Task]] = {id(port): [] for port in ports}
+    for task in inspect_tasks.all_tasks():
+        mine = tasks.get(id(task.context.get(OWNER)))
+        if mine is not None:
+            mine.append(task)
+    return [tasks[id(port)] for port in ports]
+
+
+def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool) -> Iterator[str]:
+    waits = {id(wait.task): wait for wait in port.waits()}
+    own = _own_folders()
+    polls = False
+    for task in tasks:
+        wait = waits.get(id(task))
+        if wait is not None:
+            polls = True
+            yield from _wait_lines(wait, "its main has returned" if returned else inspect_tasks.user_line(task, own))
+        elif not any(nursery.child_tasks for nursery in task.child_nurseries):
+            yield f"{inspect_tasks.user_line(task, own)}: is in a wait of Trio's own, or runs"
+    waiting = port.undelivered()
+    if waiting:
+        why = "" if polls else ", because this rank does not poll"
+        yield f"{waiting} message{'s' * (waiting > 1)} not handled{why}"
+    elif not polls and tasks:
+        yield "does not poll"
+    yield from port.occupied()
+
+
+def _wait_lines(wait: Wait, where: str) -> Iterator[str]:
+    what = wait.what or "a predicate (block_until takes what= and ranks= for this report)"
+    ranks = f" from rank{'s' * (len(wait.ranks) > 1)} {_ranges(wait.ranks)}" if wait.ranks else ""
+    yield f"{where}: waits for {what}{ranks} since {_time(wait.since)}"
+    if wait.ready():
+        yield "   which became true without a handler: let a handler or a task of this rank make it true"
+
+
+def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines, ranks of the same state together."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for rank, state in enumerate(states):
+        groups.setdefault(tuple(state) or ("has ended",), []).append(rank)
+    lines: list[str] = []
+    for count, (state, ranks) in enumerate(groups.items()):
+        if len(lines) >= _MOST:
+            lines.append(f"... and {len(groups) - count} more groups of ranks")
+            break
+        name = f"rank{'s' * (len(ranks) > 1)} {_ranges(ranks)}"
+        lines.append(f"{name}: {state[0]}")
+        lines += [f"    {line}" for line in state[1:]]
+    return lines
+
+
+def _cycle(waits: Sequence[Sequence[Wait]]) -> list[int]:
+    """Return ranks each of which waits for the next, first and last the same; [] if there are none."""
+    follows = [sorted({peer for wait in mine for peer in wait.ranks}) for mine in waits]
+    left: set[int] = set()
+    for start in range(len(follows)):
+        path: list[int] = []
+        branches: list[list[int]] = [[start]]
+        while branches:
+            if not branches[-1]:
+                branches.pop()
+                if path:
+                    left.add(path.pop())
+                continue
+            rank = branches[-1].pop(0)
+            if rank in path:
+                return [*path[path.index(rank) :], rank]
+            if rank not in left:
+                path.append(rank)
+                branches.append(list(follows[rank]))
+    return []
+
+
+def _ranges(ranks: Sequence[int]) -> str:
+    """Return ranks as text: 0, 2-5, 9."""
+    parts: list[str] = []
+    start = previous = ranks[0]
+    for rank in [*ranks[1:], -1]:
+        if rank != previous + 1:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+            start = rank
+        previous = rank
+    return ", ".join(parts)
+
+
+def _time(ticks: int) -> str:
+    return f"{ticks / 1e6:.3f} us"

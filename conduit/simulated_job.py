@@ -1,0 +1,161 @@
+"""A job in virtual time: all ranks in this process, as Trio tasks whose clock is the kernel."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from conduit import report
+from conduit.acts import ActLog, job_digest
+from conduit.calls import CURRENT
+from conduit.contract import JobSetup, Port
+from conduit.endpoint import Endpoint
+from conduit.errors import Deadlock, Livelock, TimeLimit
+from conduit.registry import Spec
+from conduit.result import Result
+from conduit.sim import Kernel, run_tasks
+from conduit.sim.kernel import OWNER
+from conduit.sim.units import ps
+
+Main = Callable[..., Awaitable[Any]]
+
+
+class SimulatedJob:
+    """One run of a program on one simulated conduit.
+
+    Args:
+        main: the program.
+        args: its arguments; every rank gets its own deep copy.
+        spec: the conduit.
+        setup: ranks, hosts, segment and seed.
+        time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
+    """
+
+    def __init__(
+        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None
+    ) -> None:
+        self.kernel = Kernel(setup.seed, inline=bool(getattr(spec.options, "inline", True)))
+        self.kernel.on_stall = self._stalled
+        self._main = main
+        self._args = args
+        self._spec = spec
+        self._setup = setup
+        self._network: Any = spec.cls(spec.options, setup, self.kernel)
+        self._logs = [ActLog() for _ in range(setup.ranks)]
+        self._endpoints = [self._make_endpoint(rank) for rank in range(setup.ranks)]
+        self._ports: list[Port] = [endpoint._port for endpoint in self._endpoints]
+        self._values: list[Any] = [None] * setup.ranks
+        self._returned = [False] * setup.ranks
+        self._still_running = setup.ranks
+        self._over = False
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._stopped = False
+        if time_limit is not None:
+            self.kernel.background(ps(time_limit), self._time_is_up)
+
+    def run(self) -> Result:
+        """Run the job to its end.
+
+        Raises:
+            BaseException: what ended it, as `conduit.run` says.
+        """
+        bodies = [self._body(rank) for rank in range(self._setup.ranks)]
+        run_tasks(self.kernel, bodies)
+        self._raise_error()
+        return Result(
+            values=self._values,
+            seconds=max(port.ticks() for port in self._ports) / 1e12,
+            ranks=self._setup.ranks,
+            conduit=self._spec.text,
+            digest=None if self.kernel.untimed else job_digest(self._logs),
+            statistics=[
+                {**endpoint.counts.as_dict(), **endpoint._port.statistics()} for endpoint in self._endpoints
+            ],
+            warnings=[endpoint.warnings for endpoint in self._endpoints],
+        )
+
+    def _make_endpoint(self, rank: int) -> Endpoint:
+        setup = self._setup
+        limits = self._spec.cls.limits(self._spec.options)
+        endpoint = Endpoint(
+            rank, setup.hosts, limits, setup.segment, setup.seed, simulated=True, acts=self._logs[rank]
+        )
+        endpoint._connect(self._network.port(rank, endpoint._dispatch))
+        return endpoint
+
+    def stop(self) -> None:
+        """End the job from another thread; harmless before and after."""
+        self._stopped = True
+        token = self._token
+        if token is not None:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(self.kernel.end)
+
+    # -- one rank ------------------------------------------------------------------------------
+
+    def _body(self, rank: int) -> Callable[[], Awaitable[None]]:
+        async def body() -> None:
+            endpoint, port = self._endpoints[rank], self._ports[rank]
+            OWNER.set(self._network.owner(rank))
+            CURRENT.set(endpoint)
+            if rank == 0:
+                self._token = trio.lowlevel.current_trio_token()
+                if self._stopped:
+                    self.kernel.end()
+            task = trio.lowlevel.current_task()
+            self._network.bind(rank, task.context, task)
+            try:
+                await port.start()
+                self._values[rank] = await self._main(endpoint, *copy.deepcopy(self._args))
+                await endpoint._run_exits()
+            except SystemExit as error:
+                port.fail(error)
+                return
+            if endpoint.forgotten:
+                raise endpoint.forgotten[0]
+            self._returned[rank] = True
+            self._still_running -= 1
+            await port.block_until(self._is_over, "the other ranks to return", ())
+
+        return body
+
+    def _is_over(self) -> bool:
+        """Return whether all have returned and all messages have been handled (E1)."""
+        if not self._over and not self._still_running and self._network.quiet():
+            self._over = True
+            self.kernel.at(self.kernel.now, self._network.recheck)
+        return self._over
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _stalled(self, kind: str, detail: str) -> BaseException:
+        """Return the error for a job that gets no further (D1)."""
+        for endpoint in self._endpoints:
+            if endpoint.forgotten:
+                return endpoint.forgotten[0]
+        error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
+        return error(report.write(kind, detail, self.kernel.now, self._ports, self._returned))
+
+    def _time_is_up(self) -> None:
+        self.kernel.fail(self._stalled("time limit", ""))
+
+    def _raise_error(self) -> None:
+        kernel = self.kernel
+        forgotten = [error for endpoint in self._endpoints for error in endpoint.forgotten]
+        if not kernel.errors:
+            if forgotten:
+                raise forgotten[0]
+            return
+        interrupts = [entry for entry in kernel.errors if isinstance(entry[2], KeyboardInterrupt)]
+        time, rank, error = (interrupts or sorted(kernel.errors, key=lambda entry: entry[:2]))[0]
+        if rank >= 0 and not isinstance(error, SystemExit):
+            error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
+        for _, other, late in kernel.late_errors:
+            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
+        for line in kernel.abandoned:
+            error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
+        raise error

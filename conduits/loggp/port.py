@@ -1,0 +1,252 @@
+"""loggp: a network without hardware, described by L, o_s, o_r, g and G.
+
+This is the conduit to copy.  It shows all that a simulated network has to say, and no more:
+
+1. its options (`LoggpOptions`), each with a default, a check and a line of help;
+2. its limits and costs (`Loggp`);
+3. its path (`LoggpPath`): how one rank's messages travel.
+
+Everything else - the rank's CPU and its turns, polling, passes, cancellation, the memory that ranks
+of one host share - comes from `conduits.common`.
+
+The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
+the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
+accepts the next message g after the last one.  It arrives L later.  The receiver's polling notices
+it, and taking it costs o_r of CPU time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import attrs
+
+from conduit.contract import Category, Constant, Limits, Message
+from conduit.options import SimOptions, option
+from conduit.sim import Memory
+from conduit.sim.units import ps
+from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort, header
+from conduits.common.path import Then
+
+# -- 1. options ----------------------------------------------------------------------------------
+
+#: Named sets of the five parameters, in seconds, for networks that papers compare with.
+PARAMETER_SETS: Mapping[str, Mapping[str, float]] = {
+    "default": {"L": 5e-6, "o_s": 1e-6, "o_r": 1e-6, "g": 2.5e-6, "G": 4e-9},
+    "myrinet2000": {"L": 6e-6, "o_s": 0.8e-6, "o_r": 1.0e-6, "g": 5e-6, "G": 4.1e-9},
+    "ethernet100": {"L": 40e-6, "o_s": 15e-6, "o_r": 20e-6, "g": 25e-6, "G": 90e-9},
+}
+
+_at_least_0 = attrs.validators.ge(0)
+_at_least_1 = attrs.validators.ge(1)
+_at_least_512 = attrs.validators.ge(512)
+
+
+def _parameter(text: str) -> Any:
+    """Declare an option that the parameter set gives where the user does not."""
+    check = attrs.validators.optional(_at_least_0)
+    return option(None, text, validator=check, shown="of the parameter set")
+
+
+@attrs.frozen(kw_only=True)
+class LoggpOptions(SimOptions):
+    """Options of `loggp`; all times in seconds."""
+
+    set: Literal["default", "myrinet2000", "ethernet100"] = option("default", "named set of the five parameters")
+    L: float | None = _parameter("latency of the network: from the last byte sent to arrival, s")
+    o_s: float | None = _parameter("CPU time to send a message, s")
+    o_r: float | None = _parameter("CPU time to take an arrived message, s")
+    g: float | None = _parameter("gap: least time between two messages of a rank, s")
+    G: float | None = _parameter("gap per byte: time of each further byte of a message, s")
+    poll: float = option(1e-8, "CPU time of a poll that finds nothing, s", validator=attrs.validators.ge(1e-9))
+    slots: int = option(
+        16, "outstanding requests of a rank to each other rank", validator=_at_least_1, conformance=(1, 16)
+    )
+    max_medium: int = option(
+        65_000, "largest medium payload, bytes", validator=_at_least_512, conformance=(512, 65_000)
+    )
+    max_long: int = option(
+        2**31 - 1, "largest long payload, bytes", validator=_at_least_512, conformance=(1000, 2**31 - 1)
+    )
+
+    def time(self, name: str) -> int:
+        """Return a parameter in picoseconds: the user's, else that of the set."""
+        given = getattr(self, name)
+        return ps(PARAMETER_SETS[self.set][name] if given is None else given)
+
+
+# -- 2. the conduit ------------------------------------------------------------------------------
+
+
+class Loggp(SimulatedConduit):
+    """A network that is nothing but L, o_s, o_r, g and G."""
+
+    name: ClassVar[str] = "loggp"
+    summary: ClassVar[str] = "no hardware: the parameters L, o_s, o_r, g and G as options"
+    Options: ClassVar[type] = LoggpOptions
+    constants: ClassVar[tuple[Constant, ...]] = (
+        *(
+            Constant(
+                f"{set_}.{name}", value * 1e6, "us", "assumed",
+                "a round figure of the order that such a network has; set the option to what you measured",
+            )
+            for set_, values in PARAMETER_SETS.items()
+            for name, value in values.items()
+        ),
+        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in the memory of a host of 2003"),
+        Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
+        Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
+        Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
+        Constant("host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"),
+    )  # fmt: skip
+
+    @classmethod
+    def limits(cls, options: LoggpOptions) -> Limits:
+        """Return the limits, which are options here."""
+        return Limits(16, options.max_medium, options.max_long, options.max_long)
+
+    def make_host(self) -> HostModel:
+        """Return a plain host; only ranks that share one notice it."""
+        return HostModel(
+            copy_bytes_per_s=1e9, copy_call_ps=0, flops_per_s=1e9, line_ps=100_000, poll_ps=10_000, message_ps=300_000
+        )
+
+    def make_path(self, port: SimulatedPort) -> LoggpPath:
+        """Return the network as `port.rank` sees it."""
+        return LoggpPath(port, self)
+
+    def exchange_ticks(self) -> int:
+        """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
+        rounds = (self.setup.ranks - 1).bit_length()
+        return rounds * (self.options.time("o_s") + self.options.time("L") + self.options.time("o_r"))
+
+
+# -- 3. the path ---------------------------------------------------------------------------------
+
+
+class LoggpPath(Path):
+    """One rank's end of the network.
+
+    The receiver's memory for a message is a slot: a request slot that the sender took, or the reply
+    slot that the requester set aside with it.  A slot is named by (sender, reply or not, number), so
+    a reply always has its place: that is what makes the network free of deadlock.
+    """
+
+    def __init__(self, port: SimulatedPort, conduit: Loggp) -> None:
+        super().__init__(port)
+        options: LoggpOptions = conduit.options
+        self.conduit = conduit
+        self.miss_ps = ps(options.poll)
+        # The five parameters, in picoseconds.
+        self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
+            options.time(name) for name in ("L", "o_s", "o_r", "g", "G")
+        )
+        self.slots = options.slots
+        self.slot_bytes = header.MAX_SIZE + options.max_medium
+        self.free: dict[int, list[int]] = {}  # by peer: this rank's unused request slots there
+        self.memory: dict[tuple[int, bool], Memory] = {}  # by (sender, reply): the slots here
+        self.arrived: deque[tuple[int, bool, int]] = deque()  # (sender, reply, slot) in order of arrival
+        self.network_free = 0  # when the network accepts this rank's next message
+        # Two messages are never ordered (rules.md O).  `weak` draws an extra delay for each, so that
+        # programs which count on an order are found out.
+        self.jitter = port.kernel.random(f"loggp/{port.rank}") if options.order == "weak" else None
+
+    # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
+
+    def pending(self) -> bool:
+        """Return whether something has arrived."""
+        return bool(self.arrived)
+
+    def take(self) -> Message | None:
+        """Decode the message that arrived first; taking it costs o_r."""
+        if not self.arrived:
+            return None
+        source, is_reply, slot = self.arrived.popleft()
+        self.port.cpu.charge(self.receive_ps)
+        memory, at = self.memory[source, is_reply], slot * self.slot_bytes
+        message = header.unpack(memory.read(at, header.MAX_SIZE))
+        if message.category == Category.MEDIUM and message.nbytes:
+            message.payload = memory.read(at + header.MAX_SIZE, message.nbytes)
+        message.source = source
+        message.slot = slot  # tells `send_reply` where the reply goes
+        if is_reply:
+            self.free[source].append(slot)  # request and reply are over: the pair is free again
+        return message
+
+    def undelivered(self) -> int:
+        """Return how many messages wait here."""
+        return len(self.arrived)
+
+    # Sending.  `acquire` sets aside all that a request and its reply need.
+
+    def acquire(self, dest: int) -> int | None:
+        """Take a pair of slots: the request's at `dest`, the reply's here."""
+        free = self.free.get(dest)
+        if free is None:  # nothing is set up for a peer before the first message to it (rules.md M)
+            free = self.free[dest] = list(range(self.slots - 1, -1, -1))
+        return free.pop() if free else None
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send a request in the slot that `acquire` gave."""
+        self.send(dest, slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send a reply in the slot paired with the request's; it is free, so nothing is waited for."""
+        self.send(request.source, request.slot, reply, then)
+
+    def send(self, dest: int, slot: int, message: Message, then: Then) -> None:
+        """Spend o_s, then inject.
+
+        The network is this rank's own as far as g is concerned, but an injection is an act on
+        something shared, and so happens in an event at its own time (rules.md T2).
+        """
+        self.port.cpu.charge(self.send_ps)
+        self.port.kernel.at(self.port.cpu.free, self.inject, dest, slot, message, then)
+
+    def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
+        """Put the message into the network as soon as the gap allows; the CPU waits for that."""
+        kernel = self.port.kernel
+        if self.network_free > kernel.now:
+            self.port.cpu.charge(self.network_free - kernel.now)
+            kernel.at(self.network_free, self.inject, dest, slot, message, then)
+            return
+        train = max(message.nbytes - 1, 0) * self.gap_per_byte
+        self.network_free = kernel.now + max(self.gap, train)
+        delay = self.latency + train
+        if self.jitter is not None:
+            delay += self.jitter.randrange(self.latency + 1)
+        # What travels is bytes: header, then payload.  A long-async payload is read here, while it
+        # is still lent.
+        there: Any = self.conduit.ports[dest].paths[0]
+        payload = bytes(message.payload)
+        kernel.at(kernel.now + delay, there.arrive, self.port.rank, slot, header.pack(message), payload)
+        then()
+
+    def arrive(self, source: int, slot: int, head: bytes, payload: bytes) -> None:
+        """Store a message in its slot, a long payload where it belongs, and let polls see it."""
+        message = header.unpack(head)
+        is_reply = not message.is_request
+        memory = self.memory.get((source, is_reply))
+        if memory is None:
+            memory = self.memory[source, is_reply] = Memory(self.slots * self.slot_bytes, 512)
+        at = slot * self.slot_bytes
+        memory.write(at, head)
+        if payload:
+            if message.category == Category.MEDIUM:
+                memory.write(at + header.MAX_SIZE, payload)
+            else:
+                self.port.memory[message.offset : message.offset + len(payload)] = payload
+        self.arrived.append((source, is_reply, slot))
+        self.port.notify()
+
+    # For the report of a deadlock.
+
+    def occupied(self) -> list[str]:
+        """Describe the slots in use."""
+        return [
+            f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"
+            for dest, free in self.free.items()
+            if len(free) < self.slots
+        ]
