@@ -16,6 +16,7 @@ Rules (docs/virtual_time.md, with the reasons):
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
@@ -96,7 +97,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_nobody",
         "_parked",
         "_runnable",
-        "_sequence",
+        "_tickets",
         "_steps",
         "_still",
         "_still_at",
@@ -138,7 +139,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.recheck: list[Owner] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
-        self._sequence = 0
+        self._tickets = itertools.count()
         self._runnable = 0
         self.look = False
         """Whether after this event there is more to look at than the driver's own waiter."""
@@ -158,13 +159,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        self._sequence += 1
-        heappush(self._heap, (when, self._sequence, action, args))
+        heappush(self._heap, (when, next(self._tickets), action, args))
+
+    def call(self, when: int, action: Callable[[], object]) -> None:
+        """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
+        heappush(self._heap, (when, next(self._tickets), action, ()))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        self._sequence += 1
-        heappush(self._background, (when, self._sequence, action, args))
+        heappush(self._background, (when, next(self._tickets), action, args))
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -205,7 +208,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                     left += 1
                     return True
                 self.now, _, action, args = heappop(heap)
-                action(*args)
+                if args:
+                    action(*args)
+                else:
+                    action()
                 if waiter.done:
                     return False
                 if self.look:
@@ -304,7 +310,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if when <= self.now or self.advance(when):
             return
         waiter = Waiter()
-        self.at(when, waiter.wake)
+        self.call(when, waiter.wake)
         await self.wait(waiter, shielded=shielded)
 
     async def chain(self, start: Callable[[Callable[[], None]], object]) -> None:

@@ -46,7 +46,7 @@ class SimulatedPort(Port):
         "_chosen",
         "_left",
         "_look_later",
-        "_loop",
+        "_notice_at",
         "_loop_start",
         "_memory",
         "_miss_ps",
@@ -87,7 +87,7 @@ class SimulatedPort(Port):
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0
-        self._loop = 0
+        self._notice_at = 0
         self._scheduled = False
         self._calls = CALLS
         self._polls = 0
@@ -162,6 +162,7 @@ class SimulatedPort(Port):
             slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
+                cpu.free = max(cpu.free, self.kernel.now)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
@@ -269,7 +270,8 @@ class SimulatedPort(Port):
             if when < now:  # the first step of the loop that is not before now
                 when -= (when - now) // self._miss_ps * self._miss_ps
             self._scheduled = True
-            kernel.at(when, self._notice, self._loop)
+            self._notice_at = when
+            kernel.call(when, self._notice)
 
     def recheck(self) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
@@ -388,16 +390,16 @@ class SimulatedPort(Port):
             self._look_later = False
             self._settle()
         if self.blocked:
-            self._loop += 1
             free, now = self.cpu.free, self.kernel.now
             self._loop_start = free = free if free > now else now
             self._scheduled = self._attention
             if self._attention:
-                self.kernel.at(free, self._notice, self._loop)
+                self._notice_at = free
+                self.kernel.call(free, self._notice)
 
-    def _notice(self, loop: int) -> None:
-        """The polling loop sees that something is there."""
-        if loop != self._loop or self.cpu.busy:
+    def _notice(self) -> None:
+        """The polling loop sees that something is there, unless it has been left since."""
+        if not self._scheduled or self._notice_at != self.kernel.now or self.cpu.busy:
             return
         self._scheduled = False
         if self.blocked and self._attention:
@@ -496,6 +498,6 @@ class SimulatedPort(Port):
         """Every wait returns at `cpu.free` (T3)."""
         kernel = self.kernel
         if self.cpu.free > kernel.now:
-            kernel.at(self.cpu.free, blocked.wake)
+            kernel.call(self.cpu.free, blocked.wake)
         else:
             blocked.wake()
