@@ -7,47 +7,43 @@ rank hashes its own stream; the job's digest joins them in rank order.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from array import array
 from collections.abc import Iterable
+from zlib import crc32
 
 from conduit.contract import Message
 
-SEND, HANDLE, WAKE = 0, 1, 2
-_FLUSH = 64 * 6
+SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
+FLUSH = 300
 
 
-class ActLog:
-    """The acts of one rank: (time, kind, peer, category, size, checksum) each."""
+class ActLog(list[int]):
+    """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
-    __slots__ = ("_hash", "_pending")
+    A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
+    arguments and payload.  A wait that is over: time, WAKE.
+    """
+
+    __slots__ = ("_hash",)
 
     def __init__(self) -> None:
+        super().__init__()
         self._hash = hashlib.blake2b(digest_size=16)
-        self._pending: list[int] = []
 
-    def message(self, kind: int, time: int, peer: int, message: Message, payload: bytes | bytearray | memoryview) -> None:
-        """Record that `message` was sent to, or handled from, rank `peer` at `time` picoseconds."""
-        pending = self._pending
-        checksum = zlib.crc32(payload, zlib.crc32(message.args, message.handler))
-        pending.extend((time, kind << 8 | message.is_request << 4 | message.category, peer, message.nbytes, checksum))
-        if len(pending) > _FLUSH:
-            self._flush()
-
-    def wake(self, time: int) -> None:
-        """Record that a wait of the rank ended at `time` picoseconds."""
-        self._pending.extend((time, WAKE << 8))
-        if len(self._pending) > _FLUSH:
-            self._flush()
+    def flush(self) -> None:
+        """Hash what is there."""
+        self._hash.update(array("q", self).tobytes())
+        self.clear()
 
     def digest(self) -> bytes:
-        """Return the hash so far."""
-        self._flush()
+        """Return the hash of all acts."""
+        self.flush()
         return self._hash.digest()
 
-    def _flush(self) -> None:
-        self._hash.update(array("q", self._pending).tobytes())
-        self._pending.clear()
+
+def checksum(message: Message, payload: bytes | bytearray | memoryview) -> int:
+    """Return the checksum of a message's arguments and payload."""
+    return crc32(payload, crc32(message.args)) if message.nbytes else crc32(message.args)
 
 
 def job_digest(logs: Iterable[ActLog]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import struct
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ def integer(call: str, name: str, value: Any) -> int:
 def number(call: str, name: str, value: Any) -> float:
     """Return `value` as a finite float that is not negative."""
     try:
-        result = float(value)
+        result = math.nan if isinstance(value, str | bytes | bytearray) else float(value)
     except (TypeError, ValueError):
         raise BadRequest(f"{call}: {name}={value!r} is a {type(value).__name__}; pass a number") from None
     if not 0.0 <= result < float("inf"):

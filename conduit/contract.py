@@ -39,55 +39,76 @@ class Category(IntEnum):
     LONG_ASYNC = 3
 
 
+# Bits of `Message.word`.
+REQUEST = 1 << 8
+LONG = Category.LONG << 9  # set in long and in long-async
+CONTROL = 1 << 16
+
+
+def word_of(handler: int, category: int, *, is_request: bool, control: bool = False) -> int:
+    """Return the word that says what a message is: handler 0-7, request 8, category 9-10, control 16."""
+    return handler | is_request << 8 | category << 9 | control << 16
+
+
 class Message:
     """One Active Message on its way between the core and a port.
 
+    Made once at each end of every message, hence the single word and the positional arguments.
+
     Attributes:
-        category: short, medium or long.
-        handler: index of the handler at the receiver, 0 to 254.
+        word: handler index (bits 0-7), request and not reply (bit 8), category (bits 9-10), and
+            control (bit 16); bits 11-15 are left for the argument count of a header.
         args: the arguments, packed as little-endian 32-bit integers.
         payload: the bytes of a medium or long message; of an arrived long one `b""`, because they
             are in the segment by then.
-        nbytes: size of the payload.
         offset: where a long payload goes in the receiver's segment, bytes.
-        is_request: a request, not a reply.
-        control: no handler runs; the bare answer to a request whose handler made no reply.
-        in_segment: a long reply's payload is a view of the replier's own segment, which the
-            network may read until delivery (rules.md S4).
+        nbytes: size of the payload.
         source: rank of the sender.
         slot: for the receiving path: what identifies the place of the request's reply.
+        in_segment: a long reply's payload is a view of the replier's own segment, which the
+            network may read until delivery (rules.md S4).
     """
 
-    __slots__ = (
-        "args", "category", "control", "handler", "in_segment", "is_request", "nbytes", "offset", "payload",
-        "slot", "source",
-    )  # fmt: skip
+    __slots__ = ("args", "in_segment", "nbytes", "offset", "payload", "slot", "source", "word")
 
     def __init__(
         self,
-        category: int,
-        handler: int,
+        word: int,
         args: bytes = b"",
         payload: Buffer = b"",
         offset: int = 0,
-        *,
-        nbytes: int | None = None,
-        is_request: bool = True,
-        control: bool = False,
+        nbytes: int = 0,
         source: int = -1,
         slot: Any = None,
     ) -> None:
-        self.category = category
-        self.handler = handler
+        self.word = word
         self.args = args
         self.payload = payload
-        self.nbytes = len(payload) if nbytes is None else nbytes
         self.offset = offset
-        self.is_request = is_request
-        self.control = control
-        self.in_segment = False
+        self.nbytes = nbytes
         self.source = source
         self.slot = slot
+        self.in_segment = False
+
+    @property
+    def handler(self) -> int:
+        """Index of the handler at the receiver, 0 to 254."""
+        return self.word & 255
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it is a request, not a reply."""
+        return bool(self.word & REQUEST)
+
+    @property
+    def category(self) -> Category:
+        """Short, medium, long or long-async."""
+        return Category(self.word >> 9 & 3)
+
+    @property
+    def control(self) -> bool:
+        """Whether no handler runs: the bare answer to a request whose handler made no reply."""
+        return bool(self.word & CONTROL)
 
 
 @attrs.frozen

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
-from conduit.acts import HANDLE, ActLog
+from conduit.acts import HANDLE, ActLog, checksum
 from conduit.arguments import PACKERS
-from conduit.contract import Category, Message, Port
+from conduit.contract import CONTROL, REQUEST, Category, Message, Port
 from conduit.errors import BadRequest, ConduitError, HandlerError
 from conduit.token import Token
 
 if TYPE_CHECKING:
     from conduit.calls import Action
     from conduit.endpoint import Endpoint
+
+_SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
 
 
 class Dispatch:
@@ -33,12 +36,13 @@ class Dispatch:
     """
 
     __slots__ = (
-        "_progressing", "acts", "call_in_context", "counts", "endpoint", "functions", "local", "memory", "port",
-        "progress", "progress_due", "running", "wanted",
+        "_progressing", "acts", "counts", "endpoint", "functions", "local", "memory", "port", "progress",
+        "progress_due", "rank", "running", "wanted",
     )  # fmt: skip
 
     def __init__(self, endpoint: Endpoint, acts: ActLog | None) -> None:
         self.endpoint = endpoint
+        self.rank = endpoint.rank
         self.acts = acts
         self.counts = endpoint.counts
         self.functions = endpoint.handlers.functions
@@ -52,8 +56,7 @@ class Dispatch:
     def connect(self, port: Port) -> None:
         """Take the port whose messages this object handles."""
         self.port = port
-        self.memory = memoryview(port.segment)
-        self.call_in_context: Callable[[], Callable[..., Any] | None] = port.handler_context
+        self.memory = port.segment.data
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of `message`; see `conduit.contract.Core`.
@@ -62,80 +65,68 @@ class Dispatch:
             HandlerError: the handler raised or broke a rule.
             ConduitError: the handler let one through that names another fault than its own.
         """
-        if message.control:
+        word = message.word
+        if word & CONTROL:
             return None
-        source, is_request = message.source, message.is_request
-        function = self._function(message)
-        if is_request:
-            self.counts.requests_handled += 1
-        else:
-            self.counts.replies_handled += 1
-        token = Token(self.endpoint, source, is_request, function.__name__)
-        self.running = function.__name__
         try:
-            self._call(function, token, message)
-        except (Exception, SystemExit) as error:
-            self._failed(error, function.__name__, message)
-        finally:
-            self.running = ""
-        reply = token._end()
-        if not is_request:
-            return None
-        return self._answer(reply, function.__name__, message)
-
-    def _function(self, message: Message) -> Callable[..., Any]:
-        try:
-            return self.functions[message.handler]
+            function = self.functions[word & 255]
         except IndexError:
-            raise HandlerError(
-                f"rank {self.endpoint.rank}: a message from rank {message.source} names handler {message.handler}, but "
-                f"only {len(self.functions)} are attached"
-            ) from None
-
-    def _call(self, function: Callable[..., Any], token: Token, message: Message) -> None:
+            raise self._unknown(message) from None
+        name = function.__name__
+        token = Token(self.endpoint, message.source, word & REQUEST, name)
         packed = message.args
         args: tuple[Any, ...] = PACKERS[len(packed) >> 2].unpack(packed) if packed else ()
-        run = self.call_in_context()
-        category = message.category
-        if category == Category.SHORT:
-            self._log(message, b"")
-            if run is None:
-                function(token, *args)
+        port = self.port
+        run = port.handler_context()
+        self.running = name
+        try:
+            if (word >> 9 & 3) == _SHORT:
+                acts = self.acts
+                if acts is not None:
+                    acts += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
+                if run is None:
+                    function(token, *args)
+                else:
+                    run(function, token, *args)
             else:
-                run(function, token, *args)
-        elif category == Category.MEDIUM:
-            self._log(message, message.payload)
-            self._call_medium(run, function, token, bytearray(message.payload), args)
-        else:
-            view = self._landed(message)
-            self._log(message, view)
-            if run is None:
-                function(token, view, *args)
-            else:
-                run(function, token, view, *args)
+                self._call_with_payload(run, function, token, message, args)
+        except (Exception, SystemExit) as error:
+            self._failed(error, name, message)
+        finally:
+            self.running = ""
+            token._alive = False
+        if word & REQUEST:
+            self.counts.requests_handled += 1
+            return self._answer(token._reply, name, message)
+        self.counts.replies_handled += 1
+        return None
 
-    def _call_medium(
+    def _unknown(self, message: Message) -> HandlerError:
+        return HandlerError(
+            f"rank {self.rank}: a message from rank {message.source} names handler {message.handler}, but only "
+            f"{len(self.functions)} are attached"
+        )
+
+    def _call_with_payload(
         self,
         run: Callable[..., Any] | None,
         function: Callable[..., Any],
         token: Token,
-        payload: bytearray,
+        message: Message,
         args: tuple[Any, ...],
     ) -> None:
-        """Call with a payload that dies with the call; whatever still looks at it is an error (E7)."""
-        view = memoryview(payload)
+        medium = (message.word >> 9 & 3) == _MEDIUM
+        own = bytearray(message.payload) if medium else None
+        view = self._landed(message) if own is None else memoryview(own)
+        if self.acts is not None:
+            time = self.port.ticks()
+            self.acts += (time, HANDLE | message.word, message.source, message.nbytes, checksum(message, view))
         if run is None:
             function(token, view, *args)
         else:
             run(function, token, view, *args)
-        try:
-            view.release()
-            payload.clear()
-        except BufferError:
-            raise HandlerError(
-                "a slice or an array of the medium payload is still in use after the handler has returned; keep a "
-                "copy of it (bytes(payload), numpy.array(payload)), not a view"
-            ) from None
+        if own is not None:
+            _end_of_payload(view, own)
 
     def _landed(self, message: Message) -> memoryview:
         """Return where a long payload lies, storing one that came from this rank itself."""
@@ -143,38 +134,33 @@ class Dispatch:
         if not nbytes:
             return self.memory[0:0]
         view = self.memory[message.offset : message.offset + nbytes]
-        if message.source == self.endpoint.rank and message.payload:
+        if message.source == self.rank and message.payload:
             view[:] = message.payload
             self.port.charge(self.port.work_ticks(0, 1, nbytes))
         return view
 
-    def _log(self, message: Message, payload: bytes | bytearray | memoryview) -> None:
-        if self.acts is not None:
-            self.acts.message(HANDLE, self.port.ticks(), message.source, message, payload)
-
     def _answer(self, reply: Message | None, name: str, request: Message) -> Message | None:
         """Return what goes back over the network for `request`."""
         if reply is None:
-            if request.category == Category.LONG_ASYNC:
+            if (request.word >> 9 & 3) == _LONG_ASYNC:
                 raise HandlerError(
-                    f"rank {self.endpoint.rank}: handler {name!r} made no reply to a long-async request of rank "
+                    f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
                     f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
                 )
-            reply = Message(Category.SHORT, 0, is_request=False, control=True)
+            reply = Message(CONTROL)
         else:
             self.endpoint.count_send(reply, request.source)
-        reply.source = self.endpoint.rank
-        if request.source != self.endpoint.rank:
+        reply.source = self.rank
+        if request.source != self.rank:
             return reply
-        if not reply.control:
+        if not reply.word & CONTROL:
             self.local.append(reply)
         return None
 
     def _failed(self, error: BaseException, name: str, message: Message) -> None:
         """Raise `error` of a handler as the job is to see it; an exit ends the job quietly."""
-        endpoint = self.endpoint
         kind = "request" if message.is_request else "reply"
-        where = f"in handler {name!r} on rank {endpoint.rank}, for a {kind} from rank {message.source}"
+        where = f"in handler {name!r} on rank {self.rank}, for a {kind} from rank {message.source}"
         if isinstance(error, SystemExit):
             self.port.fail(error)
         elif isinstance(error, HandlerError) or not isinstance(error, ConduitError) or isinstance(error, BadRequest):
@@ -202,3 +188,15 @@ class Dispatch:
                     await self.port.shielded(action)
         finally:
             self._progressing = False
+
+
+def _end_of_payload(view: memoryview, own: bytearray) -> None:
+    """Let a medium payload die with its handler; whatever still looks at it is an error (E7)."""
+    try:
+        view.release()
+        own.clear()
+    except BufferError:
+        raise HandlerError(
+            "a slice or an array of the medium payload is still in use after the handler has returned; keep a copy of "
+            "it (bytes(payload), numpy.array(payload)), not a view"
+        ) from None

@@ -152,4 +152,3 @@ def _finish(result: Result, stacklevel: int) -> Result:
         for text in texts:
             warnings.warn(f"rank {rank}: {text}", ConduitWarning, stacklevel=stacklevel)
     return result
-

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import trio
 
 import conduit.sim
+from conduit import endpoint
 from conduit.contract import Port, Wait
 from conduit.sim import inspect_tasks
 from conduit.sim.kernel import OWNER
@@ -55,7 +56,7 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
     """Return the Trio tasks of every rank."""
     tasks: dict[int, list[trio.lowlevel.Task]] = {id(port): [] for port in ports}
     for task in inspect_tasks.all_tasks():
-        mine = tasks.get(id(task.context.get(OWNER)))
+        mine = tasks.get(id(task.context.get(OWNER, None)))
         if mine is not None:
             mine.append(task)
     return [tasks[id(port)] for port in ports]
@@ -71,7 +72,9 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool)
             polls = True
             yield from _wait_lines(wait, "its main has returned" if returned else inspect_tasks.user_line(task, own))
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
-            yield f"{inspect_tasks.user_line(task, own)}: is in a wait of Trio's own, or runs"
+            call = _endpoint_call(task)
+            polls = polls or call != "a wait of Trio's own"
+            yield f"{inspect_tasks.user_line(task, own)}: is in {call}"
     waiting = port.undelivered()
     if waiting:
         why = "" if polls else ", because this rank does not poll"
@@ -81,9 +84,17 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool)
     yield from port.occupied()
 
 
+def _endpoint_call(task: trio.lowlevel.Task) -> str:
+    """Return which call of its endpoint a task is in."""
+    for frame, _ in task.iter_await_frames():
+        if frame.f_code.co_filename == endpoint.__file__:
+            return f"ep.{frame.f_code.co_name.lstrip('_')}"
+    return "a wait of Trio's own"
+
+
 def _wait_lines(wait: Wait, where: str) -> Iterator[str]:
     what = wait.what or "a predicate (block_until takes what= and ranks= for this report)"
-    ranks = f" from rank{'s' * (len(wait.ranks) > 1)} {_ranges(wait.ranks)}" if wait.ranks else ""
+    ranks = f", which rank{'s' * (len(wait.ranks) > 1)} {_ranges(wait.ranks)} must bring about," if wait.ranks else ""
     yield f"{where}: waits for {what}{ranks} since {_time(wait.since)}"
     if wait.ready():
         yield "   which became true without a handler: let a handler or a task of this rank make it true"

@@ -72,18 +72,14 @@ class SimulatedJob:
             ranks=self._setup.ranks,
             conduit=self._spec.text,
             digest=None if self.kernel.untimed else job_digest(self._logs),
-            statistics=[
-                {**endpoint.counts.as_dict(), **endpoint._port.statistics()} for endpoint in self._endpoints
-            ],
+            statistics=[{**endpoint.counts.as_dict(), **endpoint._port.statistics()} for endpoint in self._endpoints],
             warnings=[endpoint.warnings for endpoint in self._endpoints],
         )
 
     def _make_endpoint(self, rank: int) -> Endpoint:
         setup = self._setup
         limits = self._spec.cls.limits(self._spec.options)
-        endpoint = Endpoint(
-            rank, setup.hosts, limits, setup.segment, setup.seed, simulated=True, acts=self._logs[rank]
-        )
+        endpoint = Endpoint(rank, setup.hosts, limits, setup.segment, setup.seed, simulated=True, acts=self._logs[rank])
         endpoint._connect(self._network.port(rank, endpoint._dispatch))
         return endpoint
 
@@ -127,7 +123,7 @@ class SimulatedJob:
         """Return whether all have returned and all messages have been handled (E1)."""
         if not self._over and not self._still_running and self._network.quiet():
             self._over = True
-            self.kernel.at(self.kernel.now, self._network.recheck)
+            self._network.recheck()
         return self._over
 
     # -- the end -------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from conduit.contract import Message
-
 
 class Counts:
     """Counts of one rank: what programs asked for; automatic replies and attach are not in them."""
@@ -20,17 +18,6 @@ class Counts:
         self.replies_handled = 0
         self.payload_bytes_sent = 0
         self.payload_bytes_off_host = 0
-
-    def sent(self, message: Message, *, off_host: bool) -> None:
-        """Count a message that is being sent."""
-        if message.is_request:
-            self.requests_sent += 1
-        else:
-            self.replies_sent += 1
-        if message.nbytes:
-            self.payload_bytes_sent += message.nbytes
-            if off_host:
-                self.payload_bytes_off_host += message.nbytes
 
     def as_dict(self) -> dict[str, int]:
         """Return the counts by name."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conduit import arguments
-from conduit.contract import Category, Message
+from conduit.contract import Category, Message, word_of
 from conduit.errors import HandlerError
 from conduit.handlers import Handler
 
 if TYPE_CHECKING:
     from conduit.endpoint import Endpoint
+
+_MEDIUM, _LONG = (word_of(0, category, is_request=False) for category in (Category.MEDIUM, Category.LONG))
 
 
 class Token:
@@ -31,10 +33,10 @@ class Token:
 
     __slots__ = ("_alive", "_name", "_reply", "ep", "is_request", "rank")
 
-    def __init__(self, ep: Endpoint, rank: int, is_request: bool, name: str) -> None:
+    def __init__(self, ep: Endpoint, rank: int, is_request: int, name: str) -> None:
         self.ep = ep
         self.rank = rank
-        self.is_request = is_request
+        self.is_request = is_request != 0
         self._name = name
         self._alive = True
         self._reply: Message | None = None
@@ -50,10 +52,11 @@ class Token:
             BadRequest: a wrong argument.
             HandlerError: no reply may be made here and now.
         """
-        self._check("token.reply_short")
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse("token.reply_short")
         index = self.ep.handlers.index("token.reply_short", handler)
-        packed = arguments.pack("token.reply_short", args, self.ep.limits.max_args)
-        self._reply = Message(Category.SHORT, index, packed, is_request=False)
+        packed = arguments.pack("token.reply_short", args, self.ep.limits.max_args) if args else b""
+        self._reply = Message(index, packed)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
         """Reply with a payload that the requester's handler gets in a buffer of its own.
@@ -68,12 +71,13 @@ class Token:
             HandlerError: no reply may be made here and now.
         """
         call = "token.reply_medium"
-        self._check(call)
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse(call)
         limits = self.ep.limits
         index = self.ep.handlers.index(call, handler)
         packed = arguments.pack(call, args, limits.max_args)
         data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
-        self._reply = Message(Category.MEDIUM, index, packed, bytes(data), is_request=False)
+        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data))
 
     def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
         """Reply with a payload that lands in the requester's segment before its handler runs.
@@ -90,7 +94,8 @@ class Token:
             HandlerError: no reply may be made here and now.
         """
         call = "token.reply_long"
-        self._check(call)
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse(call)
         ep = self.ep
         index = ep.handlers.index(call, handler)
         packed = arguments.pack(call, args, ep.limits.max_args)
@@ -98,11 +103,11 @@ class Token:
         data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
         place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
         lent = ep.is_in_segment(data)
-        reply = Message(Category.LONG, index, packed, data if lent else bytes(data), place, is_request=False)
+        reply = Message(index | _LONG, packed, data if lent else bytes(data), place if data else 0, len(data))
         reply.in_segment = lent
         self._reply = reply
 
-    def _check(self, call: str) -> None:
+    def _refuse(self, call: str) -> None:
         if not self._alive:
             raise HandlerError(
                 f"{call}: this token belongs to handler {self._name!r}, which has returned; reply before it returns"
@@ -112,10 +117,4 @@ class Token:
                 f"{call}: {self._name!r} handles a reply, and a reply cannot be answered; let the program send a "
                 "request instead"
             )
-        if self._reply is not None:
-            raise HandlerError(f"{call}: {self._name!r} has replied already; a request gets at most one reply")
-
-    def _end(self) -> Message | None:
-        """Return the reply, if one was made; the token is dead from now on."""
-        self._alive = False
-        return self._reply
+        raise HandlerError(f"{call}: {self._name!r} has replied already; a request gets at most one reply")

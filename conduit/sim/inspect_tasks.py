@@ -8,10 +8,7 @@ from types import FrameType
 
 import trio
 
-_OWN = tuple(
-    os.path.dirname(path) + os.sep
-    for path in (trio.__file__, os.path.dirname(__file__))
-)
+_OWN = tuple(os.path.dirname(path) + os.sep for path in (trio.__file__, os.path.dirname(__file__)))
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:

@@ -16,10 +16,9 @@ Rules (docs/virtual_time.md, with the reasons):
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import Any, Protocol
@@ -86,6 +85,35 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         inline: whether waiting tasks drive the loop themselves.
     """
 
+    __slots__ = (
+        "_background",
+        "_budget",
+        "_closing",
+        "_deadlines",
+        "_guard",
+        "_heap",
+        "_parked",
+        "_runnable",
+        "_sequence",
+        "_steps",
+        "_still",
+        "_still_at",
+        "abandoned",
+        "ending",
+        "errors",
+        "events",
+        "inline",
+        "late_errors",
+        "now",
+        "on_stall",
+        "owner",
+        "recheck",
+        "seed",
+        "task",
+        "untimed",
+        "user_code",
+    )
+
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
         self.now = 0
         self.seed = seed
@@ -98,6 +126,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
+        self.owner: Owner | None = None
+        """What that task works for."""
         self.user_code: Owner | None = None
         """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
@@ -108,9 +138,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.recheck: list[Owner] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
-        self._sequence = itertools.count()
+        self._sequence = 0
         self._runnable = 0
         self._budget = BUDGET
+        self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
         self._closing = False
@@ -122,11 +153,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, next(self._sequence), action, args))
+        self._sequence += 1
+        heappush(self._heap, (when, self._sequence, action, args))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, next(self._sequence), action, args))
+        self._sequence += 1
+        heappush(self._background, (when, self._sequence, action, args))
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -145,8 +178,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _run(self, limit: int, waiter: Waiter | None) -> None:
         """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
         heap, background = self._heap, self._background
-        budget, start = self._budget, self.now
-        begun = budget
+        start = self.now
+        budget = begun = self._budget
         action: Callable[..., object] = _nothing
         try:
             while budget:
@@ -161,21 +194,18 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 if self._runnable or (waiter is not None and waiter.done):
                     break
                 if self.user_code is not None:
-                    limit = self._after_user_code(limit, waiter)
-        except Exception as error:  # noqa: BLE001  an event's error belongs to the job (I5)
+                    if self.user_code is self.owner and waiter is not None and trio_private.cancelled(self.task):
+                        break
+                    self.user_code = None
+                    if self._deadlines:
+                        limit = min(limit, self._next_deadline())
+        except Exception as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
             self._budget = budget
             self.events += begun - budget
             if self.now == start and not budget:
                 self._stand_still(begun)
-
-    def _after_user_code(self, limit: int, waiter: Waiter | None) -> int:
-        """Find out whether code of a rank cancelled the driver or set a deadline."""
-        self.user_code = None
-        if waiter is not None and self.task is not None and trio_private.cancelled(self.task):
-            return -1
-        return min(limit, self._next_deadline())
 
     def _next_deadline(self) -> int:
         deadline = trio_private.next_deadline()
@@ -195,30 +225,55 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """
         if shielded:
             waiter.shielded = True
-        if not waiter.done and not self.ending:
-            if self.inline and self._budget and not self._runnable:
-                self._look_again()
-                if not self._runnable and not waiter.done:
-                    self._run(self._next_deadline(), waiter)
-            if not waiter.done and not self.ending:
+        if not waiter.done and not self.drive(waiter):
+            await self.switch(waiter)
+        elif self.ending:
+            raise Ending
+
+    def drive(self, waiter: Waiter) -> bool:
+        """Run events from a task until `waiter` is done; False where `switch` must end the wait."""
+        if not self.inline or not self._budget or self._runnable or self.ending:
+            return False
+        if self.recheck:
+            self._look_again()
+        if not self._runnable and not waiter.done:
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        return waiter.done and not self._runnable and not self.ending
+
+    async def switch(self, waiter: Waiter) -> None:
+        """Wait for `waiter` through Trio's own loop.
+
+        Raises:
+            Ending: the job is over.
+        """
+        if not self.ending:
+            if waiter.done:
+                # One event woke this task and others; parked, it would be put in order with them.
+                await trio.lowlevel.cancel_shielded_checkpoint()
+            else:
                 await self._park(waiter)
         if self.ending:
             raise Ending
 
-    async def until(self, when: int, *, shielded: bool = False) -> None:
-        """Wait until `when` picoseconds."""
-        if when <= self.now:
-            return
+    def advance(self, when: int) -> bool:
+        """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
         if self.inline and self._budget and not self._runnable and not self.ending:
-            self._look_again()
+            if self.recheck:
+                self._look_again()
             if (
-                not self._runnable
-                and (not self._heap or self._heap[0][0] > when)
+                (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
-                and self._next_deadline() > when
+                and not self._runnable
+                and (not self._deadlines or self._next_deadline() > when)
             ):
                 self.now = when
-                return
+                return True
+        return False
+
+    async def until(self, when: int, *, shielded: bool = False) -> None:
+        """Wait until `when` picoseconds."""
+        if when <= self.now or self.advance(when):
+            return
         waiter = Waiter()
         self.at(when, waiter.wake)
         await self.wait(waiter, shielded=shielded)
@@ -283,7 +338,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     # -- trio.abc.Clock ----------------------------------------------------------------------
 
     def start_clock(self) -> None:
-        """Nothing to start: time is where it is."""
+        """Begin a run of Trio: time is where it is."""
+        self._deadlines = trio_private.deadlines()
 
     def current_time(self) -> float:
         """Return kernel time in seconds."""
@@ -310,21 +366,21 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
-        if self._guard.done and not self.ending:
-            return math.inf  # the job is over; Trio closes its loop
+        stuck = inspect_tasks.waiting_leaves() if self._guard.done else []
+        if self._guard.done and not stuck:
+            return math.inf  # all tasks are out and Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
             return math.inf
         if self.ending:
-            self._expel()
-            return 0
-        self.fail(self.on_stall("deadlock", ""))
+            self._expel(stuck)
+        else:
+            self.fail(self.on_stall("deadlock", ""))
         return 0
 
-    def _expel(self) -> None:
+    def _expel(self, stuck: Sequence[trio.lowlevel.Task]) -> None:
         """Let tasks of an ending job out of bare Trio waits that a shield keeps from cancellation."""
-        stuck = inspect_tasks.waiting_leaves()
-        if not stuck or len(self.abandoned) > 10 * len(stuck):
+        if len(self.abandoned) > 10 * len(stuck):
             raise RuntimeError("tasks of an ending job wait again whenever they are let out")
         for task in stuck:
             self.abandoned.append(inspect_tasks.describe(task))
@@ -340,7 +396,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        owner = task.context.get(OWNER)
+        owner = self.owner = task.context.get(OWNER)
         if owner is not None:
             self.recheck.append(owner)
         if self.now != self._still_at:
@@ -353,7 +409,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now."""
-        self.task = None
+        self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class Memory:
         """Store `data` at `address`; IndexError where that is not inside."""
         size = len(data)
         index, start = divmod(address, self.page)
-        if start + size <= self.page and 0 <= address and address + size <= self.nbytes:
+        if start + size <= self.page and address >= 0 and address + size <= self.nbytes:
             page = self._pages.get(index)
             if page is None:
                 page = self._pages[index] = bytearray(self.page)
@@ -41,7 +41,7 @@ class Memory:
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""
         index, start = divmod(address, self.page)
-        if start + nbytes <= self.page and 0 <= address and address + nbytes <= self.nbytes:
+        if start + nbytes <= self.page and address >= 0 and address + nbytes <= self.nbytes:
             page = self._pages.get(index)
             return bytes(nbytes) if page is None else bytes(page[start : start + nbytes])
         self._check(address, nbytes)

@@ -23,6 +23,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     Raises:
         KeyboardInterrupt: the job was interrupted.
     """
+
     async def main() -> None:
         running = len(bodies)
 
@@ -36,7 +37,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
             except trio.Cancelled:
                 if not kernel.ending:
                     raise
-            except BaseException as error:  # noqa: BLE001  every error belongs to the job
+            except BaseException as error:
                 kernel.fail(error, rank)
             finally:
                 running -= 1

@@ -17,32 +17,23 @@ from conduit.contract import Message
 _HEAD = struct.Struct("<IIq")
 SIZE = _HEAD.size
 MAX_SIZE = SIZE + 4 * 16
+_COUNT = 31 << 11
 
 
 def pack(message: Message) -> bytes:
     """Return the header of `message`."""
     args = message.args
-    word = (
-        message.handler
-        | message.is_request << 8
-        | message.category << 9
-        | len(args) >> 2 << 11
-        | message.control << 16
-    )
-    return _HEAD.pack(word, message.nbytes, message.offset) + args
+    return _HEAD.pack(message.word | len(args) << 9, message.nbytes, message.offset) + args
 
 
-def unpack(data: bytes) -> Message:
-    """Return a message with the header that `data` begins with, its payload still empty."""
+def unpack(data: bytes, source: int, slot: int) -> Message:
+    """Return the message whose header, and medium payload if any, `data` is.
+
+    Args:
+        data: header, and behind it what else the slot holds.
+        source: rank of the sender.
+        slot: number of the slot.
+    """
     word, nbytes, offset = _HEAD.unpack_from(data)
-    end = SIZE + (word >> 11 & 31) * 4
-    return Message(
-        word >> 9 & 3,
-        word & 255,
-        data[SIZE:end],
-        b"",
-        offset,
-        nbytes=nbytes,
-        is_request=bool(word >> 8 & 1),
-        control=bool(word >> 16 & 1),
-    )
+    end = SIZE + ((word & _COUNT) >> 9)
+    return Message(word & ~_COUNT, data[SIZE:end], data[end : end + nbytes], offset, nbytes, source, slot)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.errors import ConduitError
 from conduit.sim import Cpu, Ending, Waiter
+from conduit.sim.trio_private import cancelled
 from conduits.common.path import Path
-from conduits.common.waiting import Blocked, ForPredicate, ForSlot
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -36,20 +38,52 @@ class SimulatedPort(Port):
         core: what arrived messages are handed to.
     """
 
+    __slots__ = (
+        "_after_pass",
+        "_alone",
+        "_attention",
+        "_calls",
+        "_chosen",
+        "_left",
+        "_look_later",
+        "_loop",
+        "_loop_start",
+        "_memory",
+        "_miss_ps",
+        "_network",
+        "_passes",
+        "_polls",
+        "_run_in_context",
+        "_scheduled",
+        "_sent",
+        "_take",
+        "_turn",
+        "blocked",
+        "conduit",
+        "core",
+        "cpu",
+        "host",
+        "hosts",
+        "kernel",
+        "memory",
+        "paths",
+        "rank",
+        "task",
+    )
+
     def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
         self.conduit = conduit
         self.rank = rank
         self.core = core
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
-        self.context: Context | None = None
         self.task: object = None
         self.paths: list[Path] = []
         self.blocked: list[Blocked] = []
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
         self._memory = np.zeros(conduit.setup.segment, np.uint8)
-        self.memory = memoryview(self._memory)
+        self.memory = self._memory.data
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0
@@ -59,8 +93,12 @@ class SimulatedPort(Port):
         self._polls = 0
         self._passes = 0
         self._left = 0
-        self._handled = False
         self._turn = 0
+        self._alone = True
+        self._attention = False  # whether a poll may find something; always true when it would
+        self._sent = Waiter()
+        self._sent.shielded = True
+        self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
         self._look_later = False
         self._after_pass: Callable[[], object] = self._pass_over_blocked
@@ -68,6 +106,9 @@ class SimulatedPort(Port):
     def add_path(self, path: Path) -> None:
         """Add a way for messages; each poll looks at all of them."""
         self.paths.append(path)
+        self._network = self.paths[0]
+        self._alone = len(self.paths) == 1
+        self._take = path.take if len(self.paths) == 1 else self._take_in_turn
         self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
 
     # -- conduit.contract.Port ---------------------------------------------------------------
@@ -79,7 +120,8 @@ class SimulatedPort(Port):
 
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
-        return self.cpu.now()
+        free, now = self.cpu.free, self.kernel.now
+        return free if free > now else now
 
     async def start(self) -> None:
         """Charge what building the queues and connections costs."""
@@ -87,28 +129,49 @@ class SimulatedPort(Port):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.exchange`."""
-        await self._enter()
         meeting = self.conduit.meeting(self.rank)
-        meeting.give(self.rank, data)
-        await self._block(ForPredicate(self, meeting.over, "every rank to come to attach", meeting.missing))
+        try:
+            await self._enter()
+            meeting.give(self.rank, data)
+            await self._block(ForMeeting(self, meeting))
+        except (Exception, Ending):
+            raise
+        except BaseException as error:
+            raise ConduitError(
+                f"ep.attach: cancelled on rank {self.rank}, so that the others could never leave it; attach outside of "
+                "scopes with a timeout"
+            ) from error
         return meeting.data()
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        await self._enter()
-        await self.cpu.acquire()
+        if self._interrupted():
+            await self._enter()
+        cpu = self.cpu
+        if cpu.busy or (cpu.free > self.kernel.now and not self.kernel.advance(cpu.free)):
+            await cpu.acquire()
+        else:
+            cpu.busy = True
         try:
-            await self._poll_once()
-            path = self.path_to(dest)
-            slot = None if self._asked_before(dest) else path.acquire(dest)
+            self._polls += 1
+            if self._attention:
+                await self._poll_pass()
+            else:
+                cpu.free = self.kernel.now + self._miss_ps
+            path = self._network if self._alone else self.path_to(dest)
+            slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
-            sent = Waiter()
+            sent = self._sent  # a rank is in one send at a time: its CPU is taken
+            sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
-            if not sent.done:
-                await self.kernel.wait(sent, shielded=True)
+            if not sent.done and not self.kernel.drive(sent):
+                await self.kernel.switch(sent)
         finally:
-            self.cpu.release()
+            if cpu.turns or self.blocked or self._look_later:
+                cpu.release()
+            else:
+                cpu.busy = False
         self.conduit.messages_sent += 1
 
     async def poll(self) -> None:
@@ -116,17 +179,21 @@ class SimulatedPort(Port):
         await self._enter()
         await self.cpu.acquire()
         try:
-            await self._poll_once()
+            self._polls += 1
+            if self._attention:
+                await self._poll_pass()
+            else:
+                self.cpu.charge(self._miss_ps)
             await self.kernel.until(self.cpu.free, shielded=True)
         finally:
             self.cpu.release()
 
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
-        await self._enter()
-        if predicate():
-            return
-        await self._block(ForPredicate(self, predicate, what, lambda: ranks))
+        if self._interrupted():
+            await self._enter()
+        if not predicate():
+            await self._block(ForPredicate(self, predicate, what, ranks))
 
     async def compute(self, ticks: int) -> None:
         """Take the CPU for `ticks`, at least 1 ns (T6)."""
@@ -161,9 +228,7 @@ class SimulatedPort(Port):
 
     def handler_context(self) -> Callable[..., Any] | None:
         """Return how to enter the rank's own context, unless its own task is the one that runs (I4)."""
-        if self.context is None or self.kernel.task is self.task:
-            return None
-        return self.context.run
+        return None if self.kernel.task is self.task else self._run_in_context
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the port and of its paths."""
@@ -197,15 +262,17 @@ class SimulatedPort(Port):
 
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
+        self._attention = True
         if self.blocked and not self.cpu.busy and not self._scheduled:
             self._schedule_pass()
 
     def pending(self) -> bool:
         """Return whether a poll would have something to do now."""
-        core = self.core
-        if core.local or (core.progress_due and self._chosen is None):
+        if self._network.pending() or self.core.local:
             return True
-        return any(path.pending() for path in self.paths)
+        if self.core.progress_due and self._chosen is None:
+            return True
+        return len(self.paths) > 1 and self.paths[1].pending()
 
     def recheck(self) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
@@ -216,37 +283,45 @@ class SimulatedPort(Port):
 
     def bind(self, context: Context, task: object) -> None:
         """Take the context of the rank's own task, in which its handlers run."""
-        self.context = context
+        self._run_in_context = context.run
         self.task = task
 
     # -- calls -----------------------------------------------------------------------------------
 
+    def _interrupted(self) -> bool:
+        """Return whether a call must begin by more than going on: `_enter` then (I1, I3).
+
+        The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
+        driving makes no difference.
+        """
+        self._calls -= 1
+        return self._calls <= 0 or self.kernel.ending or cancelled(self.kernel.task)
+
     async def _enter(self) -> None:
-        """Begin a call: a cancellation point, and now and then a schedule point (I1, I3)."""
+        """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
         if kernel.ending:
             raise Ending
-        await kernel.checkpoint_if_cancelled()
-        self._calls -= 1
-        if not self._calls:
+        if self._calls <= 0:
             self._calls = CALLS
             await kernel.checkpoint()
             if kernel.ending:
                 raise Ending
+        else:
+            self._calls -= 1
+            await kernel.checkpoint_if_cancelled()
 
-    async def _poll_once(self) -> None:
-        """Poll in a call's turn: a pass if there is anything, then progress, then predicates."""
-        self._polls += 1
-        if not self.pending():
-            self.cpu.charge(self._miss_ps)
-            return
-        over = Waiter()
+    async def _poll_pass(self) -> None:
+        """Make a pass in a call's turn, then what layers above want to send, then predicates."""
+        over = self._sent
+        over.done = False
         self._begin_pass(over.wake)
         if not over.done:
             await self.kernel.wait(over, shielded=True)
         if self.core.progress_due:
             await self._progress_in_turn()
-        self._settle()
+        if self.blocked:
+            self._settle()
 
     async def _progress_in_turn(self) -> None:
         """Give the turn away while the layers above send, then take the next."""
@@ -275,10 +350,12 @@ class SimulatedPort(Port):
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
         self.blocked.append(blocked)
-        self._start_polling()
+        if len(self.blocked) == 1 and not self.cpu.busy:
+            self._idle()
         while True:
             try:
-                await self.kernel.wait(blocked)
+                if not self.kernel.drive(blocked):
+                    await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
                 raise
@@ -297,7 +374,8 @@ class SimulatedPort(Port):
         blocked.done = False
         self.blocked.insert(0, blocked)
         self._settle()
-        self._start_polling()
+        if len(self.blocked) == 1 and not self.cpu.busy:
+            self._idle()
 
     def _leave(self, blocked: Blocked) -> None:
         """Take a cancelled task out; what it was chosen for goes to another."""
@@ -307,11 +385,6 @@ class SimulatedPort(Port):
             self._chosen = None
             self.notify()
 
-    def _start_polling(self) -> None:
-        """Begin the polling loop if a task has just become the only blocked one."""
-        if len(self.blocked) == 1 and not self.cpu.busy:
-            self._idle()
-
     def _idle(self) -> None:
         """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
         if self._look_later:
@@ -320,8 +393,9 @@ class SimulatedPort(Port):
         if self.blocked:
             self._loop += 1
             self._scheduled = False
-            self._loop_start = self.cpu.now()
-            if self.pending():
+            free, now = self.cpu.free, self.kernel.now
+            self._loop_start = free if free > now else now
+            if self._attention:
                 self._schedule_pass()
 
     def _schedule_pass(self) -> None:
@@ -332,20 +406,20 @@ class SimulatedPort(Port):
         self.kernel.at(when, self._notice, self._loop)
 
     def _notice(self, loop: int) -> None:
+        """The polling loop sees that something is there."""
         if loop != self._loop or self.cpu.busy:
             return
         self._scheduled = False
-        if self.blocked and self.pending():
+        if self.blocked and self._attention:
             self.cpu.busy = True
             self._begin_pass(self._pass_over_blocked)
 
     # -- passes --------------------------------------------------------------------------------------
 
     def _begin_pass(self, after: Callable[[], object]) -> None:
-        self.cpu.charge(self._miss_ps)
+        self.cpu.free = self.kernel.now + self._miss_ps
         self._passes += 1
         self._left = PASS
-        self._handled = False
         self._after_pass = after
         for path in self.paths:
             if path.pending():
@@ -354,32 +428,32 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        core = self.core
-        while self._left and not self.kernel.ending:
-            message = self._take()
+        core, kernel = self.core, self.kernel
+        while self._left and not kernel.ending:
+            message = core.local.popleft() if core.local else self._take()
             if message is None:
                 break
             self._left -= 1
-            self._handled = True
-            self.kernel.user_code = self
-            self.conduit.messages_handled += message.source != self.rank
+            kernel.user_code = self
+            if message.source != self.rank:
+                self.conduit.messages_handled += 1
             try:
                 reply = core.deliver(message)
-            except Exception as error:  # noqa: BLE001  a handler's error belongs to the job (I5)
+            except Exception as error:
                 self.fail(error)
                 return
             if reply is not None:
                 self.conduit.messages_sent += 1
-                self.path_to(message.source).send_reply(message, reply, self._go_on)
+                path = self._network if self._alone else self.path_to(message.source)
+                path.send_reply(message, reply, self._go_on)
                 return
         for path in self.paths:
             path.end_pass()
+        self._attention = self.pending()
         self._after_pass()
 
-    def _take(self) -> Message | None:
+    def _take_in_turn(self) -> Message | None:
         """Return the next message, from each path in turn so that none is starved."""
-        if self.core.local:
-            return self.core.local.popleft()
         paths = self.paths
         for _ in paths:
             self._turn = (self._turn + 1) % len(paths)
@@ -389,24 +463,44 @@ class SimulatedPort(Port):
         return None
 
     def _pass_over_blocked(self) -> None:
-        """End a pass that was made for blocked tasks: progress, predicates, the next pass."""
+        """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
         if self.core.progress_due and self._chosen is None and self.blocked:
-            self._chosen = self.blocked.pop(0)
-            self._wake(self._chosen)
+            woken = [self.blocked.pop(0)]
+            self._chosen = woken[0]
         else:
-            self._settle()
-        self.cpu.release()
+            woken = self._take_ready()
+        cpu = self.cpu
+        if cpu.turns:
+            cpu.release()
+        else:
+            cpu.busy = False
+            if self.blocked or self._look_later:
+                self._idle()
+        for blocked in woken:
+            self._wake(blocked)
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
-        for blocked in list(self.blocked):
-            if blocked.ready():
-                self.blocked.remove(blocked)
-                self._wake(blocked)
+        for blocked in self._take_ready():
+            self._wake(blocked)
+
+    def _take_ready(self) -> list[Blocked]:
+        """Take out the blocked tasks whose wait is over."""
+        waiting = self.blocked
+        if len(waiting) == 1:  # nearly always
+            if not waiting[0].ready():
+                return []
+            self.blocked = []
+            return waiting
+        ready = [blocked for blocked in waiting if blocked.ready()]
+        for blocked in ready:
+            self.blocked.remove(blocked)
+        return ready
 
     def _wake(self, blocked: Blocked) -> None:
         """Every wait returns at `cpu.free` (T3)."""
-        if self.cpu.free > self.kernel.now:
-            self.kernel.at(self.cpu.free, blocked.wake)
+        kernel = self.kernel
+        if self.cpu.free > kernel.now:
+            kernel.at(self.cpu.free, blocked.wake)
         else:
             blocked.wake()

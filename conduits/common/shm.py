@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from conduit.contract import Category, Message
+from conduit.contract import LONG, Message
 from conduit.sim import Memory
 from conduits.common import header
 from conduits.common.host import HostModel
@@ -81,10 +81,11 @@ class SharedMemoryPath(Path):
         source, is_reply, slot = self._inbox.get()
         self.port.cpu.charge(self.host.line_ps + self.host.message_ps)
         queue, at = self._queues[source, is_reply], slot * self._slot_bytes
-        message = header.unpack(queue.read(at, header.MAX_SIZE))
-        if message.category == Category.MEDIUM and message.nbytes:
+        message = header.unpack(queue.read(at, header.MAX_SIZE), source, slot)
+        if message.word & LONG:
+            message.payload = b""
+        elif message.nbytes:
             message.payload = queue.read(at + header.MAX_SIZE, message.nbytes)
-        message.source, message.slot = source, slot
         if is_reply:
             self._free[source].append(slot)
         return message
@@ -119,10 +120,10 @@ class SharedMemoryPath(Path):
         at = slot * self._slot_bytes
         queue.write(at, header.pack(message))
         if message.nbytes:
-            if message.category == Category.MEDIUM:
-                queue.write(at + header.MAX_SIZE, message.payload)
-            else:
+            if message.word & LONG:
                 there.port.memory[message.offset : message.offset + message.nbytes] = message.payload
+            else:
+                queue.write(at + header.MAX_SIZE, message.payload)
         there._inbox.put(self.port.rank, is_reply, slot)
         there.port.notify()
         then()

@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from contextvars import Context
 from typing import Any, ClassVar
 
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.sim import Kernel
 from conduits.common.host import HostModel
+from conduits.common.meeting import Meeting
 from conduits.common.path import Path
 from conduits.common.port import SimulatedPort
 from conduits.common.shm import SharedMemoryPath
-
-
-class Meeting:
-    """One all-gather of the ranks at attach, outside the network; its cost is charged."""
-
-    def __init__(self, conduit: SimulatedConduit) -> None:
-        self._conduit = conduit
-        self._data: dict[int, bytes] = {}
-        self._over = False
-
-    def give(self, rank: int, data: bytes) -> None:
-        """Contribute; the last one ends the meeting after the time that an exchange takes."""
-        self._data[rank] = data
-        if len(self._data) == self._conduit.setup.ranks:
-            kernel = self._conduit.kernel
-            kernel.at(kernel.now + self._conduit.exchange_ticks(), self._end)
-
-    def _end(self) -> None:
-        self._over = True
-        self._conduit.recheck()
-
-    def over(self) -> bool:
-        """Return whether all ranks have come and the data have gone round."""
-        return self._over
-
-    def missing(self) -> tuple[int, ...]:
-        """Return the ranks that have not come yet."""
-        return tuple(rank for rank in range(self._conduit.setup.ranks) if rank not in self._data)
-
-    def data(self) -> Sequence[bytes]:
-        """Return what the ranks gave, by rank."""
-        return [self._data[rank] for rank in range(self._conduit.setup.ranks)]
 
 
 class SimulatedConduit(Conduit):
@@ -105,7 +73,7 @@ class SimulatedConduit(Conduit):
         round_ = self._came[rank]
         self._came[rank] += 1
         if round_ == len(self._meetings):
-            self._meetings.append(Meeting(self))
+            self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
         return self._meetings[round_]
 
     def owner(self, rank: int) -> SimulatedPort:
@@ -117,9 +85,9 @@ class SimulatedConduit(Conduit):
         self.ports[rank].bind(context, task)
 
     def recheck(self) -> None:
-        """Let all blocked tasks look again at what they wait for."""
+        """Let all blocked tasks look again at what they wait for; one event each keeps their order."""
         for port in self.ports:
-            port.recheck()
+            self.kernel.at(self.kernel.now, port.recheck)
 
     def quiet(self) -> bool:
         """Return whether every message that was sent has been handled."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conduit.sim import Waiter
 
 if TYPE_CHECKING:
+    from conduits.common.meeting import Meeting
     from conduits.common.path import Path
     from conduits.common.port import SimulatedPort
 
@@ -22,12 +23,14 @@ class Blocked(Waiter):
         error: what the predicate raised.
     """
 
-    __slots__ = ("error", "owner", "since", "what")
+    __slots__ = ("error", "owner", "port", "since", "what")
 
     def __init__(self, port: SimulatedPort, what: str) -> None:
-        super().__init__()
+        self.done = self.shielded = False
+        self.task = None
+        self.port = port
         self.what = what
-        self.since = port.cpu.now()
+        self.since = port.kernel.now
         self.owner = port.kernel.task
         self.error: Exception | None = None
 
@@ -43,30 +46,35 @@ class Blocked(Waiter):
 class ForPredicate(Blocked):
     """Waits for a predicate of the program."""
 
-    __slots__ = ("_peers", "_port", "_predicate")
+    __slots__ = ("predicate", "ranks")
 
     def __init__(
-        self, port: SimulatedPort, predicate: Callable[[], object], what: str, peers: Callable[[], tuple[int, ...]]
+        self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: tuple[int, ...] = ()
     ) -> None:
-        super().__init__(port, what)
-        self._port = port
-        self._predicate = predicate
-        self._peers = peers
+        self.done = self.shielded = False
+        self.task = None
+        self.port = port
+        self.what = what
+        self.since = port.kernel.now
+        self.owner = port.kernel.task
+        self.error = None
+        self.predicate = predicate
+        self.ranks = ranks
 
     def ready(self) -> bool:
         """Evaluate the predicate in its own task's context; an error ends the wait too (P3, I4)."""
+        owner = self.owner
         try:
-            owner = self.owner
-            if owner is None or owner is self._port.kernel.task:
-                return bool(self._predicate())
-            return bool(owner.context.run(self._predicate))
-        except Exception as error:  # noqa: BLE001  it is raised out of the block_until
+            if owner is self.port.kernel.task or owner is None:
+                return bool(self.predicate())
+            return bool(owner.context.run(self.predicate))
+        except Exception as error:
             self.error = error
             return True
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that the caller named."""
-        return self._peers()
+        return self.ranks
 
 
 class ForSlot(Blocked):
@@ -82,10 +90,29 @@ class ForSlot(Blocked):
 
     def ready(self) -> bool:
         """Take a slot if one is free."""
-        self.slot = self.path.acquire(self.dest)
+        if self.slot is None:
+            self.slot = self.path.acquire(self.dest)
         self.shielded = self.slot is not None  # from the slot on, no cancellation (S2)
         return self.shielded
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot is free."""
         return self.path.holders(self.dest)
+
+
+class ForMeeting(Blocked):
+    """Waits for every rank to come to a collective call of start-up."""
+
+    __slots__ = ("meeting",)
+
+    def __init__(self, port: SimulatedPort, meeting: Meeting) -> None:
+        super().__init__(port, "every rank to come to attach")
+        self.meeting = meeting
+
+    def ready(self) -> bool:
+        """Return whether all have come and the data have gone round."""
+        return self.meeting.over
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that have not come yet."""
+        return self.meeting.missing()

@@ -23,9 +23,8 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import Category, Constant, Limits, Message
+from conduit.contract import LONG, REQUEST, Constant, Limits, Message
 from conduit.options import SimOptions, option
-from conduit.sim import Memory
 from conduit.sim.units import ps
 from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort, header
 from conduits.common.path import Then
@@ -73,7 +72,7 @@ class LoggpOptions(SimOptions):
 
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
-        given = getattr(self, name)
+        given: float | None = getattr(self, name)
         return ps(PARAMETER_SETS[self.set][name] if given is None else given)
 
 
@@ -95,7 +94,7 @@ class Loggp(SimulatedConduit):
             for set_, values in PARAMETER_SETS.items()
             for name, value in values.items()
         ),
-        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in the memory of a host of 2003"),
+        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
         Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
         Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
         Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
@@ -134,6 +133,21 @@ class LoggpPath(Path):
     a reply always has its place: that is what makes the network free of deadlock.
     """
 
+    __slots__ = (
+        "arrived",
+        "conduit",
+        "free",
+        "gap",
+        "gap_per_byte",
+        "jitter",
+        "latency",
+        "memory",
+        "network_free",
+        "receive_ps",
+        "send_ps",
+        "slots",
+    )
+
     def __init__(self, port: SimulatedPort, conduit: Loggp) -> None:
         super().__init__(port)
         options: LoggpOptions = conduit.options
@@ -144,10 +158,9 @@ class LoggpPath(Path):
             options.time(name) for name in ("L", "o_s", "o_r", "g", "G")
         )
         self.slots = options.slots
-        self.slot_bytes = header.MAX_SIZE + options.max_medium
         self.free: dict[int, list[int]] = {}  # by peer: this rank's unused request slots there
-        self.memory: dict[tuple[int, bool], Memory] = {}  # by (sender, reply): the slots here
-        self.arrived: deque[tuple[int, bool, int]] = deque()  # (sender, reply, slot) in order of arrival
+        self.memory: dict[tuple[int, int, int], bytes] = {}  # the slots here: (sender, request or not, number)
+        self.arrived: deque[tuple[int, int, int]] = deque()  # names of full slots, in order of arrival
         self.network_free = 0  # when the network accepts this rank's next message
         # Two messages are never ordered (rules.md O).  `weak` draws an extra delay for each, so that
         # programs which count on an order are found out.
@@ -163,15 +176,10 @@ class LoggpPath(Path):
         """Decode the message that arrived first; taking it costs o_r."""
         if not self.arrived:
             return None
-        source, is_reply, slot = self.arrived.popleft()
+        name = source, is_request, slot = self.arrived.popleft()
         self.port.cpu.charge(self.receive_ps)
-        memory, at = self.memory[source, is_reply], slot * self.slot_bytes
-        message = header.unpack(memory.read(at, header.MAX_SIZE))
-        if message.category == Category.MEDIUM and message.nbytes:
-            message.payload = memory.read(at + header.MAX_SIZE, message.nbytes)
-        message.source = source
-        message.slot = slot  # tells `send_reply` where the reply goes
-        if is_reply:
+        message = header.unpack(self.memory.pop(name), source, slot)
+        if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
         return message
 
@@ -212,33 +220,28 @@ class LoggpPath(Path):
             self.port.cpu.charge(self.network_free - kernel.now)
             kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
-        train = max(message.nbytes - 1, 0) * self.gap_per_byte
+        nbytes = message.nbytes
+        train = (nbytes - 1) * self.gap_per_byte if nbytes else 0
         self.network_free = kernel.now + max(self.gap, train)
-        delay = self.latency + train
+        arrival = kernel.now + self.latency + train
         if self.jitter is not None:
-            delay += self.jitter.randrange(self.latency + 1)
-        # What travels is bytes: header, then payload.  A long-async payload is read here, while it
-        # is still lent.
+            arrival += self.jitter.randrange(self.latency + 1)
+        # What travels is bytes.  A payload that may still be lent is read here.
         there: Any = self.conduit.ports[dest].paths[0]
-        payload = bytes(message.payload)
-        kernel.at(kernel.now + delay, there.arrive, self.port.rank, slot, header.pack(message), payload)
+        name = (self.port.rank, message.word & REQUEST, slot)
+        head = header.pack(message)
+        if message.word & LONG:
+            kernel.at(arrival, there.arrive, name, head, bytes(message.payload), message.offset)
+        else:
+            kernel.at(arrival, there.arrive, name, head + message.payload, b"", 0)
         then()
 
-    def arrive(self, source: int, slot: int, head: bytes, payload: bytes) -> None:
-        """Store a message in its slot, a long payload where it belongs, and let polls see it."""
-        message = header.unpack(head)
-        is_reply = not message.is_request
-        memory = self.memory.get((source, is_reply))
-        if memory is None:
-            memory = self.memory[source, is_reply] = Memory(self.slots * self.slot_bytes, 512)
-        at = slot * self.slot_bytes
-        memory.write(at, head)
+    def arrive(self, name: tuple[int, int, int], slot: bytes, payload: bytes, offset: int) -> None:
+        """Store a message in its slot, a long payload in the segment, and let polls see it."""
         if payload:
-            if message.category == Category.MEDIUM:
-                memory.write(at + header.MAX_SIZE, payload)
-            else:
-                self.port.memory[message.offset : message.offset + len(payload)] = payload
-        self.arrived.append((source, is_reply, slot))
+            self.port.memory[offset : offset + len(payload)] = payload
+        self.memory[name] = slot
+        self.arrived.append(name)
         self.port.notify()
 
     # For the report of a deadlock.

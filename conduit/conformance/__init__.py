@@ -1,0 +1,13 @@
+"""The conformance suite: the rules of ``docs/contract.md`` as tests that any conduit can be put to.
+
+It is an installed pytest plugin that never loads itself.  ``conduit conform SPEC`` runs it, and so does a line in a
+project's own top-level ``conftest.py``::
+
+    pytest_plugins = ["conduit.conformance.plugin"]
+
+with ``conformance = ["loggp", "sci:slots=4"]`` among pytest's settings, or ``pytest --conduit SPEC`` by hand.
+
+Suites are found by the entry-point group ``conduit.conformance``: each entry names a package, and the test modules in
+it are collected.  A check is a test function that takes the fixture ``case`` and cites what it checks with
+``@pytest.mark.rule("R12")``; it runs once for each case of each spec.
+"""

@@ -1,0 +1,204 @@
+"""The cases each check runs on: a conduit with some of its options, a number of ranks and a seed."""
+
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence, Set
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import attrs
+
+import conduit
+from conduit import registry
+from conduit.conformance.covering import Row, covering_array, full_product
+from conduit.options import render
+
+CI_RANKS = (2, 3, 8)
+FULL_RANKS = (1, 2, 3, 5, 8, 16)
+FULL_SEEDS = 5
+# One case runs all checks in about 12 s; two hours have room for this many.
+FULL_CASES = 600
+# Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
+TIME_LIMIT = 60.0
+DEFAULT_SEGMENT = 1 << 16
+
+
+@attrs.frozen
+class Case:
+    """One conduit, ready to run programs on: what every check is given.
+
+    Attributes:
+        cls: the conduit's class.
+        options: its options, an instance of ``cls.Options``.
+        spec: the same as text, as ``conduit.run`` takes it.
+        ranks: how many ranks its jobs have; None where the launcher decides.
+        ranks_per_host: as ``conduit.run`` takes it.
+        seed: of its jobs.
+        label: its name in reports.
+    """
+
+    cls: type[Any]
+    options: Any
+    spec: str
+    ranks: int | None
+    ranks_per_host: int | None
+    seed: int
+    label: str
+
+    @property
+    def size(self) -> int:
+        """The number of ranks, known only where the suite decides it."""
+        assert self.ranks is not None
+        return self.ranks
+
+    @property
+    def limits(self) -> Any:
+        """The conduit's limits with these options."""
+        return self.cls.limits(self.options)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether jobs run in virtual time."""
+        return bool(self.cls.simulated)
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """Payload sizes in bytes at which the conduit changes its way of sending, as far as it tells."""
+        tell = getattr(self.cls, "thresholds", None)
+        return tuple(tell(self.options)) if tell is not None else ()
+
+    def at_least(self, ranks: int) -> "Case":
+        """Give this case with no fewer ranks than that, for a check that needs a peer."""
+        if self.ranks is None or self.ranks >= ranks:
+            return self
+        return attrs.evolve(self, ranks=ranks, ranks_per_host=None)
+
+    def with_ranks(self, ranks: int) -> "Case":
+        """Give this case with exactly that number of ranks, as many of them on a host as its conduit chooses."""
+        if self.ranks is None or self.ranks == ranks:
+            return self
+        return attrs.evolve(self, ranks=ranks, ranks_per_host=None)
+
+    def option(self, **values: object) -> "Case":
+        """Give this case with some options set to other values."""
+        options = attrs.evolve(self.options, **values)
+        return attrs.evolve(self, options=options, spec=_spec(self.cls, self.spec.partition(":")[0], options))
+
+    def has_option(self, name: str) -> bool:
+        """Say whether the conduit has an option of that name."""
+        return name in attrs.fields_dict(self.cls.Options)
+
+    def longest(self, *, reply: bool = False, at_most: int = 1 << 62) -> int:
+        """Give the largest long payload in bytes that fits the limits, the largest segment and ``at_most``."""
+        limit = self.limits.max_long_reply if reply else self.limits.max_long_request
+        ceiling = self.cls.max_segment(self.options)
+        return int(min(limit, at_most, limit if ceiling is None else ceiling))
+
+    def sizes(self, limit: int) -> list[int]:
+        """Give the payload sizes from 0 to ``limit`` bytes at which mistakes live."""
+        near = {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257}
+        for edge in (*self.thresholds, limit, self.limits.max_medium, 512):
+            near |= {edge - 9, edge - 8, edge - 7, edge - 1, edge, edge + 1, edge + 7, edge + 8}
+        return sorted(size for size in near if 0 <= size <= limit)
+
+    def run(self, main: Callable[..., Awaitable[Any]], *args: Any, **settings: Any) -> Any:
+        """Run a program on this case and give ``conduit.run``'s result; settings are those of ``conduit.run``."""
+        chosen: dict[str, Any] = {
+            "ranks": self.ranks,
+            "conduit": self.spec,
+            "seed": self.seed,
+            "segment": DEFAULT_SEGMENT,
+            "ranks_per_host": self.ranks_per_host,
+            "time_limit": TIME_LIMIT if self.simulated else None,
+        }
+        return conduit.run(main, *args, **(chosen | settings))
+
+
+def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Case]:
+    """Give the cases of one spec.
+
+    Args:
+        text: the spec; options that it names keep their value in every case.
+        full: every number of ranks, five seeds and all combinations of options (or triples of them).
+        seed: where the seeds start, and which covering array is taken.
+        crowds: also the larger and smaller numbers of ranks on the default options, for checks of crowds.
+    """
+    spec = registry.parse_spec(text)
+    fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
+    if not spec.cls.simulated:
+        return [_case(spec, {}, seed, "given")]
+    if full:
+        return list(_full_cases(spec, seed, fixed))
+    return list(_ci_cases(spec, seed, FULL_RANKS if crowds else CI_RANKS, fixed))
+
+
+def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed: Set[str]) -> Iterator[Case]:
+    for ranks in rank_counts:
+        if _fits(spec, {"ranks": ranks}):
+            yield _case(spec, {"ranks": ranks}, seed, "default")
+    rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
+    for number, row in enumerate(rows):
+        yield _case(spec, row, seed + 1 + number, f"row{number}")
+
+
+def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
+    factors = _factors(spec, FULL_RANKS, fixed)
+    if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
+        rows = full_product(factors, lambda row: _fits(spec, row))
+    else:
+        rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
+    for number, row in enumerate(rows):
+        for turn in range(FULL_SEEDS):
+            yield _case(spec, row, seed + FULL_SEEDS * number + turn, f"row{number}")
+
+
+def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
+    size = 1
+    for values in factors.values():
+        size *= len(values)
+    return size
+
+
+def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
+    """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
+    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
+    hints = get_type_hints(spec.cls.Options)
+    for field in attrs.fields(spec.cls.Options):
+        values = _choices(field, hints.get(field.name))
+        if field.name not in fixed and len(values) > 1:
+            factors[field.name] = values
+    return factors
+
+
+def _choices(field: Any, hint: object) -> tuple[Hashable, ...]:
+    """Give the values of an option that the suite tries: those it declares, else all that its type allows."""
+    declared = field.metadata.get("conformance")
+    if declared is not None:
+        return tuple(declared)
+    if hint is bool:
+        return (True, False)
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def _fits(spec: registry.Spec, row: Row) -> bool:
+    """Say whether the conduit accepts these options and can place these ranks."""
+    try:
+        spec.cls.placement(_options(spec, row), row["ranks"], row.get("ranks_per_host"))
+    except ValueError:
+        return False
+    return True
+
+
+def _options(spec: registry.Spec, row: Row) -> Any:
+    return attrs.evolve(spec.options, **{k: v for k, v in row.items() if k not in ("ranks", "ranks_per_host")})
+
+
+def _case(spec: registry.Spec, row: Row, seed: int, label: str) -> Case:
+    options = _options(spec, row)
+    ranks: Any = row.get("ranks")
+    per_host: Any = row.get("ranks_per_host")
+    name = f"{spec.text}-{label}-{ranks}ranks-seed{seed}"
+    return Case(spec.cls, options, _spec(spec.cls, spec.name, options), ranks, per_host, seed, name)
+
+
+def _spec(cls: type[Any], name: str, options: Any) -> str:
+    """Write a spec that gives these options, those at their default left out."""
+    text = render(options)
+    return f"{name}:{text}" if text else name

@@ -1,0 +1,91 @@
+"""The pytest plugin: options, the marker, and the cases that every check is parametrised with."""
+
+from datetime import date
+from functools import lru_cache
+
+import pytest
+
+from conduit.conformance.cases import Case, cases
+from conduit.conformance.suites import suite_folders
+from conduit.errors import ConduitError
+
+MARKERS = (
+    "rule(number, ...): the rules of docs/contract.md that this check checks",
+    "crowds: run the default options with 1, 2, 3, 5, 8 and 16 ranks",
+    "simulated: looks at virtual time or at what only a simulation can see",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the suite's options and its setting."""
+    group = parser.getgroup("conformance", "conduit conformance suite")
+    group.addoption(
+        "--conduit",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        dest="conduits",
+        help="put this conduit to the suite, e.g. 'sci:slots=4'; may be repeated",
+    )
+    group.addoption("--full", action="store_true", help="all numbers of ranks, five seeds, all options combined")
+    group.addoption(
+        "--conformance-seed",
+        type=int,
+        default=None,
+        metavar="N",
+        help="where the seeds start; otherwise it moves on by itself every day, so that in time all are tried",
+    )
+    parser.addini("conformance", "specs of conduits to put to the conformance suite", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, check the specs, and collect the suites where the setting asks for them."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    for spec in _specs(config):
+        try:
+            _cases(spec, full=False, seed=0, crowds=False)
+        except ConduitError as error:
+            raise pytest.UsageError(str(error)) from error
+    if config.getini("conformance") and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args.extend(str(folder) for folder in suite_folders().values())
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say what is put to the suite, and how to repeat the run."""
+    specs = _specs(config)
+    if not specs:
+        return []
+    count = sum(len(_cases(spec, full=config.getoption("full"), seed=_seed(config), crowds=False)) for spec in specs)
+    return [f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each check that takes ``case`` on every case of every spec."""
+    if "case" not in metafunc.fixturenames:
+        return
+    config = metafunc.config
+    markers = {marker.name for marker in metafunc.definition.iter_markers()}
+    found = [
+        case
+        for spec in _specs(config)
+        for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)
+        if case.simulated or "simulated" not in markers
+    ]
+    metafunc.parametrize("case", found, ids=[case.label for case in found])
+
+
+def _specs(config: pytest.Config) -> list[str]:
+    named: list[str] = config.getoption("conduits")
+    declared: list[str] = config.getini("conformance")
+    return named or declared
+
+
+def _seed(config: pytest.Config) -> int:
+    seed: int | None = config.getoption("--conformance-seed")
+    return date.today().toordinal() if seed is None else seed
+
+
+@lru_cache(maxsize=64)
+def _cases(spec: str, *, full: bool, seed: int, crowds: bool) -> tuple[Case, ...]:
+    return tuple(cases(spec, full=full, seed=seed, crowds=crowds))

@@ -1,0 +1,407 @@
+"""Flow control: crowds, floods, full queues, and no deadlock."""
+
+import pytest
+import trio
+
+from conduit import Endpoint, Token
+from conduit.conformance.cases import Case
+from conduit.conformance.patterns import pattern
+from conduit.conformance.programs import CATEGORIES, answer, attached, neighbour, send
+
+
+def _payload_size(case: Case, category: str, at_most: int = 600) -> int:
+    if category == "short":
+        return 0
+    if category == "medium":
+        return int(min(case.limits.max_medium, at_most))
+    return min(case.longest(), case.longest(reply=True), at_most)
+
+
+@pytest.mark.rule("R50")
+@pytest.mark.crowds
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_flood_one_way(case: Case, category: str) -> None:
+    """Everyone floods the next rank without waiting for anything."""
+    size, count = _payload_size(case, category), 30
+
+    async def main(ep: Endpoint) -> bool:
+        box = await attached(ep)
+        data = pattern(size, ep.rank)
+        for number in range(count):
+            await send(ep, category, neighbour(ep), box[category], number, payload=data, offset=number * size)
+        seen = await box.until(count)
+        source = (ep.rank - 1) % ep.size
+        intact = category == "short" or all(one.payload == pattern(size, source) for one in seen)
+        return intact and sorted(one.args[0] for one in seen) == list(range(count))
+
+    assert all(case.run(main).values)
+
+
+@pytest.mark.rule("R50", "R49")
+@pytest.mark.crowds
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_flood_both_ways_with_replies(case: Case, category: str) -> None:
+    """Neighbours flood each other from both sides, and every request is answered in kind."""
+    size, count = _payload_size(case, category, 400), 12
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        asked = 0
+        key = 5
+
+        def ask(token: Token, *rest: int) -> None:
+            nonlocal asked
+            asked += 1
+            offset = (token.rank * 2 + 1) * size
+            answer(token, category, box[category], asked, payload=pattern(size, key), offset=offset)
+
+        box = await attached(ep, ask)
+        data = pattern(size, ep.rank)
+        for _ in range(count):
+            for dest in ((ep.rank + 1) % ep.size, (ep.rank - 1) % ep.size):
+                await send(ep, category, dest, ask, payload=data, offset=ep.rank * 2 * size)
+        seen = await box.until(2 * count)
+        await ep.block_until(lambda: asked == 2 * count)
+        assert category == "short" or all(one.payload == pattern(size, key) for one in seen)
+        return asked, len(seen)
+
+    assert list(case.run(main, segment=2 * case.size * size).values) == [(2 * count, 2 * count)] * case.size
+
+
+@pytest.mark.rule("R51")
+@pytest.mark.crowds
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_hot_spot(case: Case, category: str) -> None:
+    """All ranks flood rank 0, itself included; it answers everyone, and everyone finishes."""
+    size, count = _payload_size(case, category, 300), 8
+
+    async def main(ep: Endpoint) -> int:
+        def ask(token: Token, *rest: int) -> None:
+            answer(token, category, box[category], payload=pattern(size, 1), offset=0)
+
+        box = await attached(ep, ask)
+        for _ in range(count):
+            await send(ep, category, 0, ask, payload=pattern(size, ep.rank), offset=ep.rank * size)
+        return len(await box.until(count))
+
+    assert list(case.run(main, segment=case.size * max(size, 1)).values) == [count] * case.size
+
+
+@pytest.mark.rule("R51", "R23")
+@pytest.mark.crowds
+def test_hot_spot_without_replies(case: Case) -> None:
+    """The same when rank 0 answers nobody."""
+    count = 12
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+        for number in range(count):
+            await ep.request_medium(0, box.medium, pattern(64, number), number)
+        if ep.rank == 0:
+            seen = await box.until(count * ep.size)
+            return sum(one.payload == pattern(64, one.args[0]) for one in seen)
+        return 0
+
+    assert case.run(main).values[0] == count * case.size
+
+
+@pytest.mark.rule("R39", "R50")
+@pytest.mark.crowds
+def test_all_ranks_to_all_ranks_in_all_categories(case: Case) -> None:
+    """Each asks each with each category, and gets an answer of another one; contents checked at both ends."""
+    size = min(_payload_size(case, "medium"), _payload_size(case, "long"), 150)
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        good = 0
+
+        def check(token: Token, rest: tuple[object, ...], index: int) -> None:
+            nonlocal good
+            kind = CATEGORIES[index]
+            body = () if kind == "short" else (bytes(rest[0]),)  # type: ignore[call-overload]
+            assert body == (() if kind == "short" else (pattern(size, token.rank + index),))
+            good += 1
+            back = CATEGORIES[(index + 1) % 3]
+            offset = (3 * (ep.size + ep.rank) + index) * size
+            answer(token, back, box[back], index, payload=pattern(size, ep.rank + 7), offset=offset)
+
+        def ask_short(token: Token, *rest: object) -> None:
+            check(token, rest, 0)
+
+        def ask_medium(token: Token, *rest: object) -> None:
+            check(token, rest, 1)
+
+        def ask_long(token: Token, *rest: object) -> None:
+            check(token, rest, 2)
+
+        box = await attached(ep, ask_short, ask_medium, ask_long)
+        for step in range(ep.size):
+            for index, handler in enumerate((ask_short, ask_medium, ask_long)):
+                data = pattern(size, ep.rank + index)
+                offset = (3 * ep.rank + index) * size
+                await send(ep, CATEGORIES[index], (ep.rank + step) % ep.size, handler, payload=data, offset=offset)
+        seen = await box.until(3 * ep.size)
+        await ep.block_until(lambda: good == 3 * ep.size)
+        return good, sum(one.payload in (None, pattern(size, one.rank + 7)) for one in seen)
+
+    segment = 6 * case.size * size
+    assert list(case.run(main, segment=segment).values) == [(3 * case.size, 3 * case.size)] * case.size
+
+
+@pytest.mark.rule("R48")
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_full_queues_empty_while_the_peer_only_polls(case: Case, category: str) -> None:
+    """The sender waits for room; the peer does nothing but poll, and all arrives."""
+    case = case.at_least(2)
+    size, count = _payload_size(case, category, 2000), 25
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+        if ep.rank == 0:
+            for number in range(count):
+                await send(ep, category, 1, box[category], number, payload=pattern(size, number))
+        while ep.rank == 1 and len(box.seen) < count:
+            await ep.poll()
+        return len(box.seen)
+
+    assert case.run(main).values[1] == count
+
+
+@pytest.mark.rule("R48")
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_full_queues_empty_once_the_peer_polls_at_last(case: Case, category: str) -> None:
+    """The peer first computes for a long time; meanwhile the sender has filled all there is."""
+    case = case.at_least(2)
+    size, count = _payload_size(case, category, 2000), 20
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        box = await attached(ep)
+        if ep.rank == 0:
+            for number in range(count):
+                await send(ep, category, 1, box[category], number, payload=pattern(size, number))
+        if ep.rank == 1:
+            await ep.compute(1e-3)
+            before = len(box.seen)
+            await box.until(count)
+            return before, len(box.seen)
+        return 0, 0
+
+    before, after = case.run(main).values[1]
+    assert after == count
+    assert before == 0 or not case.simulated
+
+
+@pytest.mark.rule("R48")
+def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
+    """While rank 0 is stuck in front of a busy rank 1, it answers everyone else, and itself."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> tuple[float, float]:
+        answered: list[float] = []
+
+        def ask(token: Token) -> None:
+            token.reply_short(told)
+
+        def told(token: Token) -> None:
+            answered.append(ep.now)
+
+        box = await attached(ep, ask, told)
+        if ep.rank == 0:
+            for number in range(200):
+                await ep.request_short(1, box.short, number)
+        elif ep.rank == 1:
+            await ep.compute(5e-2)
+            woke = ep.now
+            await box.until(200)
+            return woke, 0.0
+        else:
+            await ep.compute(1e-4)
+            await ep.request_short(0, ask)
+            await ep.block_until(lambda: bool(answered))
+            return 0.0, answered[0]
+        return 0.0, 0.0
+
+    values = case.run(main).values
+    if case.simulated and _is_bounded(case):
+        assert max(late for _, late in values) < values[1][0]
+
+
+def _is_bounded(case: Case) -> bool:
+    """Say whether 200 unanswered short requests are more than the conduit lets out: all here do so bound them."""
+    return case.simulated
+
+
+@pytest.mark.rule("R49", "R50")
+@pytest.mark.parametrize("category", ["medium", "long"])
+def test_replies_need_nothing_that_requests_can_use_up(case: Case, category: str) -> None:
+    """Everyone fills all queues to everyone with the largest messages, whose answers are the largest too."""
+    size = int(min(case.limits.max_medium if category == "medium" else case.longest(), case.longest(reply=True), 4000))
+    size = min(size, case.limits.max_medium) if category == "medium" else size
+    count = 5
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        asked = 0
+
+        def ask(token: Token, payload: memoryview) -> None:
+            nonlocal asked
+            asked += 1
+            answer(token, category, box[category], payload=pattern(size, ep.rank), offset=(ep.size + token.ep.rank) * 0)
+
+        box = await attached(ep, ask)
+        for _ in range(count):
+            for step in range(1, ep.size + 1):
+                dest = (ep.rank + step) % ep.size
+                await send(ep, category, dest, ask, payload=pattern(size, 3), offset=size)
+        seen = await box.until(count * ep.size)
+        await ep.block_until(lambda: asked == count * ep.size)
+        good = len(seen) if category == "long" else sum(one.payload == pattern(size, one.rank) for one in seen)
+        return asked, good
+
+    values = case.run(main, segment=2 * size).values
+    assert list(values) == [(count * case.size, count * case.size)] * case.size
+
+
+@pytest.mark.rule("R49")
+def test_every_resource_of_a_reply_is_set_aside_with_its_request(case: Case) -> None:
+    """Requests of one category are all out while their answers, of each category at its limit, wait for a poll."""
+    case = case.at_least(2)
+    medium = case.limits.max_medium
+    long = case.longest(reply=True, at_most=8000)
+
+    async def main(ep: Endpoint) -> int:
+        def ask(token: Token, kind: int) -> None:
+            size = (0, medium, long)[kind]
+            answer(token, CATEGORIES[kind], box[CATEGORIES[kind]], payload=pattern(size, kind), offset=0)
+
+        box = await attached(ep, ask)
+        for number in range(18):
+            await ep.request_short(neighbour(ep), ask, number % 3)
+            if number % 6 == 5:
+                # Both sides have replies under way that nobody has taken yet.
+                await ep.compute(1e-4)
+        seen = await box.until(18)
+        return sum(one.category != "medium" or one.payload == pattern(medium, 1) for one in seen)
+
+    assert list(case.run(main, segment=long).values) == [18] * case.size
+
+
+@pytest.mark.rule("R23", "R48")
+def test_unanswered_requests_give_their_slots_back(case: Case) -> None:
+    """Again and again more of them than there are slots, each round to every rank, long after the last."""
+    rounds = 6
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+        for turn in range(rounds):
+            for step in range(ep.size):
+                for _ in range(3):
+                    await ep.request_short((ep.rank + step) % ep.size, box.short, turn)
+            await ep.compute(1e-5)
+        return len(await box.until(rounds * 3 * ep.size))
+
+    assert list(case.run(main).values) == [rounds * 3 * case.size] * case.size
+
+
+@pytest.mark.rule("R51")
+@pytest.mark.crowds
+def test_nobody_starves_at_a_hot_spot(case: Case) -> None:
+    """Everyone floods rank 0 without end until each has had its share answered; then all stop."""
+    share = 4
+
+    async def main(ep: Endpoint) -> bool:
+        answers = 0
+        stop = False
+
+        def ask(token: Token) -> None:
+            token.reply_short(told)
+
+        def told(token: Token) -> None:
+            nonlocal answers
+            answers += 1
+
+        def enough(token: Token) -> None:
+            nonlocal satisfied, stop
+            satisfied += 1
+
+        def halt(token: Token) -> None:
+            nonlocal stop
+            stop = True
+
+        satisfied = 0
+        await ep.attach(ask, told, enough, halt)
+        reported = False
+        while not stop:
+            await ep.request_short(0, ask)
+            if answers >= share and not reported:
+                reported = True
+                await ep.request_short(0, enough)
+            if ep.rank == 0 and satisfied == ep.size:
+                for dest in range(ep.size):
+                    await ep.request_short(dest, halt)
+                await ep.block_until(lambda: stop)
+        return answers >= share
+
+    assert all(case.run(main, time_limit=10.0 if case.simulated else None).values)
+
+
+@pytest.mark.rule("R50", "R43")
+def test_floods_from_several_tasks_in_all_directions(case: Case) -> None:
+    """Each rank runs one flood per peer at the same time, while one of its tasks only waits."""
+    count = 6
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+
+        async def flood(dest: int) -> None:
+            for number in range(count):
+                await ep.request_medium(dest, box.medium, pattern(90, number), number)
+
+        async with trio.open_nursery() as nursery:
+            for dest in range(ep.size):
+                nursery.start_soon(flood, dest)
+            seen = await box.until(count * ep.size)
+        return sum(one.payload == pattern(90, one.args[0]) for one in seen)
+
+    assert list(case.run(main).values) == [count * case.size] * case.size
+
+
+@pytest.mark.rule("R50", "R34")
+@pytest.mark.crowds
+def test_a_token_goes_around_a_ring(case: Case) -> None:
+    """A chain of requests, each caused by the one before, three times around."""
+    rounds = 3
+
+    async def main(ep: Endpoint) -> list[int]:
+        box = await attached(ep)
+        for turn in range(rounds):
+            if ep.rank == 0:
+                await ep.request_short(neighbour(ep), box.short, turn)
+            await box.until(turn + 1)
+            if ep.rank != 0:
+                await ep.request_short(neighbour(ep), box.short, turn)
+        return [one.args[0] for one in box.seen]
+
+    assert list(case.run(main).values) == [list(range(rounds))] * case.size
+
+
+@pytest.mark.rule("R50", "R23")
+@pytest.mark.crowds
+def test_mixed_sizes_from_everyone_to_everyone(case: Case) -> None:
+    """Small and large messages share the queues; nobody's bytes get into another's."""
+    limit = min(case.limits.max_medium, 1200)
+
+    async def main(ep: Endpoint) -> tuple[int, int]:
+        good = count = 0
+
+        def handler(token: Token, payload: memoryview, nbytes: int) -> None:
+            nonlocal good, count
+            count += 1
+            good += bytes(payload) == pattern(nbytes, token.rank)
+
+        await ep.attach(handler)
+        for number in range(4):
+            for step in range(ep.size):
+                nbytes = (number * 401 + step * 97 + ep.rank * 11) % (limit + 1)
+                await ep.request_medium((ep.rank + step) % ep.size, handler, pattern(nbytes, ep.rank), nbytes)
+        await ep.block_until(lambda: count == 4 * ep.size)
+        return good, count
+
+    assert list(case.run(main).values) == [(4 * case.size, 4 * case.size)] * case.size

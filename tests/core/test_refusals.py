@@ -1,0 +1,71 @@
+"""Small rules of single calls that once were broken."""
+
+import pytest
+import trio
+
+import conduit
+
+
+def test_a_request_to_oneself_is_not_sent_from_a_cancelled_scope():
+    async def main(ep):
+        got = []
+
+        def handler(token):
+            got.append(1)
+
+        await ep.attach(handler)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await ep.request_short(ep.rank, handler)
+        for _ in range(3):
+            await ep.poll()
+        return len(got)
+
+    assert conduit.run(main, conduit="loggp", ranks=1).values == [0]
+
+
+def test_a_request_to_oneself_wakes_another_task_that_waits():
+    async def main(ep):
+        got = []
+
+        def handler(token):
+            got.append(1)
+
+        await ep.attach(handler)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ep.block_until, lambda: len(got) == 1)
+            await ep.compute(1e-6)
+            await ep.request_short(ep.rank, handler)
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+def test_a_cancelled_attach_ends_the_job_with_an_error_of_ours():
+    async def main(ep):
+        if ep.rank == 0:
+            with trio.move_on_after(1e-5):
+                await ep.attach()
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(conduit.ConduitError, match=r"\Aep\.attach: cancelled on rank 0"):
+        conduit.run(main, conduit="loggp")
+
+
+def test_an_error_elsewhere_goes_before_an_attach_that_it_ends():
+    async def main(ep):
+        if ep.rank == 1:
+            await ep.compute(1e-6)
+            raise KeyError("first")
+        await ep.attach()
+
+    with pytest.raises(KeyError, match=r"\A'first'"):
+        conduit.run(main, conduit="loggp")
+
+
+@pytest.mark.parametrize("text", ["1", b"1", "inf"])
+def test_texts_are_no_numbers(text):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\Aep\.compute: seconds="):
+            ep.compute(text)
+
+    conduit.run(main, conduit="loggp")
