@@ -123,15 +123,17 @@ class _Plan:
     Attributes:
         nbytes: the size.
         steps: each link, when the head gets there after the start, and how long it is taken.
+        spans: the same with when the link is released after the start.
         longest: the longest of these.
         uses: transfers that found all links free.
     """
 
-    __slots__ = ("longest", "nbytes", "steps", "uses")
+    __slots__ = ("longest", "nbytes", "spans", "steps", "uses")
 
     def __init__(self, nbytes: int, steps: Sequence[tuple[Link, int, int]]) -> None:
         self.nbytes = nbytes
         self.steps = steps
+        self.spans = tuple((link, after, after + took) for link, after, took in steps)
         self.longest = max(took for _, _, took in steps)
         self.uses = 0
 
@@ -169,12 +171,11 @@ class Route:
             `then` will be told.
         """
         plan = self._plans.get(nbytes) or self._plan(nbytes)
-        for link, after, took in plan.steps:
-            begin = head + after
-            if link.free_at > begin:
-                self._wait(plan, link, begin, tail, then)
+        for link, after, until in plan.spans:
+            if link.free_at > head + after:
+                self._wait(plan, link, head + after, tail, then)
                 return 0
-            link.free_at = begin + took
+            link.free_at = head + until
         plan.uses += 1
         last = head + plan.longest
         return (last if last > tail else tail) + self.latency

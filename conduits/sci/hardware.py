@@ -200,17 +200,16 @@ class Adapter:
             stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
             stream.start(now + PIO_START_PS)
             return 0
-        takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        runs = self._runs
-        if self._quiet <= now:
-            runs.clear()
-        if runs or count > WINDOW:
-            takes += self._stall(now, takes, count, way.turnaround)
-        end = now + takes
-        runs.append((now, takes, count, way.turnaround))
-        if end + way.turnaround > self._quiet:
-            self._quiet = end + way.turnaround
-        wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+        takes, wire = _COSTS.get((nbytes, count, stores)) or _cost(nbytes, count, stores)
+        turnaround = way.turnaround
+        if self._quiet <= now and count <= WINDOW:  # nothing under way: the window cannot fill
+            end = now + takes
+            self._runs = [(now, takes, count, turnaround)]
+            self._quiet = end + turnaround
+        else:
+            end = now + takes + self._stall(now, takes, count, turnaround)
+            self._runs.append((now, end - now, count, turnaround))
+            self._quiet = max(self._quiet, end + turnaround)
         self.arrival = way.carry(wire, now + PIO_START_PS, end, landed)
         if self.arrival:
             return end
@@ -229,6 +228,8 @@ class Adapter:
 
     def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
         """Return how much longer `count` packets take because the window is full at times."""
+        if self._quiet <= now:
+            self._runs = []
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
             return 0
@@ -299,6 +300,16 @@ class Adapter:
             return [(0, nbytes)]
         middle = first + 8 * self._random.randrange(words)
         return [(0, middle), (middle, nbytes)]
+
+
+_COSTS: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+
+def _cost(nbytes: int, count: int, stores: int) -> tuple[int, int]:
+    """Return what a store takes of the CPU, in picoseconds, and its bytes on a link; kept for the next."""
+    takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+    found = _COSTS[nbytes, count, stores] = (takes, wire_bytes(nbytes, count))
+    return found
 
 
 def _together(takes: int, count: int, turnaround: int) -> int:
