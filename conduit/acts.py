@@ -14,42 +14,36 @@ from zlib import crc32
 from conduit.contract import Message
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
-_FLUSH = 300
+FLUSH = 300
 
 
-class ActLog:
-    """The acts of one rank: time, kind with the message's word, peer, size and checksum each."""
+class ActLog(list[int]):
+    """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
-    __slots__ = ("_hash", "_pending")
+    A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
+    arguments and payload.  A wait that is over: time, WAKE.
+    """
+
+    __slots__ = ("_hash",)
 
     def __init__(self) -> None:
+        super().__init__()
         self._hash = hashlib.blake2b(digest_size=16)
-        self._pending: list[int] = []
 
-    def message(
-        self, kind: int, time: int, peer: int, message: Message, payload: bytes | bytearray | memoryview
-    ) -> None:
-        """Record that `message` was sent to, or handled from, rank `peer` at `time` picoseconds."""
-        checksum = crc32(message.args)
-        if message.nbytes:
-            checksum = crc32(payload, checksum)
-        pending = self._pending
-        pending += (time, kind | message.word, peer, message.nbytes, checksum)
-        if len(pending) > _FLUSH:
-            self._flush()
-
-    def wake(self, time: int) -> None:
-        """Record that a wait of the rank ended at `time` picoseconds."""
-        self._pending += (time, WAKE)
+    def flush(self) -> None:
+        """Hash what is there."""
+        self._hash.update(array("q", self).tobytes())
+        self.clear()
 
     def digest(self) -> bytes:
-        """Return the hash so far."""
-        self._flush()
+        """Return the hash of all acts."""
+        self.flush()
         return self._hash.digest()
 
-    def _flush(self) -> None:
-        self._hash.update(array("q", self._pending).tobytes())
-        self._pending.clear()
+
+def checksum(message: Message, payload: bytes | bytearray | memoryview) -> int:
+    """Return the checksum of a message's arguments and payload."""
+    return crc32(payload, crc32(message.args)) if message.nbytes else crc32(message.args)
 
 
 def job_digest(logs: Iterable[ActLog]) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
+from sys import _getframe
 from types import CodeType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from conduit.errors import BadRequest
 
@@ -27,34 +27,36 @@ T = TypeVar("T")
 CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
 
 
-class Guard:
-    """Lives in the coroutine of one call and knows whether it ever ran."""
+class Guard(list[Any]):
+    """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
 
-    __slots__ = ("call", "code", "endpoint", "lasti", "started")
+    A list of [endpoint, name of the call, code, f_lasti], made without a Python frame because every
+    call makes one.
+    """
 
-    def __init__(self, endpoint: Endpoint | None, call: str) -> None:
-        self.endpoint = endpoint
-        self.call = call
-        frame = sys._getframe(2)
-        self.code: CodeType = frame.f_code
-        self.lasti = frame.f_lasti
-        self.started = False
+    __slots__ = ()
 
     def __del__(self) -> None:
         """Report the call where its coroutine was thrown away unused."""
-        if not self.started and self.endpoint is not None:
-            self.started = True
-            self.endpoint.forgotten.append(
+        if self and self[0] is not None:
+            endpoint, call, code, lasti = self
+            endpoint.forgotten.append(
                 BadRequest(
-                    f"{self.call}(...) at {self.code.co_filename}:{self.line()} was called but never awaited, so it "
-                    f"did nothing; write `await {self.call}(...)`"
+                    f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
+                    f"nothing; write `await {call}(...)`"
                 )
             )
 
-    def line(self) -> int | None:
-        """Return the number of the line that made the call."""
-        positions = list(self.code.co_positions())
-        return positions[self.lasti // 2][0] if self.lasti // 2 < len(positions) else self.code.co_firstlineno
+
+def guard(endpoint: Endpoint | None, call: str) -> Guard:
+    """Return a guard for the call that the caller's caller makes."""
+    frame = _getframe(2)
+    return Guard((endpoint, call, frame.f_code, frame.f_lasti))
+
+
+def _line(code: CodeType, lasti: int) -> int | None:
+    """Return the number of the line of an instruction."""
+    return list(code.co_positions())[lasti // 2][0]
 
 
 def quiet_python() -> None:
@@ -62,26 +64,26 @@ def quiet_python() -> None:
     warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
 
 
-async def _run(guard: Guard, coroutine: Coroutine[Any, Any, T]) -> T:
-    guard.started = True
-    return await coroutine
+class _Call(Generic[T]):
+    """A call of a layer above: its guard, and its own coroutine, closed quietly if it never ran."""
+
+    __slots__ = ("coroutine", "guard")
+
+    def __init__(self, guard: Guard, coroutine: Coroutine[Any, Any, T]) -> None:
+        self.guard = guard
+        self.coroutine = coroutine
+
+    def __del__(self) -> None:
+        if self.guard:
+            self.coroutine.close()
+
+
+async def _run(call: _Call[T]) -> T:
+    call.guard.clear()
+    return await call.coroutine
 
 
 _run.__qualname__ = "conduit call"
-
-
-class _Checked(Guard):
-    """The guard of a call of a layer above, whose own coroutine must be closed quietly."""
-
-    __slots__ = ("coroutine",)
-
-    coroutine: Coroutine[Any, Any, Any]
-
-    def __del__(self) -> None:
-        """Close the coroutine that never ran, then report."""
-        if not self.started:
-            self.coroutine.close()
-        super().__del__()
 
 
 def _decorate(
@@ -96,9 +98,7 @@ def _decorate(
             endpoint.refuse_in_handler(name)
         if check is not None:
             check(*args, **kwargs)
-        guard = _Checked(endpoint, name)
-        guard.coroutine = function(*args, **kwargs)
-        return _run(guard, guard.coroutine)
+        return _run(_Call(guard(endpoint, name), function(*args, **kwargs)))
 
     return call
 

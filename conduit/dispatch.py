@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
-from conduit.acts import HANDLE, ActLog
+from conduit.acts import HANDLE, ActLog, checksum
 from conduit.arguments import PACKERS
 from conduit.contract import CONTROL, REQUEST, Category, Message, Port
 from conduit.errors import BadRequest, ConduitError, HandlerError
@@ -75,12 +76,14 @@ class Dispatch:
         token = Token(self.endpoint, message.source, word & REQUEST, name)
         packed = message.args
         args: tuple[Any, ...] = PACKERS[len(packed) >> 2].unpack(packed) if packed else ()
-        run = self.port.handler_context()
+        port = self.port
+        run = port.handler_context()
         self.running = name
         try:
             if (word >> 9 & 3) == _SHORT:
-                if self.acts is not None:
-                    self.acts.message(HANDLE, self.port.ticks(), message.source, message, b"")
+                acts = self.acts
+                if acts is not None:
+                    acts += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
                 if run is None:
                     function(token, *args)
                 else:
@@ -116,7 +119,8 @@ class Dispatch:
         own = bytearray(message.payload) if medium else None
         view = self._landed(message) if own is None else memoryview(own)
         if self.acts is not None:
-            self.acts.message(HANDLE, self.port.ticks(), message.source, message, view)
+            time = self.port.ticks()
+            self.acts += (time, HANDLE | message.word, message.source, message.nbytes, checksum(message, view))
         if run is None:
             function(token, view, *args)
         else:

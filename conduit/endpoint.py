@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Iterable
+from sys import _getframe
 from typing import Any, NoReturn
+from zlib import crc32
 
 import numpy as np
 
 from conduit import arguments
-from conduit.acts import SEND, ActLog
-from conduit.calls import Action, Guard
+from conduit.acts import FLUSH, SEND, WAKE, ActLog, checksum
+from conduit.calls import Action, Guard, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
@@ -38,6 +40,28 @@ class Endpoint:
         segment: this rank's segment, a writable array of uint8; the memory itself.
     """
 
+    __slots__ = (
+        "_acts",
+        "_dispatch",
+        "_exits",
+        "_hosts",
+        "_indices",
+        "_port",
+        "_random",
+        "_seed",
+        "_segment_bytes",
+        "counts",
+        "forgotten",
+        "handlers",
+        "host",
+        "limits",
+        "rank",
+        "segment",
+        "simulated",
+        "size",
+        "warnings",
+    )
+
     def __init__(
         self,
         rank: int,
@@ -55,6 +79,7 @@ class Endpoint:
         self.simulated = simulated
         self.host = hosts[rank]
         self.handlers = HandlerTable()
+        self._indices = self.handlers.indices
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
         self.warnings: list[str] = []
@@ -119,10 +144,10 @@ class Endpoint:
         """
         self.refuse_in_handler("ep.attach")
         self.handlers.check(handlers)
-        return self._attach(Guard(self, "ep.attach"), handlers)
+        return self._attach(guard(self, "ep.attach"), handlers)
 
-    async def _attach(self, guard: Guard, handlers: tuple[Handler, ...]) -> None:
-        guard.started = True
+    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...]) -> None:
+        unused.clear()
         names = "\n".join(handler.__name__ for handler in handlers).encode()
         self.handlers.add(handlers)
         try:
@@ -156,9 +181,14 @@ class Endpoint:
             self.refuse_in_handler(call)
         if type(dest) is not int or not 0 <= dest < self.size:
             dest = arguments.rank(call, "dest", dest, self.size)
-        index = self.handlers.index(call, handler)
+        try:
+            index = self._indices[handler]
+        except (KeyError, TypeError):
+            index = self.handlers.index(call, handler)
         packed = arguments.pack(call, args, self.limits.max_args) if args else b""
-        return self._request(Guard(self, call), dest, Message(_SHORT | index, packed))
+        frame = _getframe(1)
+        unused = Guard((self, call, frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, Message(_SHORT | index, packed))
 
     def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
         """Send a medium request: the handler gets the payload in a buffer of its own.
@@ -179,7 +209,7 @@ class Endpoint:
         index = self.handlers.index(call, handler)
         packed = arguments.pack(call, args, self.limits.max_args)
         data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
-        return self._request(Guard(self, call), dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
+        return self._request(guard(self, call), dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
@@ -199,7 +229,7 @@ class Endpoint:
             HandlerError: called in a handler.
         """
         message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args)
-        return self._request(Guard(self, "ep.request_long"), int(dest), message)
+        return self._request(guard(self, "ep.request_long"), int(dest), message)
 
     def request_long_async(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
@@ -210,7 +240,7 @@ class Endpoint:
         begun, and the request's handler must reply, else the job ends with HandlerError.
         """
         message = self._long("ep.request_long_async", _LONG_ASYNC, dest, handler, payload, offset, args)
-        return self._request(Guard(self, "ep.request_long_async"), int(dest), message)
+        return self._request(guard(self, "ep.request_long_async"), int(dest), message)
 
     def _long(
         self, call: str, kind: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
@@ -224,8 +254,8 @@ class Endpoint:
         place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
         return Message(kind | index, packed, data, place if data else 0, len(data))
 
-    async def _request(self, guard: Guard, dest: int, message: Message) -> None:
-        guard.started = True
+    async def _request(self, unused: Guard, dest: int, message: Message) -> None:
+        unused.clear()
         if self.forgotten:
             raise self.forgotten[0]
         message.source = self.rank
@@ -255,18 +285,22 @@ class Endpoint:
             counts.payload_bytes_sent += nbytes
             if self._hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
-        if self._acts is not None:
-            self._acts.message(SEND, self._port.ticks(), dest, message, message.payload)
+        acts = self._acts
+        if acts is not None:
+            check = crc32(message.args) if not nbytes else checksum(message, message.payload)
+            acts += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
+            if len(acts) > FLUSH:
+                acts.flush()
 
     # -- waiting and working -------------------------------------------------------------------
 
     def poll(self) -> Coroutine[Any, Any, None]:
         """Handle what has arrived, at most 10 messages; costs at least 1 ns of this rank's time."""
         self.refuse_in_handler("ep.poll")
-        return self._poll(Guard(self, "ep.poll"))
+        return self._poll(guard(self, "ep.poll"))
 
-    async def _poll(self, guard: Guard) -> None:
-        guard.started = True
+    async def _poll(self, unused: Guard) -> None:
+        unused.clear()
         if self.forgotten:
             raise self.forgotten[0]
         await self._port.poll()
@@ -295,17 +329,21 @@ class Endpoint:
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
         peers = tuple(arguments.rank(call, "ranks", rank, self.size) for rank in ranks) if ranks else ()
-        return self._block_until(Guard(self, call), predicate, what, peers)
+        frame = _getframe(1)
+        return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, peers)
 
     async def _block_until(
-        self, guard: Guard, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]
+        self, unused: Guard, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]
     ) -> None:
-        guard.started = True
+        unused.clear()
         if self.forgotten:
             raise self.forgotten[0]
         await self._port.block_until(predicate, what, ranks)
-        if self._acts is not None:
-            self._acts.wake(self._port.ticks())
+        acts = self._acts
+        if acts is not None:
+            acts += (self._port.ticks(), WAKE)
+            if len(acts) > FLUSH:
+                acts.flush()
 
     def compute(
         self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1
@@ -326,10 +364,10 @@ class Endpoint:
         if (seconds is None) == (flops is None):
             raise BadRequest(f"{call}: pass either seconds={seconds!r} or flops={flops!r}, one of the two")
         ticks = self._cost(call, seconds or 0.0, flops or 0, 0, threads)
-        return self._compute(Guard(self, call), ticks)
+        return self._compute(guard(self, call), ticks)
 
-    async def _compute(self, guard: Guard, ticks: int) -> None:
-        guard.started = True
+    async def _compute(self, unused: Guard, ticks: int) -> None:
+        unused.clear()
         if self.forgotten:
             raise self.forgotten[0]
         await self._port.compute(ticks)

@@ -20,16 +20,16 @@ MOST = 255
 class HandlerTable:
     """The functions that one rank has attached."""
 
-    __slots__ = ("_indices", "functions")
+    __slots__ = ("functions", "indices")
 
     def __init__(self) -> None:
         self.functions: list[Handler] = []
-        self._indices: dict[Handler, int] = {}
+        self.indices: dict[Handler, int] = {}
 
     def index(self, call: str, handler: Handler) -> int:
         """Return the index of `handler`; BadRequest, naming `call`, where it is not attached."""
         try:
-            return self._indices[handler]
+            return self.indices[handler]
         except (KeyError, TypeError):
             raise BadRequest(
                 f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
@@ -46,7 +46,7 @@ class HandlerTable:
             problem = _problem(handler)
             if problem:
                 raise BadRequest(f"attach: handler={describe(handler)} {problem}")
-            if handler in self._indices or sum(1 for other in handlers if other == handler) > 1:
+            if handler in self.indices or sum(1 for other in handlers if other == handler) > 1:
                 raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
         if len(self.functions) + len(handlers) > MOST:
             raise BadRequest(
@@ -57,7 +57,7 @@ class HandlerTable:
     def add(self, handlers: Sequence[Handler]) -> None:
         """Append checked `handlers`."""
         for handler in handlers:
-            self._indices[handler] = len(self.functions)
+            self.indices[handler] = len(self.functions)
             self.functions.append(handler)
 
 

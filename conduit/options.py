@@ -30,7 +30,6 @@ from conduit.errors import BadRequest
 OptionsT = TypeVar("OptionsT")
 
 _SUFFIXES = {"s": 1, "ms": 10**3, "us": 10**6, "µs": 10**6, "ns": 10**9, "ps": 10**12}
-_NUMBER = "a number"
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -133,10 +132,19 @@ def describe(cls: type) -> list[OptionDoc]:
     ]
 
 
-def render(options: object) -> str:
-    """Write options in canonical form, `k=v,k=v`: those that differ from their default, in order of declaration."""
+def render(options: object, *, defaults: bool = False) -> str:
+    """Write options in canonical form, `k=v,k=v`, in order of declaration.
+
+    Args:
+        options: an instance of a conduit's options.
+        defaults: write all of them, not only those that differ from their default.  A class whose defaults depend on
+            other options may have `in_effect() -> Mapping[str, object]`, the values that they come to.
+    """
     pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
-    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    if not defaults:
+        return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    effective: Mapping[str, object] = getattr(options, "in_effect", dict)()
+    return ",".join(f"{name}={value_text(effective.get(name, value))}" for name, value, _ in pairs)
 
 
 def value_text(value: object) -> str:
@@ -277,9 +285,10 @@ def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:
     """Say in words what an option accepts: by its own text, else by type and attrs' own validators."""
     if field.metadata.get("allowed"):
         return str(field.metadata["allowed"])
-    kinds = " or ".join(_kind_text(member) for member in _members(_hints(cls)[field.name]))
-    bounded = " ".join([kinds, " and ".join(_bounds(field.validator))]).strip()
-    return f"{bounded}; a time in seconds, or as 1.5us" if _NUMBER in kinds else bounded
+    bounds = " and ".join(_bounds(field.validator))
+    members = list(_members(_hints(cls)[field.name]))
+    text = " or ".join(f"{_kind_text(each)} {bounds if each in (int, float) else ''}".strip() for each in members)
+    return f"{text}; times also as 1.5us" if float in members else text
 
 
 def _kind_text(kind: Any) -> str:
@@ -288,13 +297,14 @@ def _kind_text(kind: Any) -> str:
         return "|".join(map(str, typing.get_args(kind)))
     if origin is tuple:
         return "integers such as 4x2" if typing.get_args(kind)[0] is int else "names such as a+b"
-    words = {int: "an integer", float: _NUMBER, bool: "yes|no", str: "a text"}
+    words = {int: "an integer", float: "a number", bool: "yes|no", str: "a text"}
     return words.get(kind, "none")
 
 
 def _bounds(validator: Any) -> Iterator[str]:
     """Yield the bounds that attrs' comparing validators state: `>= 64`."""
-    for part in getattr(validator, "_validators", ()):
+    inner = (*getattr(validator, "_validators", ()), getattr(validator, "validator", None))  # and_, optional
+    for part in filter(None, inner):
         yield from _bounds(part)
     if hasattr(validator, "compare_op"):
         yield f"{validator.compare_op} {validator.bound}"

@@ -128,6 +128,9 @@ def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
         return ImportFailure(name, entry.value, exc)
     if not (isinstance(found, type) and issubclass(found, Conduit)):
         return ImportFailure(name, entry.value, TypeError(f"{found!r} is no subclass of conduit.Conduit"))
+    if getattr(found, "name", None) != name:
+        said = getattr(found, "name", "nothing")
+        return ImportFailure(name, entry.value, TypeError(f"the class is named {said!r}; set name = {name!r} in it"))
     return found
 
 

@@ -56,7 +56,7 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
     """Return the Trio tasks of every rank."""
     tasks: dict[int, list[trio.lowlevel.Task]] = {id(port): [] for port in ports}
     for task in inspect_tasks.all_tasks():
-        mine = tasks.get(id(task.context[OWNER] if OWNER in task.context else None))
+        mine = tasks.get(id(task.context.get(OWNER, None)))
         if mine is not None:
             mine.append(task)
     return [tasks[id(port)] for port in ports]

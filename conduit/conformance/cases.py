@@ -156,9 +156,7 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
     return size
 
 
-def _factors(
-    spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]
-) -> dict[str, tuple[Hashable, ...]]:
+def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
     """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
     factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
     hints = get_type_hints(spec.cls.Options)

@@ -202,7 +202,7 @@ def test_swallowing_the_end_does_not_keep_a_rank_alive(case: Case) -> None:
         for _ in range(100):
             try:
                 await ep.block_until(lambda: False)
-            except BaseException as error:  # noqa: BLE001
+            except BaseException as error:
                 last = error
         raise last
 
@@ -286,7 +286,7 @@ def test_exit_functions_do_not_run_after_an_error_or_exit(case: Case, how: str) 
             ep.exit(1)
         raise _Oops("no")
 
-    with pytest.raises((_Oops, SystemExit)):  # noqa: PT011,PT012
+    with pytest.raises((_Oops, SystemExit)):
         case.run(main)
     assert ran == []
 

@@ -28,7 +28,7 @@ def test_all_ranks_agree_on_the_hosts(case: Case) -> None:
 
 @pytest.mark.rule("R59")
 def test_ranks_per_host_places_consecutive_ranks(case: Case) -> None:
-    """k consecutive ranks share a host, as many hosts as it takes."""
+    """K consecutive ranks share a host, as many hosts as it takes."""
     for per_host in (1, 2, 3):
         try:
             case.cls.placement(case.options, case.size, per_host)

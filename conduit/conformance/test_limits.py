@@ -124,7 +124,8 @@ def test_arguments_arrive_signed(case: Case, category: str) -> None:
         return sorted(one.args for one in seen), plain
 
     expected = [
-        (index, arrived, *(value for _, value in VALUES[index : index + 2])) for index, (_, arrived) in enumerate(VALUES)
+        (index, arrived, *(value for _, value in VALUES[index : index + 2]))
+        for index, (_, arrived) in enumerate(VALUES)
     ]
     assert list(case.run(main).values) == [(sorted(expected), True)] * case.size
 
@@ -197,9 +198,7 @@ async def _exchange(
     await ep.attach(ask, back)
     for number, size in enumerate(sizes):
         before = sum(not request for _, request, _ in found)
-        await send(
-            ep, category, neighbour(ep), ask, number, payload=pattern(size, number), offset=offset(number)
-        )
+        await send(ep, category, neighbour(ep), ask, number, payload=pattern(size, number), offset=offset(number))
         if replied:
             # One at a time: long payloads share their place.
             await ep.block_until(lambda before=before: sum(not request for _, request, _ in found) > before)

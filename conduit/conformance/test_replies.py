@@ -208,9 +208,7 @@ def test_a_token_is_dead_once_its_handler_returned(case: Case) -> None:
         await ep.block_until(lambda: bool(kept))
         for category in CATEGORIES:
             handler = box[category]
-            refused.append(
-                refusal(lambda c=category, h=handler: answer(kept[0], c, h, payload=b"x"), HandlerError)
-            )
+            refused.append(refusal(lambda c=category, h=handler: answer(kept[0], c, h, payload=b"x"), HandlerError))
         await ep.attach()
         await ep.request_short(neighbour(ep), try_later)
         await box.until(1)

@@ -20,7 +20,7 @@ class Cpu:
         on_idle: called when nobody wants the CPU any more.
     """
 
-    __slots__ = ("_turns", "busy", "free", "kernel", "on_idle", "rank")
+    __slots__ = ("busy", "free", "kernel", "on_idle", "rank", "turns")
 
     def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
         self.kernel = kernel
@@ -28,7 +28,7 @@ class Cpu:
         self.free = 0
         self.busy = False
         self.on_idle = on_idle
-        self._turns: deque[Waiter] = deque()
+        self.turns: deque[Waiter] = deque()
 
     def now(self) -> int:
         """Return this CPU's own time in picoseconds: the end of what it was given (T4)."""
@@ -54,20 +54,20 @@ class Cpu:
 
     async def _queue(self, shielded: bool) -> None:
         waiter = Waiter()
-        self._turns.append(waiter)
+        self.turns.append(waiter)
         try:
             await self.kernel.wait(waiter, shielded=shielded)
         except BaseException:
-            if waiter in self._turns:
-                self._turns.remove(waiter)
+            if waiter in self.turns:
+                self.turns.remove(waiter)
             else:
                 self.release()
             raise
 
     def release(self) -> None:
         """End a turn; the next in the queue starts at `free`."""
-        if self._turns:
-            waiter = self._turns.popleft()
+        if self.turns:
+            waiter = self.turns.popleft()
             if self.free > self.kernel.now:
                 self.kernel.at(self.free, waiter.wake)
             else:

@@ -85,6 +85,35 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         inline: whether waiting tasks drive the loop themselves.
     """
 
+    __slots__ = (
+        "_background",
+        "_budget",
+        "_closing",
+        "_deadlines",
+        "_guard",
+        "_heap",
+        "_parked",
+        "_runnable",
+        "_sequence",
+        "_steps",
+        "_still",
+        "_still_at",
+        "abandoned",
+        "ending",
+        "errors",
+        "events",
+        "inline",
+        "late_errors",
+        "now",
+        "on_stall",
+        "owner",
+        "recheck",
+        "seed",
+        "task",
+        "untimed",
+        "user_code",
+    )
+
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
         self.now = 0
         self.seed = seed
@@ -97,7 +126,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
-        self.user_code = False
+        self.owner: Owner | None = None
+        """What that task works for."""
+        self.user_code: Owner | None = None
         """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
         self.errors: list[tuple[int, int, BaseException]] = []
@@ -110,6 +141,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._sequence = 0
         self._runnable = 0
         self._budget = BUDGET
+        self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
         self._closing = False
@@ -161,11 +193,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 action(*args)
                 if self._runnable or (waiter is not None and waiter.done):
                     break
-                if self.user_code:
-                    self.user_code = False
-                    if waiter is not None and trio_private.cancelled(self.task):
+                if self.user_code is not None:
+                    if self.user_code is self.owner and waiter is not None and trio_private.cancelled(self.task):
                         break
-                    limit = min(limit, self._next_deadline())
+                    self.user_code = None
+                    if self._deadlines:
+                        limit = min(limit, self._next_deadline())
         except Exception as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
@@ -192,16 +225,32 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """
         if shielded:
             waiter.shielded = True
-        if not waiter.done and not self.ending:
-            if self.inline and self._budget and not self._runnable:
-                if self.recheck:
-                    self._look_again()
-                if not self._runnable and not waiter.done:
-                    self._run(self._next_deadline(), waiter)
-                if waiter.done and self._runnable:
-                    # One event woke this task and others.  A parked task would now be put in order with them.
-                    await trio.lowlevel.cancel_shielded_checkpoint()
-            if not waiter.done and not self.ending:
+        if not waiter.done and not self.drive(waiter):
+            await self.switch(waiter)
+        elif self.ending:
+            raise Ending
+
+    def drive(self, waiter: Waiter) -> bool:
+        """Run events from a task until `waiter` is done; False where `switch` must end the wait."""
+        if not self.inline or not self._budget or self._runnable or self.ending:
+            return False
+        if self.recheck:
+            self._look_again()
+        if not self._runnable and not waiter.done:
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        return waiter.done and not self._runnable and not self.ending
+
+    async def switch(self, waiter: Waiter) -> None:
+        """Wait for `waiter` through Trio's own loop.
+
+        Raises:
+            Ending: the job is over.
+        """
+        if not self.ending:
+            if waiter.done:
+                # One event woke this task and others; parked, it would be put in order with them.
+                await trio.lowlevel.cancel_shielded_checkpoint()
+            else:
                 await self._park(waiter)
         if self.ending:
             raise Ending
@@ -215,7 +264,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
                 and not self._runnable
-                and self._next_deadline() > when
+                and (not self._deadlines or self._next_deadline() > when)
             ):
                 self.now = when
                 return True
@@ -289,7 +338,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     # -- trio.abc.Clock ----------------------------------------------------------------------
 
     def start_clock(self) -> None:
-        """Nothing to start: time is where it is."""
+        """Begin a run of Trio: time is where it is."""
+        self._deadlines = trio_private.deadlines()
 
     def current_time(self) -> float:
         """Return kernel time in seconds."""
@@ -303,7 +353,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return 0
         limit = FOREVER if deadline == math.inf else deadline_ps(deadline)
         self._run(limit, None)
-        self.user_code = False
+        self.user_code = None
         if self._runnable or not self._budget:
             return 0
         limit = self._next_deadline()
@@ -346,7 +396,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        owner = task.context.get(OWNER)
+        owner = self.owner = task.context.get(OWNER)
         if owner is not None:
             self.recheck.append(owner)
         if self.now != self._still_at:
@@ -359,7 +409,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now."""
-        self.task = None
+        self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import random
 import threading
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, MutableSequence, Sequence
+from operator import attrgetter
 from typing import Any
 
 import trio
@@ -58,6 +59,14 @@ def job_order() -> _JobOrder:
         return _order
 
 
+def deadlines() -> Sequence[object]:
+    """Return what is empty while Trio has no deadline registered; it may be longer than needed."""
+    try:
+        return _run.GLOBAL_RUN_CONTEXT.runner.deadlines._heap
+    except AttributeError:
+        return (None,)
+
+
 def next_deadline() -> float:
     """Return the earliest deadline that Trio has registered, inf if there is none."""
     try:
@@ -69,9 +78,17 @@ def next_deadline() -> float:
         return trio.current_time() + statistics.seconds_to_next_deadline
 
 
-def cancelled(task: Any) -> bool:
-    """Return whether `task`, the running one, is inside a cancelled scope."""
-    try:
-        return bool(task._cancel_status.effectively_cancelled)
-    except AttributeError:
-        return trio.current_effective_deadline() == -math.inf
+def _cancelled_in_public(task: Any) -> bool:
+    return trio.current_effective_deadline() == -math.inf
+
+
+def _cancelled() -> Callable[[Any], Any]:
+    names = {field.name for field in getattr(trio.lowlevel.Task, "__attrs_attrs__", ())}
+    status = getattr(_run, "CancelStatus", None)
+    if "_cancel_status" in names and hasattr(status, "effectively_cancelled"):
+        return attrgetter("_cancel_status.effectively_cancelled")
+    return _cancelled_in_public
+
+
+cancelled = _cancelled()
+"""Return whether a task, the running one, is inside a cancelled scope."""

@@ -38,6 +38,39 @@ class SimulatedPort(Port):
         core: what arrived messages are handed to.
     """
 
+    __slots__ = (
+        "_after_pass",
+        "_alone",
+        "_attention",
+        "_calls",
+        "_chosen",
+        "_left",
+        "_look_later",
+        "_loop",
+        "_loop_start",
+        "_memory",
+        "_miss_ps",
+        "_network",
+        "_passes",
+        "_polls",
+        "_run_in_context",
+        "_scheduled",
+        "_sent",
+        "_take",
+        "_turn",
+        "blocked",
+        "conduit",
+        "core",
+        "cpu",
+        "host",
+        "hosts",
+        "kernel",
+        "memory",
+        "paths",
+        "rank",
+        "task",
+    )
+
     def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
         self.conduit = conduit
         self.rank = rank
@@ -61,7 +94,11 @@ class SimulatedPort(Port):
         self._passes = 0
         self._left = 0
         self._turn = 0
+        self._alone = True
+        self._attention = False  # whether a poll may find something; always true when it would
         self._sent = Waiter()
+        self._sent.shielded = True
+        self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
         self._look_later = False
         self._after_pass: Callable[[], object] = self._pass_over_blocked
@@ -70,6 +107,8 @@ class SimulatedPort(Port):
         """Add a way for messages; each poll looks at all of them."""
         self.paths.append(path)
         self._network = self.paths[0]
+        self._alone = len(self.paths) == 1
+        self._take = path.take if len(self.paths) == 1 else self._take_in_turn
         self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
 
     # -- conduit.contract.Port ---------------------------------------------------------------
@@ -81,7 +120,8 @@ class SimulatedPort(Port):
 
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
-        return self.cpu.now()
+        free, now = self.cpu.free, self.kernel.now
+        return free if free > now else now
 
     async def start(self) -> None:
         """Charge what building the queues and connections costs."""
@@ -98,8 +138,8 @@ class SimulatedPort(Port):
             raise
         except BaseException as error:
             raise ConduitError(
-                f"ep.attach: cancelled on rank {self.rank}, so that the other ranks could never leave it; attach outside "
-                "of scopes with a timeout"
+                f"ep.attach: cancelled on rank {self.rank}, so that the others could never leave it; attach outside of "
+                "scopes with a timeout"
             ) from error
         return meeting.data()
 
@@ -114,21 +154,24 @@ class SimulatedPort(Port):
             cpu.busy = True
         try:
             self._polls += 1
-            if self.pending():
+            if self._attention:
                 await self._poll_pass()
             else:
                 cpu.free = self.kernel.now + self._miss_ps
-            path = self.path_to(dest)
+            path = self._network if self._alone else self.path_to(dest)
             slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
-            sent.done = False
+            sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
-            if not sent.done:
-                await self.kernel.wait(sent, shielded=True)
+            if not sent.done and not self.kernel.drive(sent):
+                await self.kernel.switch(sent)
         finally:
-            cpu.release()
+            if cpu.turns or self.blocked or self._look_later:
+                cpu.release()
+            else:
+                cpu.busy = False
         self.conduit.messages_sent += 1
 
     async def poll(self) -> None:
@@ -137,7 +180,7 @@ class SimulatedPort(Port):
         await self.cpu.acquire()
         try:
             self._polls += 1
-            if self.pending():
+            if self._attention:
                 await self._poll_pass()
             else:
                 self.cpu.charge(self._miss_ps)
@@ -219,6 +262,7 @@ class SimulatedPort(Port):
 
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
+        self._attention = True
         if self.blocked and not self.cpu.busy and not self._scheduled:
             self._schedule_pass()
 
@@ -306,10 +350,12 @@ class SimulatedPort(Port):
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
         self.blocked.append(blocked)
-        self._start_polling()
+        if len(self.blocked) == 1 and not self.cpu.busy:
+            self._idle()
         while True:
             try:
-                await self.kernel.wait(blocked)
+                if not self.kernel.drive(blocked):
+                    await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
                 raise
@@ -328,7 +374,8 @@ class SimulatedPort(Port):
         blocked.done = False
         self.blocked.insert(0, blocked)
         self._settle()
-        self._start_polling()
+        if len(self.blocked) == 1 and not self.cpu.busy:
+            self._idle()
 
     def _leave(self, blocked: Blocked) -> None:
         """Take a cancelled task out; what it was chosen for goes to another."""
@@ -338,11 +385,6 @@ class SimulatedPort(Port):
             self._chosen = None
             self.notify()
 
-    def _start_polling(self) -> None:
-        """Begin the polling loop if a task has just become the only blocked one."""
-        if len(self.blocked) == 1 and not self.cpu.busy:
-            self._idle()
-
     def _idle(self) -> None:
         """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
         if self._look_later:
@@ -351,8 +393,9 @@ class SimulatedPort(Port):
         if self.blocked:
             self._loop += 1
             self._scheduled = False
-            self._loop_start = self.cpu.now()
-            if self.pending():
+            free, now = self.cpu.free, self.kernel.now
+            self._loop_start = free if free > now else now
+            if self._attention:
                 self._schedule_pass()
 
     def _schedule_pass(self) -> None:
@@ -367,7 +410,7 @@ class SimulatedPort(Port):
         if loop != self._loop or self.cpu.busy:
             return
         self._scheduled = False
-        if self.blocked and self.pending():
+        if self.blocked and self._attention:
             self.cpu.busy = True
             self._begin_pass(self._pass_over_blocked)
 
@@ -385,35 +428,33 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        kernel, conduit = self.kernel, self.conduit
+        core, kernel = self.core, self.kernel
         while self._left and not kernel.ending:
-            message = self._take()
+            message = core.local.popleft() if core.local else self._take()
             if message is None:
                 break
             self._left -= 1
-            kernel.user_code = True
+            kernel.user_code = self
             if message.source != self.rank:
-                conduit.messages_handled += 1
+                self.conduit.messages_handled += 1
             try:
-                reply = self.core.deliver(message)
+                reply = core.deliver(message)
             except Exception as error:
                 self.fail(error)
                 return
             if reply is not None:
-                conduit.messages_sent += 1
-                self.path_to(message.source).send_reply(message, reply, self._go_on)
+                self.conduit.messages_sent += 1
+                path = self._network if self._alone else self.path_to(message.source)
+                path.send_reply(message, reply, self._go_on)
                 return
         for path in self.paths:
             path.end_pass()
+        self._attention = self.pending()
         self._after_pass()
 
-    def _take(self) -> Message | None:
+    def _take_in_turn(self) -> Message | None:
         """Return the next message, from each path in turn so that none is starved."""
-        if self.core.local:
-            return self.core.local.popleft()
         paths = self.paths
-        if len(paths) == 1:
-            return self._network.take()
         for _ in paths:
             self._turn = (self._turn + 1) % len(paths)
             message = paths[self._turn].take()
@@ -428,7 +469,13 @@ class SimulatedPort(Port):
             self._chosen = woken[0]
         else:
             woken = self._take_ready()
-        self.cpu.release()
+        cpu = self.cpu
+        if cpu.turns:
+            cpu.release()
+        else:
+            cpu.busy = False
+            if self.blocked or self._look_later:
+                self._idle()
         for blocked in woken:
             self._wake(blocked)
 
@@ -438,7 +485,14 @@ class SimulatedPort(Port):
             self._wake(blocked)
 
     def _take_ready(self) -> list[Blocked]:
-        ready = [blocked for blocked in self.blocked if blocked.ready()]
+        """Take out the blocked tasks whose wait is over."""
+        waiting = self.blocked
+        if len(waiting) == 1:  # nearly always
+            if not waiting[0].ready():
+                return []
+            self.blocked = []
+            return waiting
+        ready = [blocked for blocked in waiting if blocked.ready()]
         for blocked in ready:
             self.blocked.remove(blocked)
         return ready

@@ -51,7 +51,13 @@ class ForPredicate(Blocked):
     def __init__(
         self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: tuple[int, ...] = ()
     ) -> None:
-        Blocked.__init__(self, port, what)
+        self.done = self.shielded = False
+        self.task = None
+        self.port = port
+        self.what = what
+        self.since = port.kernel.now
+        self.owner = port.kernel.task
+        self.error = None
         self.predicate = predicate
         self.ranks = ranks
 

@@ -133,6 +133,21 @@ class LoggpPath(Path):
     a reply always has its place: that is what makes the network free of deadlock.
     """
 
+    __slots__ = (
+        "arrived",
+        "conduit",
+        "free",
+        "gap",
+        "gap_per_byte",
+        "jitter",
+        "latency",
+        "memory",
+        "network_free",
+        "receive_ps",
+        "send_ps",
+        "slots",
+    )
+
     def __init__(self, port: SimulatedPort, conduit: Loggp) -> None:
         super().__init__(port)
         options: LoggpOptions = conduit.options

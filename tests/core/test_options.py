@@ -18,7 +18,12 @@ class Options(SimOptions):
     latency: float = option(2e-6, "of a link (s)", validator=attrs.validators.ge(0))
     torus: Literal["auto"] | tuple[int, ...] = option("auto", "shape")
     base: Literal["none", "myrinet2000"] = option("none", "parameter set")
-    gap: float | None = option(None, "seconds per message", shown="of the parameter set")
+    gap: float | None = option(
+        None,
+        "seconds per message",
+        shown="of the parameter set",
+        validator=attrs.validators.optional(attrs.validators.gt(0)),
+    )
     parts: tuple[str, ...] = option((), "parts to leave out")
     label: str = option("x", "any text")
 
@@ -72,10 +77,10 @@ def test_text_is_read_by_the_type_of_its_field(name, text, value):
         ("slots", "65", "an integer >= 1 and <= 64"),
         ("slots", "4.0", "an integer >= 1 and <= 64"),
         ("slots", "", "an integer >= 1 and <= 64"),
-        ("latency", "1 fortnight", "a number >= 0; a time in seconds, or as 1.5us"),
-        ("latency", "-1us", "a number >= 0; a time in seconds, or as 1.5us"),
-        ("latency", "nan", "a number >= 0; a time in seconds, or as 1.5us"),
-        ("latency", "1.2.3us", "a number >= 0; a time in seconds, or as 1.5us"),
+        ("latency", "1 fortnight", "a number >= 0; times also as 1.5us"),
+        ("latency", "-1us", "a number >= 0; times also as 1.5us"),
+        ("latency", "nan", "a number >= 0; times also as 1.5us"),
+        ("latency", "1.2.3us", "a number >= 0; times also as 1.5us"),
         ("torus", "4x", "auto or integers such as 4x2"),
         ("torus", "big", "auto or integers such as 4x2"),
         ("base", "infiniband", "none|myrinet2000"),
@@ -115,6 +120,7 @@ def test_describe_explains_every_option():
     assert list(docs)[:3] == ["order", "inline", "piece"]
     assert docs["slots"] == ("slots", "2", "an integer >= 1 and <= 64", "request slots per pair")
     assert docs["gap"].default == "of the parameter set"
+    assert docs["gap"].allowed == "a number > 0 or none; times also as 1.5us"
     assert docs["inline"].default == "yes"
     assert docs["torus"].allowed == "auto or integers such as 4x2"
     assert all(doc.help for doc in docs.values())
@@ -134,7 +140,7 @@ def test_render_shows_what_differs_from_the_defaults():
         slots=st.integers(1, 64),
         latency=st.floats(0, 1e3),
         torus=st.just("auto") | st.lists(st.integers(1, 99), min_size=1, max_size=3).map(tuple),
-        gap=st.none() | st.floats(0, 1),
+        gap=st.none() | st.floats(1e-12, 1),
         inline=st.booleans(),
         order=st.sampled_from(["strict", "weak"]),
         parts=st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple),

@@ -22,6 +22,7 @@ class ToyOptions(SimOptions):
 class Toy(Conduit):
     """Never made: only its class is looked at."""
 
+    name = "toy"
     Options = ToyOptions
 
 
@@ -122,10 +123,19 @@ def test_find_imports_no_other_conduit(toys, monkeypatch):
     assert loaded == ["toy"]
 
 
-def test_conduit_installed_after_the_first_look_is_found(toys, plugins):
+def test_conduit_installed_after_the_first_look_is_found(toys, plugins, monkeypatch):
     assert "late" not in registry.available()
-    plugins[registry.CONDUITS]["late"] = "toy:Toy"
-    assert registry.find("late") is Toy
+    plugins[registry.CONDUITS]["late"] = "late:Late"
+    late = type("Late", (Toy,), {"name": "late"})
+    monkeypatch.setattr(EntryPoint, "load", lambda self: late)
+    assert registry.find("late") is late
+
+
+def test_name_of_the_class_must_be_the_registered_one(toys, plugins):
+    plugins[registry.CONDUITS]["other"] = "toy:Toy"
+    message = r"^conduit 'other' \(toy:Toy\) cannot be imported: TypeError: the class is named 'toy'; set name = 'oth"
+    with pytest.raises(UnknownConduit, match=message):
+        registry.find("other")
 
 
 def test_commands_are_named_without_being_imported(plugins):

@@ -1,0 +1,6 @@
+"""`python -m conduit` is the command `conduit`."""
+
+from conduit.cli import main
+
+if __name__ == "__main__":
+    main()

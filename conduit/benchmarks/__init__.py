@@ -1,0 +1,36 @@
+"""The parts of which benchmark commands are made: options, sizes, pairing, records, tables, JSON.
+
+A benchmark is a `Program`: an `async def main(ep, parameters, progress)` that measures on `ep.now` and returns its
+`Record`s, and a few facts about it.  `execute` runs it on every conduit that the user named and shows the figures.
+
+```python
+from conduit.benchmarks import Options, Program, execute
+
+def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:
+    return execute(Program(name="testsmall", main=main, sections="ABCDEF", sizes=(1, 2048), segment=needed), options)
+```
+"""
+
+from conduit.benchmarks.barrier import Barrier
+from conduit.benchmarks.execute import Program, execute
+from conduit.benchmarks.options import Options, Parameters
+from conduit.benchmarks.pairs import Pair, pair
+from conduit.benchmarks.progress import Progress
+from conduit.benchmarks.record import Record, RecordList
+from conduit.benchmarks.sizes import sizes
+from conduit.contract import Limits
+
+__all__ = [
+    "Barrier",
+    "Limits",
+    "Options",
+    "Pair",
+    "Parameters",
+    "Program",
+    "Progress",
+    "Record",
+    "RecordList",
+    "execute",
+    "pair",
+    "sizes",
+]

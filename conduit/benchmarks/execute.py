@@ -1,0 +1,145 @@
+"""Run one benchmark on every conduit that was asked for, and show what came out."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+from rich.console import Console
+
+import conduit
+from conduit import BadRequest, Endpoint
+from conduit.benchmarks.options import Options, Parameters, parameters_for
+from conduit.benchmarks.progress import Progress
+from conduit.benchmarks.record import Record, RecordList, merge
+from conduit.benchmarks.report import Rate, Run, make_console, table, write_json
+from conduit.contract import Limits
+from conduit.options import render
+from conduit.registry import Spec, parse_spec
+
+
+@attrs.frozen(kw_only=True)
+class Program:
+    """A benchmark.
+
+    Attributes:
+        name: the command.
+        main: run once per rank; measures, says how far it is and returns its records, None on a passive rank.
+        sections: the letters it has.
+        sizes: its smallest and largest payload unless the user says otherwise, bytes.
+        segment: bytes of segment that it needs for `parameters.max_size` within a conduit's limits.
+        rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
+        raw: microseconds of the bare driver for what a record measured, None where nothing compares.
+    """
+
+    name: str
+    main: Callable[[Endpoint, Parameters, Progress], Awaitable[RecordList | None]]
+    sections: str
+    sizes: tuple[int, int]
+    segment: Callable[[Parameters, Limits], int]
+    rate: Rate = "MB/s"
+    raw: Callable[[Spec, Record], float | None] = lambda spec, record: None
+
+
+def execute(program: Program, options: Options, console: Console | None = None) -> int:
+    """Run a benchmark as its command does: parameters, results, JSON.
+
+    Args:
+        program: the benchmark.
+        options: what the user asked for.
+        console: where to print; standard output by default.
+
+    Returns:
+        The exit status, 0; failures are raised.
+
+    Raises:
+        BadRequest: an option is wrong, or a conduit refuses a size that was given.
+        UnknownConduit: there is no such conduit.
+        ConduitError: a run failed, or contents did not arrive as they were sent.
+    """
+    console = console or make_console()
+    specs = [parse_spec(text) for text in options.conduit]
+    _check_file(options)
+    plans = [_plan(program, options, spec) for spec in specs]
+    runs: list[Run] = []
+    try:
+        for spec, (parameters, segment, note) in zip(specs, plans, strict=True):
+            runs.append(_run(program, options, spec, parameters, segment, note, console))
+    finally:  # what was measured is shown even if a later conduit fails
+        if runs:
+            console.print(table(runs, program.rate))
+            if options.json is not None:
+                write_json(runs, options.json)
+    return 0
+
+
+def _plan(program: Program, options: Options, spec: Spec) -> tuple[Parameters, int, str]:
+    """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
+    parameters = parameters_for(options, spec.cls.simulated, program.sections, program.sizes)
+    limits = spec.cls.limits(spec.options)
+    largest = spec.cls.max_segment(spec.options)
+    needed = program.segment(parameters, limits)
+    if largest is None or needed <= largest or options.max_size is not None:
+        spec.cls.check_segment(spec.options, needed)
+        return parameters, needed, ""
+    asked = parameters.max_size
+    while needed > largest and parameters.max_size > parameters.min_size:
+        below = 1 << ((parameters.max_size - 1).bit_length() - 1)
+        parameters = attrs.evolve(parameters, max_size=max(below, parameters.min_size))
+        needed = program.segment(parameters, limits)
+    spec.cls.check_segment(spec.options, needed)
+    note = (
+        f"{spec.name} gives segments of at most {largest} bytes: "
+        f"largest size lowered from {asked} to {parameters.max_size} bytes"
+    )
+    return parameters, needed, note
+
+
+def _run(
+    program: Program,
+    options: Options,
+    spec: Spec,
+    parameters: Parameters,
+    segment: int,
+    note: str,
+    console: Console,
+) -> Run:
+    with Progress(console) as progress:
+
+        async def main(ep: Endpoint) -> RecordList | None:
+            if ep.rank == 0:
+                _announce(program, spec, parameters, segment, note, ep.size, console)
+            return await program.main(ep, parameters, progress)
+
+        result = conduit.run(main, ranks=options.ranks, conduit=spec.text, segment=segment)
+    records = merge([records for records in result.values if records is not None])
+    return Run(
+        program=program.name,
+        conduit=spec.text,
+        ranks=result.ranks,
+        clock="virtual" if spec.cls.simulated else "wall",
+        records=[attrs.evolve(record, raw=program.raw(spec, record)) for record in records],
+    )
+
+
+def _announce(
+    program: Program, spec: Spec, parameters: Parameters, segment: int, note: str, ranks: int, console: Console
+) -> None:
+    """Print the parameters of a run."""
+    clock = "virtual" if spec.cls.simulated else "wall"
+    console.print(f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time", style="bold")
+    console.print(f"  {_pairs(attrs.asdict(parameters))} segment={segment}", soft_wrap=True)
+    console.print(f"  {render(spec.options, defaults=True).replace(',', ' ')}", soft_wrap=True)
+    if note:
+        console.print(f"  note: {note}", soft_wrap=True)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+
+
+def _check_file(options: Options) -> None:
+    """Refuse a file that cannot be written before the run, not after it."""
+    if options.json is None:
+        return
+    if options.json.is_dir() or not options.json.absolute().parent.is_dir():
+        raise BadRequest(f"--json {options.json} cannot be written; name a file in a folder that exists")

@@ -1,0 +1,134 @@
+"""The options that all benchmark commands share, and what they come to for one conduit."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import attrs
+from cyclopts import Parameter
+
+from conduit import BadRequest
+
+SIMULATED_ITERATIONS = 20
+REAL_ITERATIONS = 1000
+REAL_WARMUP = 10_000
+"""Most warm-up operations on a real network; simulated ones have nothing to warm up beyond their first message."""
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What users may ask of a benchmark."""
+
+    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
+    """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
+
+    ranks: int | None = None
+    """Number of ranks; 2 when simulated, all processes under mpiexec."""
+
+    iterations: int | None = None
+    """How often each operation is done; 20 when simulated, else 1000."""
+
+    min_size: int | None = None
+    """Smallest payload in bytes."""
+
+    max_size: int | None = None
+    """Largest payload in bytes; by default lowered to what the conduit's segments can hold."""
+
+    max_step: int | None = None
+    """Largest difference in bytes from one size to the next; by default sizes double."""
+
+    sections: str | None = None
+    """Letters of the sections to run, in any case; by default all."""
+
+    local: Literal["in", "out"] = "out"
+    """Where the local side of a transfer lies: in or out of the segment."""
+
+    pairing: Literal["next", "cross"] = "next"
+    """Partner of a rank: the neighbour, or the one half the job away."""
+
+    warmup: bool = True
+    """Run some operations untimed first."""
+
+    json: Annotated[Path | None, Parameter(negative=())] = None
+    """File for the results as JSON, one object per conduit in a list."""
+
+
+@attrs.frozen(kw_only=True)
+class Parameters:
+    """What a benchmark's program runs with on one conduit.
+
+    Attributes:
+        iterations: how often each operation is timed.
+        warmup: untimed operations before, 0 for none.
+        min_size: smallest payload, bytes.
+        max_size: largest payload, bytes, before the conduit's own limits.
+        max_step: largest difference of two sizes, None for any.
+        sections: letters of the sections to run, upper case.
+        local: where the local side of a transfer lies.
+        pairing: how partners are found.
+    """
+
+    iterations: int
+    warmup: int
+    min_size: int
+    max_size: int
+    max_step: int | None
+    sections: str
+    local: Literal["in", "out"]
+    pairing: Literal["next", "cross"]
+
+
+def parameters_for(options: Options, simulated: bool, sections: str, default_sizes: tuple[int, int]) -> Parameters:
+    """Work out what the options mean on a conduit.
+
+    Args:
+        options: what the user asked for.
+        simulated: whether the conduit is.
+        sections: all letters that the benchmark has.
+        default_sizes: its smallest and largest payload, bytes.
+
+    Raises:
+        BadRequest: an option is out of its range.
+    """
+    iterations = options.iterations
+    if iterations is None:
+        iterations = SIMULATED_ITERATIONS if simulated else REAL_ITERATIONS
+    _at_least(1, "iterations", iterations)
+    least, most = _sizes(options, default_sizes)
+    if options.max_step is not None:
+        _at_least(1, "max-step", options.max_step)
+    warmup = (1 if simulated else min(iterations, REAL_WARMUP)) if options.warmup else 0
+    return Parameters(
+        iterations=iterations,
+        warmup=warmup,
+        min_size=least,
+        max_size=most,
+        max_step=options.max_step,
+        sections=_letters(options.sections, sections),
+        local=options.local,
+        pairing=options.pairing,
+    )
+
+
+def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
+    least = default_sizes[0] if options.min_size is None else options.min_size
+    most = max(default_sizes[1], least) if options.max_size is None else options.max_size
+    _at_least(0, "min-size", least)
+    if options.min_size is None:
+        least = min(least, max(most, 0))
+    if most < least:
+        raise BadRequest(f"--max-size {most} is below the smallest size of {least} bytes; raise it to at least that")
+    return least, most
+
+
+def _letters(asked: str | None, known: str) -> str:
+    if asked is None:
+        return known
+    unknown = sorted(set(asked.upper()) - set(known))
+    if unknown or not asked:
+        raise BadRequest(f"--sections '{asked}' names no section; give letters out of {known}")
+    return "".join(letter for letter in known if letter in asked.upper())
+
+
+def _at_least(least: int, name: str, value: int) -> None:
+    if value < least:
+        raise BadRequest(f"--{name} {value} is too small; it must be at least {least}")

@@ -1,0 +1,51 @@
+"""A progress bar for runs that take long, on terminals only."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+PATIENCE = 1.0
+"""Seconds of wall time without a bar: a short run shows none."""
+
+
+class Progress:
+    """How far a benchmark is.  The program says `begin(total)` and then `advance(...)`, on one rank.
+
+    Args:
+        console: where the bar appears, if that is a terminal.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console if console is not None and console.is_terminal else None
+        self._total = 0
+        self._done = 0
+        self._bar: Bar | None = None
+        self._began = time.monotonic()
+
+    def begin(self, total: int) -> None:
+        """Announce the number of steps."""
+        self._total = total
+
+    def advance(self, doing: str = "") -> None:
+        """Count one step as begun; `doing` says what it is."""
+        self._done += 1
+        if self._console is None or time.monotonic() - self._began < PATIENCE:
+            return
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Bar(*columns, console=self._console, transient=True)
+            self._bar.start()
+            self._bar.add_task(doing, total=self._total, completed=self._done - 1)
+        self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing)
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,69 @@
+"""What a benchmark measured, and the arithmetic of its figures."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import attrs
+
+MB = 2**20
+"""Bytes of a megabyte in every rate, as GASNet counts."""
+
+
+@attrs.frozen(kw_only=True)
+class Record:
+    """One timed block.
+
+    Attributes:
+        section: its letter.
+        operation: what was timed.
+        nbytes: payload of one message; None where messages carry none.
+        iterations: how often the operation was done.
+        seconds: time of all iterations together.
+        payloads: payloads that cross the network in one iteration and count for the rate: 2 for a round trip of
+            two payloads, 1 for one way, 0 where no rate is shown.
+        raw: microseconds of the bare driver for one iteration, None where nothing compares.
+        at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
+    """
+
+    section: str
+    operation: str
+    nbytes: int | None
+    iterations: int
+    seconds: float
+    payloads: int = 1
+    raw: float | None = None
+    at_limit: bool = False
+
+    @property
+    def microseconds(self) -> float:
+        """Mean time of one iteration, microseconds."""
+        return self.seconds / self.iterations * 1e6
+
+    @property
+    def mb_per_s(self) -> float | None:
+        """Payload per second in units of 2**20 bytes; None where it means nothing."""
+        if not self.nbytes or not self.payloads or self.seconds <= 0:
+            return None
+        return self.nbytes * self.iterations * self.payloads / MB / self.seconds
+
+    def as_json(self) -> dict[str, object]:
+        """Return the record as `--json` writes it."""
+        return {
+            "section": self.section,
+            "operation": self.operation,
+            "bytes": self.nbytes or 0,
+            "iterations": self.iterations,
+            "microseconds": self.microseconds,
+            "mb_per_s": self.mb_per_s,
+        }
+
+
+RecordList = list[Record]
+
+
+def merge(lists: Sequence[RecordList]) -> RecordList:
+    """Merge the records of several active ranks, which measured the same blocks: the time is their mean."""
+    return [
+        attrs.evolve(records[0], seconds=fmean(record.seconds for record in records))
+        for records in zip(*lists, strict=True)
+    ]

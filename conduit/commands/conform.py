@@ -1,0 +1,36 @@
+"""`conduit conform SPEC`."""
+
+import os
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from conduit.errors import BadRequest, ConduitError
+from conduit.registry import parse_spec
+
+PLUGIN = "conduit.conformance.plugin"
+
+
+def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = False) -> int:
+    """Run the conformance suite on a conduit.
+
+    Args:
+        spec: The conduit, as NAME or NAME:option=value,...; options that it names stay as they are.
+        full: Every number of ranks, five seeds and all combinations of options, where that takes at most two hours.
+    """
+    text = parse_spec(spec).text
+    try:
+        import pytest
+    except ImportError:
+        raise ConduitError("the suite needs pytest; install it with: pip install 'conduit-am[conform]'") from None
+    from conduit.conformance.suites import suite_folders
+
+    # The suite's own settings count, not those of the project in whose folder the command is called.
+    settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]
+    chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", text, *(["--full"] if full else [])]
+    status = pytest.main([*settings, *chosen, *(str(folder) for folder in suite_folders().values())])
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if status == pytest.ExitCode.USAGE_ERROR:
+        raise BadRequest(f"the suite refused '{text}'; see above")
+    return 0 if status == pytest.ExitCode.OK else 1

@@ -1,0 +1,127 @@
+"""`conduit new NAME`: a plugin package to start from, made from the smallest conduit there is."""
+
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from conduit.errors import BadRequest, ConduitError
+from conduit.registry import CONDUITS, installed
+
+TEMPLATE = "loggp"
+_SUFFIXES = (".py", ".md", ".toml")
+
+_PYPROJECT = """\
+[build-system]
+requires = ["hatchling>=1.26"]
+build-backend = "hatchling.build"
+
+[project]
+name = "conduit-{name}"
+version = "0.1.0"
+description = "A conduit for ..."
+readme = "README.md"
+requires-python = ">=3.11"
+dependencies = ["conduit-am>=0.1"]
+
+[project.optional-dependencies]
+test = ["conduit-am[conform]"]
+
+# By this line `conduit list` and `conduit.run(..., conduit="{name}")` find it.
+[project.entry-points."conduit.conduits"]
+{name} = "conduit_{name}:{title}"
+
+[tool.hatch.build.targets.wheel]
+packages = ["conduit_{name}"]
+
+[tool.pytest.ini_options]
+# What `pytest` puts to the conformance suite; add specs with options of your own, such as "{name}:slots=1".
+conformance = ["{name}"]
+"""
+
+_CONFTEST = '''\
+"""Load the conformance suite; `conformance` in pyproject.toml says which conduits it is run on."""
+
+pytest_plugins = ["conduit.conformance.plugin"]
+'''
+
+_README = """\
+# conduit-{name}
+
+A conduit for `conduit`, the Active Message framework (conduit-am). It began as a copy of `loggp`, the smallest
+conduit there is; the numbered parts of `conduit_{name}/port.py` are what a network has to say: options, limits and
+costs, and the path of its messages.
+
+Install it into the environment that has `conduit`, then measure it and prove it right:
+
+```sh
+pip install -e '.[test]'
+conduit testam --conduit {name}
+conduit conform {name}
+```
+
+`pytest` runs the same conformance suite, together with tests of your own.
+"""
+
+
+def new(name: str, /) -> int:
+    """Write a new plugin package in a folder of its own, which passes the conformance suite as it is.
+
+    Args:
+        name: Name of the conduit: lower-case letters, digits and underscores, beginning with a letter.
+    """
+    _check(name)
+    target = Path(f"conduit-{name}")
+    if target.exists():
+        raise BadRequest(f"{target} exists already; choose another name, or remove it first")
+    files = dict(_files(name))
+    for relative, text in files.items():
+        path = target / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    print(f"wrote {target}:", *(f"  {relative}" for relative in sorted(files, key=str)), sep="\n")
+    print(f"next: pip install -e '{target}[test]', then conduit testam --conduit {name}, then conduit conform {name}")
+    return 0
+
+
+def _check(name: str) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise BadRequest(
+            f"'{name}' cannot be the name of a conduit; use lower-case letters, digits and underscores, a letter first"
+        )
+    if name in installed(CONDUITS):
+        raise BadRequest(
+            f"there is a conduit '{name}' already; choose a name other than {', '.join(installed(CONDUITS))}"
+        )
+
+
+def _files(name: str) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every file of the package."""
+    title = "".join(part.capitalize() for part in name.split("_"))
+    package = f"conduit_{name}"
+    for source in _template():
+        text = source.read_text(encoding="utf-8")
+        if source.suffix != ".md":  # its README describes the model; the new package has its own
+            yield Path(package) / source.name, _renamed(text, name, title)
+    yield Path(package) / "py.typed", ""
+    yield Path("pyproject.toml"), _PYPROJECT.format(name=name, title=title)
+    yield Path("conftest.py"), _CONFTEST
+    yield Path("README.md"), _README.format(name=name)
+
+
+def _template() -> list[Path]:
+    """Return the source files of the conduit that is copied, without importing it."""
+    entry = installed(CONDUITS).get(TEMPLATE)
+    spec = find_spec(entry.module) if entry is not None else None
+    if spec is None or spec.origin is None:
+        raise ConduitError(
+            f"the conduit '{TEMPLATE}', from which new ones are made, is not installed; install conduit-am"
+        )
+    return sorted(path for path in Path(spec.origin).parent.iterdir() if path.suffix in _SUFFIXES)
+
+
+def _renamed(text: str, name: str, title: str) -> str:
+    """Put the new name in the place of the old one; the model's own name, LogGP, stays."""
+    text = text.replace(f"conduits.{TEMPLATE}", f"conduit_{name}")
+    text = text.replace(TEMPLATE.capitalize(), title)
+    return text.replace(TEMPLATE, name)

@@ -1,0 +1,116 @@
+"""A program file, executed once per rank in a module of its own."""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from conduit import current
+from conduit.errors import BadRequest, ConduitError
+
+
+class NotAProgram(Exception):
+    """The file has no `async def main`."""
+
+
+class ProgramFile:
+    """A program, compiled once.
+
+    Args:
+        path: the file.
+
+    Attributes:
+        path: the file.
+        started: whether a rank has begun to execute it.
+        api: the front end it is written for (`api = "upc"` at its top level), None for the core.
+
+    Raises:
+        BadRequest: there is no such file, or it is no Python.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        source = _read(path)
+        try:
+            tree = ast.parse(source, str(path))
+            self._code: CodeType = compile(tree, str(path.absolute()), "exec")
+        except (SyntaxError, ValueError) as exc:
+            line = f", line {exc.lineno}" if isinstance(exc, SyntaxError) else ""
+            raise BadRequest(f"{path}{line} is no Python: {exc.args[0]}") from None
+        self.api = _api(tree)
+        self.started = False
+        self._modules: list[str] = []
+
+    async def main(self, first: Any, *args: str) -> Any:
+        """Execute the file for the running rank, and run its `main`.
+
+        Args:
+            first: what the front end gives to programs: the endpoint, or a thread.
+            args: the words after `--`.
+        """
+        self.started = True
+        module = self._execute(current().rank)
+        found = getattr(module, "main", None)
+        if found is None:
+            raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
+        if not inspect.iscoroutinefunction(found):
+            raise NotAProgram(f"main of {self.path} is not `async def main(ep, *args)` but {found!r}; make it async")
+        return await found(first, *args)
+
+    @contextmanager
+    def importable(self) -> Iterator[None]:
+        """Let the program import from its own folder, and its parts be found, while the job runs."""
+        folder = str(self.path.absolute().parent)
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+            for name in self._modules:
+                sys.modules.pop(name, None)
+
+    def own_part(self, error: BaseException) -> TracebackType | None:
+        """Return an error's traceback from the program's first line in it on.
+
+        An error of this package that has none says all in its text; of any other the whole traceback is returned.
+        """
+        step = error.__traceback__
+        while step is not None:
+            if Path(step.tb_frame.f_code.co_filename).is_relative_to(self.path.absolute().parent):
+                return step
+            step = step.tb_next
+        return None if isinstance(error, ConduitError) else error.__traceback__
+
+    def _execute(self, rank: int) -> ModuleType:
+        """Execute the file in a new module.
+
+        Dataclasses and pickle look for a class by its module's name, so each rank's stands under one of its own.
+        """
+        module = ModuleType(f"{self.path.stem}_rank{rank}")
+        module.__file__ = self._code.co_filename
+        sys.modules[module.__name__] = module
+        self._modules.append(module.__name__)
+        exec(self._code, module.__dict__)  # running the user's program is the purpose
+        return module
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as exc:
+        raise BadRequest(f"cannot read the program {path}: {exc.strerror}; give the path of a Python file") from None
+
+
+def _api(tree: ast.Module) -> str | None:
+    """Return the text assigned to `api` at the top level."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name("api")], value=ast.Constant(str() as text)):
+                return text
+            case ast.AnnAssign(target=ast.Name("api"), value=ast.Constant(str() as text)):
+                return text
+    return None

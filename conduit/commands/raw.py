@@ -1,0 +1,52 @@
+"""`conduit raw NAME`."""
+
+from rich.markup import escape
+
+from conduit.commands.tables import grid, make_console
+from conduit.contract import Conduit, RawTable
+from conduit.errors import BadRequest
+from conduit.registry import Spec, available, parse_spec
+
+
+def raw(name: str, /) -> int:
+    """Run the driver's own benchmarks, without the conduit above it.
+
+    Args:
+        name: A conduit, or a spec such as 'sci:torus=4x2'.
+    """
+    spec = parse_spec(name)
+    tables = spec.cls.raw_tables(spec.options)
+    if not tables:
+        raise BadRequest(f"conduit '{spec.name}' has no driver with benchmarks of its own; {_others(spec)}")
+    console = make_console()
+    console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)}", soft_wrap=True)
+    for table in tables:
+        console.print(f"\n[bold]{escape(table.title)}[/bold]", soft_wrap=True)
+        console.print(grid(table.columns, [list(map(_cell, row)) for row in table.rows], right=_numeric(table)))
+        if table.note:
+            console.print(escape(table.note), soft_wrap=True)
+    return 0
+
+
+def _cell(value: object) -> object:
+    """Show numbers with three decimals, as the benchmarks do."""
+    return f"{value:.3f}" if isinstance(value, float) else value
+
+
+def _numeric(table: RawTable) -> list[int]:
+    """Return the columns that hold numbers only."""
+    return [
+        index
+        for index in range(len(table.columns))
+        if all(isinstance(row[index], int | float) or row[index] is None for row in table.rows)
+    ]
+
+
+def _others(spec: Spec) -> str:
+    found = [name for name, cls in available().items() if name != spec.name and isinstance(cls, type) and _drives(cls)]
+    return f"conduits that have one: {', '.join(found) or 'none'}"
+
+
+def _drives(cls: type[Conduit]) -> bool:
+    """Tell whether a conduit class has raw benchmarks of its own, without running them."""
+    return any("raw_tables" in each.__dict__ for each in cls.__mro__ if each is not Conduit)

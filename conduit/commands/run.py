@@ -1,0 +1,110 @@
+"""`conduit run PROGRAM.py`."""
+
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import conduit
+from conduit.commands.program import NotAProgram, ProgramFile
+from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
+from conduit.registry import FRONT_ENDS, installed, parse_spec
+
+
+def run(
+    program: Path,
+    /,
+    *args: str,
+    conduit: str = "sci",
+    ranks: int | None = None,
+    seed: int = 0,
+    segment: int = 1 << 20,
+    ranks_per_host: int | None = None,
+    time_limit: float | None = None,
+) -> int:
+    """Run a program on every rank; its last line of output is for scripts.
+
+    The program defines `async def main(ep, *args)`, or `async def main(t, *args)` together with `api = "upc"`. It is
+    executed once per rank, in a module of its own.
+
+    Args:
+        program: File of the program.
+        args: Given to its main, as text; after '--' they may begin with a hyphen.
+        conduit: Where to run, as NAME or NAME:option=value,...
+        ranks: Number of ranks; 2 when simulated, all processes under mpiexec.
+        seed: Of everything random.
+        segment: Bytes of every rank's segment.
+        ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
+        time_limit: Simulated seconds after which the job is ended as a failure.
+    """
+    file = ProgramFile(program)
+    spec = parse_spec(conduit)
+    runner = _runner(file)
+    settings = {
+        "ranks": ranks,
+        "conduit": spec.text,
+        "seed": seed,
+        "segment": segment,
+        "ranks_per_host": ranks_per_host,
+        "time_limit": time_limit,
+    }
+    result = _run(runner, file, args, settings)
+    if result is None:
+        return 1
+    for rank, texts in _warnings(result):
+        for text in texts:
+            print(f"warning from rank {rank}: {text}", file=sys.stderr)
+    digest = result.digest if getattr(result, "digest", None) is not None else "none"
+    print(f"ranks={result.ranks} conduit={result.conduit} seconds={result.seconds!r} digest={digest}")
+    return 0
+
+
+def _runner(file: ProgramFile) -> Callable[..., Any]:
+    """Return what runs programs of the file's kind: the core, or a front end that is installed."""
+    if file.api is None:
+        core: Callable[..., Any] = conduit.run
+        return core
+    entry = installed(FRONT_ENDS).get(file.api)
+    if entry is None:
+        known = ", ".join(sorted(installed(FRONT_ENDS))) or "none"
+        raise BadRequest(
+            f"{file.path} is written for api = '{file.api}', a front end that is not installed; installed are: {known}"
+        )
+    runner: Callable[..., Any] = entry.load()
+    return runner
+
+
+def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], settings: dict[str, Any]) -> Any:
+    """Run the program; a failure of its own is shown as Python would, with the rank, and gives None."""
+    try:
+        with warnings.catch_warnings(), file.importable():
+            warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
+            return runner(file.main, *args, **settings)
+    except NotAProgram as exc:
+        raise BadRequest(str(exc)) from None
+    except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
+        raise
+    except Exception as exc:
+        if not file.started:
+            raise
+        _show(exc, file)
+    return None
+
+
+def _show(exc: BaseException, file: ProgramFile) -> None:
+    """Print a traceback that begins in the program, not in what ran it."""
+    sys.stdout.flush()
+    link: BaseException | None = exc
+    chain: list[BaseException] = []
+    while link is not None and link not in chain:
+        chain.append(link)
+        link.__traceback__ = file.own_part(link)
+        link = link.__cause__ or link.__context__
+    traceback.print_exception(exc)
+
+
+def _warnings(result: Any) -> Any:
+    found = result.warnings
+    return found.items() if hasattr(found, "items") else enumerate(found)

@@ -1,0 +1,44 @@
+"""`conduit show NAME`."""
+
+from collections import Counter
+
+from rich.markup import escape
+
+from conduit.commands.tables import grid, limits_text, make_console, options_table
+from conduit.contract import Conduit
+from conduit.registry import parse_spec
+
+_KINDS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
+
+
+def show(name: str, /) -> int:
+    """Show one conduit: its options, and its constants with their sources.
+
+    Args:
+        name: A conduit, or a spec such as 'sci:torus=4x2'; limits may depend on options.
+    """
+    spec = parse_spec(name)
+    console = make_console()
+    world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
+    console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)} ({world})", soft_wrap=True)
+    console.print(limits_text(spec.cls, spec.options), soft_wrap=True)
+    console.print(options_table(spec.cls.Options))
+    _constants(spec.cls)
+    return 0
+
+
+def _constants(cls: type[Conduit]) -> None:
+    console = make_console()
+    if not cls.constants:
+        console.print("no constants: everything is an option")
+        return
+    rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
+    console.print(grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
+    counts: Counter[str] = Counter(each.kind for each in cls.constants)
+    shares = ", ".join(f"{counts[kind]} {words}" for kind, words in _KINDS.items())
+    console.print(f"{len(cls.constants)} constants: {shares}")
+
+
+def _value(value: object) -> object:
+    """Show a number without the noise of its last binary digits."""
+    return f"{value:.6g}" if isinstance(value, float) else value

@@ -1,0 +1,50 @@
+"""Tables that several commands print."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from conduit.contract import Conduit
+from conduit.options import describe
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> Table:
+    """Return a plain table.
+
+    Args:
+        columns: titles.
+        rows: cells; None is shown as nothing.
+        right: indices of the columns that are aligned to the right.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    numeric = set(right)
+    for index, title in enumerate(columns):
+        table.add_column(escape(title), justify="right" if index in numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+    return table
+
+
+def options_table(options: type) -> Table:
+    """Return a table of a conduit's options."""
+    return grid(("option", "default", "allowed", "meaning"), describe(options))
+
+
+def limits_text(cls: type[Conduit], options: Any) -> str:
+    """Describe in a line what a conduit carries in one message, and in one segment."""
+    limits = cls.limits(options)
+    largest = cls.max_segment(options)
+    return (
+        f"at most {limits.max_args} arguments, medium {limits.max_medium}, long request {limits.max_long_request}, "
+        f"long reply {limits.max_long_reply}, segment {'of any size' if largest is None else largest} (bytes)"
+    )
+
+
+def make_console() -> Console:
+    """Return a console for tables: as wide as the terminal, wider where there is none."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)

@@ -1,0 +1,93 @@
+"""Shapes of networks and routes through them, by arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """One link of a route.
+
+    Attributes:
+        node: where it starts.
+        dimension: along which it leads.
+        forward: towards the larger coordinate (around the ring), not the smaller.
+    """
+
+    node: int
+    dimension: int
+    forward: bool = True
+
+
+class Torus:
+    """Rings in one, two or three dimensions, routed dimension by dimension.
+
+    Nodes are numbered with the first coordinate running fastest.
+
+    Args:
+        shape: nodes along each dimension, 1 or more.
+        both_ways: whether a ring carries both ways and the shorter is taken (forward where they are
+            equally long).  SCI rings carry one way.
+    """
+
+    def __init__(self, shape: tuple[int, ...], *, both_ways: bool = False) -> None:
+        self.shape = shape
+        self.both_ways = both_ways
+        self.nodes = 1
+        for side in shape:
+            self.nodes *= side
+
+    def coordinates(self, node: int) -> tuple[int, ...]:
+        """Return the place of `node` along each dimension."""
+        place = []
+        for side in self.shape:
+            node, here = divmod(node, side)
+            place.append(here)
+        return tuple(place)
+
+    def route(self, source: int, target: int) -> list[Step]:
+        """Return the links from `source` to `target`: all of the first dimension, then the next."""
+        return list(self._steps(source, target))
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the number of links from `source` to `target`."""
+        return sum(abs(steps) for _, steps in self._turns(source, target))
+
+    def turns(self, source: int, target: int) -> int:
+        """Return how often the route changes from one dimension to another."""
+        used = sum(1 for _, steps in self._turns(source, target) if steps)
+        return max(0, used - 1)
+
+    def _steps(self, source: int, target: int) -> Iterator[Step]:
+        node, stride = source, 1
+        for dimension, (side, (here, steps)) in enumerate(zip(self.shape, self._turns(source, target), strict=True)):
+            direction = 1 if steps > 0 else -1
+            for _ in range(abs(steps)):
+                yield Step(node, dimension, direction > 0)
+                there = (here + direction) % side
+                node += (there - here) * stride
+                here = there
+            stride *= side
+
+    def _turns(self, source: int, target: int) -> Iterator[tuple[int, int]]:
+        """Yield for each dimension where the route enters it and the steps it makes, signed."""
+        for side in self.shape:
+            source, here = divmod(source, side)
+            target, there = divmod(target, side)
+            steps = (there - here) % side
+            if self.both_ways and steps > side - steps:
+                steps -= side
+            yield here, steps
+
+
+def near_cubic(nodes: int) -> tuple[int, int, int]:
+    """Return the smallest 3D shape for `nodes` whose sides differ by at most one, longest side first."""
+    side = 1
+    while (side + 1) ** 3 <= nodes:
+        side += 1
+    for longer in range(4):
+        shape = tuple(side + 1 if dimension < longer else side for dimension in range(3))
+        if shape[0] * shape[1] * shape[2] >= nodes:
+            return shape[0], shape[1], shape[2]
+    raise AssertionError("a cube with one more on each side holds them all")

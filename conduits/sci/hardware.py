@@ -1,0 +1,312 @@
+"""The SCI cluster: hosts with an adapter each on a torus of one-way rings.
+
+What is modelled:
+
+- A store to mapped remote memory is posted: the CPU goes on while packets of 64 bytes travel.  At
+  most 16 packets of an adapter are under way; one more stalls the CPU until a response is back.
+- A host has one bus, taken by what its CPUs store, by its DMA engine, and by what arrives.
+- Rings carry one way (IEEE 1596): the response to a packet goes on around the ring.  Routes lead
+  through the dimensions in order.  Responses (16 bytes) take no room on the links.
+- The window is reckoned with the response time of free links; where links are busy a transfer waits
+  as a whole (docs/models/sci.md).
+
+Weak ordering: bytes land later by a seeded random delay; what O of the rules orders stays in order.
+
+Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from conduit.sim.dma import DmaEngine, Stream
+from conduit.sim.kernel import Kernel
+from conduit.sim.link import Hop, Link, Route
+from conduit.sim.topology import Torus
+from conduit.sim.units import PS_PER_S
+from conduits.sci import constants as c
+
+WINDOW = c.whole(c.OUTSTANDING)
+PIO_START_PS = c.ps(c.PIO_START)
+PIO_BYTES_PER_S = c.bytes_per_s(c.PIO_RATE)
+READ_RATIO = c.whole(c.READ_RATIO)
+Then: TypeAlias = Callable[[int], object]
+
+SPREAD_PS = c.ps(c.SPREAD)
+
+_DATA = c.whole(c.PACKET_DATA)
+_UNIT = c.whole(c.PACKET_UNIT)
+_HEADER = c.whole(c.PACKET_HEADER)
+
+
+def packets(offset: int, nbytes: int) -> int:
+    """Return how many packets carry `nbytes` at `offset`: one per line of 64 bytes touched."""
+    return (offset % _DATA + nbytes + _DATA - 1) // _DATA
+
+
+def wire_bytes(nbytes: int, count: int | None = None) -> int:
+    """Return the bytes on a link for `nbytes` of data in `count` packets (default: as few as can be)."""
+    if count is None:
+        count = -(-nbytes // _DATA)
+    return -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+
+
+class Way(Route):
+    """The way from one host to another: the sender's bus, the links, the receiver's bus.
+
+    Attributes:
+        response: from a landing until the sending adapter knows of it, picoseconds.
+        turnaround: from the issue of a small packet until its response is back, picoseconds.
+    """
+
+    __slots__ = ("response", "turnaround")
+
+    def __init__(self, hops: Sequence[Hop], response: int) -> None:
+        super().__init__(hops)
+        self.response = response
+        self.turnaround = self.latency + response
+
+
+class AdapterStatistics(NamedTuple):
+    """What an adapter has done.
+
+    Attributes:
+        stores: PIO writes.
+        packets: their packets.
+        stalled: picoseconds for which CPUs waited because 16 packets were under way.
+    """
+
+    stores: int
+    packets: int
+    stalled: int
+
+
+class Fabric:
+    """The cluster: hosts on a torus, made when first used.
+
+    Args:
+        kernel: of the job.
+        torus: the shape; hosts have their index as its node.
+        weak: whether landings are delayed at random, as far as the rules allow.
+        piece: bytes after which a transfer lets others onto a link.
+    """
+
+    def __init__(self, kernel: Kernel, torus: Torus, *, weak: bool = False, piece: int = 4096) -> None:
+        self.kernel = kernel
+        self.torus = torus
+        self.weak = weak
+        self.piece = piece
+        self.exports: dict[tuple[int, int], Any] = {}
+        """What the hosts have exported, by host and segment id; the driver's."""
+        self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
+        """Segments that a host has and nobody has touched yet; the driver's."""
+        self._adapters: dict[int, Adapter] = {}
+        self._links: dict[tuple[int, int], Link] = {}
+        self._routes: dict[tuple[int, int], Way] = {}
+
+    def adapter(self, host: int) -> Adapter:
+        """Return the adapter of `host`."""
+        found = self._adapters.get(host)
+        if found is None:
+            found = self._adapters[host] = Adapter(self, host)
+        return found
+
+    def link(self, node: int, dimension: int) -> Link:
+        """Return the link that leaves `node` along `dimension`."""
+        found = self._links.get((node, dimension))
+        if found is None:
+            name = f"link {node} {'xyz'[dimension]}"
+            found = self._links[node, dimension] = Link(self.kernel, c.bytes_per_s(c.LINK_RATE), name)
+        return found
+
+    def route(self, source: int, target: int) -> Way:
+        """Return the way from host `source` to host `target`."""
+        found = self._routes.get((source, target))
+        if found is None:
+            found = self._routes[source, target] = self._find(source, target)
+        return found
+
+    def links(self) -> list[Link]:
+        """Return the links and buses used so far."""
+        return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
+
+    def _find(self, source: int, target: int) -> Way:
+        steps = self.torus.route(source, target)
+        hops: list[tuple[Link, int]] = [(self.adapter(source).bus, c.ps(c.SEND_LATENCY))]
+        for step, following in zip(steps, [*steps[1:], None], strict=True):
+            turns = following is not None and following.dimension != step.dimension
+            delay = c.ps(c.HOP) + (c.ps(c.TURN) if turns else 0)
+            hops.append((self.link(step.node, step.dimension), delay))
+        last, delay = hops[-1]
+        hops[-1] = (last, delay + c.ps(c.RECEIVE_LATENCY))
+        hops.append((self.adapter(target).bus, 0))
+        return Way(hops, self._response(target, source))
+
+    def _response(self, source: int, target: int) -> int:
+        links, turns = self.torus.distance(source, target), self.torus.turns(source, target)
+        return c.ps(c.RESPONSE_LATENCY) + links * c.ps(c.HOP) + turns * c.ps(c.TURN)
+
+
+class Adapter:
+    """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
+
+    __slots__ = (
+        "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival", "bus", "dma", "fabric",
+        "host", "kernel",
+    )  # fmt: skip
+
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self.fabric = fabric
+        self.host = host
+        self.arrival = 0
+        self.kernel = fabric.kernel
+        self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
+        self.dma = DmaEngine(self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes)
+        self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
+        self._landed: dict[object, int] = {}
+        self._runs: list[tuple[int, int, int, int]] = []
+        self._quiet = 0
+        self._stores = self._packets = self._stalled = 0
+
+    def statistics(self) -> AdapterStatistics:
+        """Return what it has done so far."""
+        return AdapterStatistics(self._stores, self._packets, self._stalled)
+
+    def pio(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then) -> int:
+        """Store `nbytes` in `count` packets; the CPU makes `stores` separate stores.
+
+        Args:
+            way: where to.
+            nbytes: bytes of data, at least 1.
+            count: packets.
+            stores: each costs the CPU its start.
+            issued: called as `issued(when)`: the CPU has given the last byte to the bus at `when`.
+            landed: called as `landed(when)` when it is known when the last byte is in memory.
+
+        Returns:
+            If nothing is in the way: when the CPU has given the last byte to the bus; `arrival` then
+            is when it is in memory, and neither function is called.  Else 0.
+        """
+        now = self.kernel.now
+        if self.bus.free_at > now:
+            self.bus.wait(now, partial(self._pio_at, way, nbytes, count, stores, issued, landed))
+            return 0
+        self._stores += stores
+        self._packets += count
+        if nbytes > self.fabric.piece:
+            rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
+            stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
+            stream.start(now + PIO_START_PS)
+            return 0
+        takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        runs = self._runs
+        if self._quiet <= now:
+            runs.clear()
+        if runs or count > WINDOW:
+            takes += self._stall(now, takes, count, way.turnaround)
+        end = now + takes
+        runs.append((now, takes, count, way.turnaround))
+        if end + way.turnaround > self._quiet:
+            self._quiet = end + way.turnaround
+        wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+        self.arrival = way.carry(wire, now + PIO_START_PS, end, landed)
+        if self.arrival:
+            return end
+        issued(end)
+        return 0
+
+    def _pio_at(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then, when: int) -> None:
+        """Store when the bus has been granted, in the event of its release."""
+        if when > self.kernel.now:
+            self.kernel.at(when, self._pio_at, way, nbytes, count, stores, issued, landed, when)
+            return
+        end = self.pio(way, nbytes, count, stores, issued, landed)
+        if end:
+            landed(self.arrival)
+            issued(end)
+
+    def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
+        """Return how much longer `count` packets take because the window is full at times."""
+        together = _together(takes, count, turnaround)
+        if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
+            return 0
+        under_way = [packet for run in self._runs for packet in _packets(*run)]
+        gap, when = takes // count, now
+        for _ in range(count):
+            when += gap
+            while True:
+                returns = sorted(back for issue, back in under_way if issue <= when < back)
+                if len(returns) < WINDOW:
+                    break
+                when = returns[len(returns) - WINDOW]
+            under_way.append((when, when + turnaround))
+        stalled = when - (now + gap * count)
+        self._stalled += stalled
+        return stalled
+
+    def read(self, way: Way, nbytes: int, then: Then) -> None:
+        """Read remote memory: a small packet asks; nothing streams.
+
+        Args:
+            way: to the memory.
+            nbytes: bytes to read, at least 1.
+            then: called as `then(when)` when it is known when the last byte is here; the bytes are
+                those that the memory holds one response time before.
+        """
+        written = PIO_START_PS + way.latency - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        rest = READ_RATIO * written - PIO_START_PS - way.latency
+
+        def asked(arrival: int) -> None:
+            then(arrival + rest)
+
+        def go(when: int) -> None:
+            head = when + PIO_START_PS
+            arrival = way.carry(0, head, head, asked)
+            if arrival:
+                asked(arrival)
+
+        if self.bus.free_at > self.kernel.now:
+            self.bus.wait(self.kernel.now, go)
+        else:
+            go(self.kernel.now)
+
+    def later(self, arrival: int, target: object) -> int:
+        """Return when bytes land in weak ordering that could land at `arrival`.
+
+        Args:
+            arrival: earliest time, picoseconds.
+            target: stores to one target stay in order; None: bytes of a DMA, in no order.
+        """
+        if self._random is None:
+            return arrival
+        when = arrival + self._random.randrange(SPREAD_PS)
+        if target is None:
+            return when
+        # One picosecond more, so that equal times cannot swap two stores that must stay in order.
+        when = self._landed[target] = max(when, self._landed.get(target, -1) + 1)
+        return when
+
+    def cut(self, offset: int, nbytes: int) -> list[tuple[int, int]]:
+        """Return the parts, `(start, end)` in order, in which bytes at `offset` land in weak ordering.
+
+        Aligned words of 8 bytes stay whole.
+        """
+        first = 8 - offset % 8
+        words = (nbytes - first + 7) // 8
+        if self._random is None or words < 1:
+            return [(0, nbytes)]
+        middle = first + 8 * self._random.randrange(words)
+        return [(0, middle), (middle, nbytes)]
+
+
+def _together(takes: int, count: int, turnaround: int) -> int:
+    """Return how many of `count` packets, issued evenly in `takes`, are under way at once."""
+    return min(count, -(-turnaround * count // takes))
+
+
+def _packets(start: int, takes: int, count: int, turnaround: int) -> list[tuple[int, int]]:
+    """Return `(issued, response is back)` of each packet of a run."""
+    gap = takes // count
+    return [(start + gap * index, start + gap * index + turnaround) for index in range(1, count + 1)]

@@ -1,0 +1,197 @@
+"""The conduit proper: its options, limits and placement; the messages are `protocol`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import attrs
+
+from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
+from conduit.errors import BadRequest
+from conduit.options import SimOptions, option
+from conduit.sim.topology import Torus, near_cubic
+from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduits.sci import constants as c
+from conduits.sci import raw
+from conduits.sci.driver import MAP_PS, segment_limit
+from conduits.sci.hardware import Fabric
+from conduits.sci.protocol import DISCIPLINES, Setting
+from conduits.sci.wire import PairedLayout
+
+_BED = (4, 2)
+_MAX_HOSTS = c.whole(c.MAX_NODES)
+_BULK = c.whole(c.IBEL_BULK)
+
+
+def _check_torus(_: object, __: object, torus: str | tuple[int, ...]) -> None:
+    if isinstance(torus, str):
+        return
+    hosts = 1
+    for side in torus:
+        hosts *= side
+    if not 1 <= len(torus) <= 3 or min(torus) < 1 or hosts > _MAX_HOSTS:
+        raise ValueError(f"a torus has 1 to 3 sides of at least 1 and at most {_MAX_HOSTS} hosts")
+
+
+@attrs.frozen(kw_only=True)
+class SciOptions(SimOptions):
+    """The options of `sci`; each default is the choice of the paper or of its authors' code."""
+
+    torus: Literal["auto"] | tuple[int, ...] = option(
+        "auto",
+        "hosts along each dimension; auto: 4x2 up to 8 hosts, else the smallest near-cubic one",
+        validator=_check_torus,
+        allowed="auto, or 1 to 3 sides such as 8, 4x2, 4x4x2",
+    )
+    slots: int = option(
+        c.whole(c.SLOTS),
+        "request slots per pair of ranks, each with its reply slot",
+        validator=[attrs.validators.ge(1), attrs.validators.le(1024)],
+    )
+    slot_payload: int = option(
+        c.whole(c.SLOT_PAYLOAD),
+        "bytes of medium payload that a slot holds",
+        validator=[attrs.validators.ge(512), attrs.validators.le(1 << 20)],
+    )
+    transactions: Literal[1, 2] = option(2, "stores of a medium message: header and payload, or one copied together")
+    dma_threshold: int = option(
+        c.whole(c.DMA_THRESHOLD),
+        "long payloads of at least this many bytes go by DMA; so do all that no slot holds",
+        validator=attrs.validators.ge(0),
+    )
+    dynamic_mapping: bool = option(False, "map the target for unaligned data instead of bouncing them through the slot")
+    queue: Literal["paired", "single", "split"] = option(
+        "paired", "queue discipline: the paper's, Ibel's single buffer, or Ibel's split queue (can deadlock)"
+    )
+    patched: bool = option(False, "a kernel patched for large contiguous memory: segments over 2 MiB")
+
+    def __attrs_post_init__(self) -> None:
+        """Check that the driver can give the command segments."""
+        size = PairedLayout(1, self.slots, self.slot_payload).command_bytes
+        largest = segment_limit(patched=self.patched)
+        if size > largest:
+            raise ValueError(
+                f"slots={self.slots} with slot_payload={self.slot_payload} needs command segments of {size} bytes, "
+                f"the driver gives {largest}; lower one of them" + ("" if self.patched else ", or use patched=yes")
+            )
+
+
+def effective_threshold(options: SciOptions) -> int:
+    """Return the size from which a long payload cannot or must not go through a slot."""
+    return min(options.dma_threshold, options.slot_payload + 1)
+
+
+class Sci(SimulatedConduit):
+    """GASNet's core over SCI, on a simulated cluster.
+
+    Source: Su, Gordon, Oral, George (2004); see README.md beside this file.
+    """
+
+    name = "sci"
+    summary = "Dolphin SCI cards on a torus: PIO stores, DMA, remote flags; GASNet's sci-conduit"
+    Options: ClassVar[type] = SciOptions
+    constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
+
+    def __init__(self, options: SciOptions, setup: JobSetup, world: Any) -> None:
+        super().__init__(options, setup, world)
+        hosts = max(setup.hosts) + 1
+        torus = Torus(shape(options, hosts))
+        self.fabric = Fabric(self.kernel, torus, weak=options.order == "weak", piece=options.piece)
+        self.setting = Setting(
+            ranks=setup.ranks,
+            slots=options.slots,
+            slot_payload=options.slot_payload,
+            transactions=options.transactions,
+            dma_threshold=effective_threshold(options),
+            dynamic_mapping=options.dynamic_mapping,
+            patched=options.patched,
+            host=self.host_model,
+        )
+
+    @classmethod
+    def limits(cls, options: SciOptions) -> Limits:
+        """Return the limits: a slot's payload, and what a segment can hold; with Ibel's queues 4 KiB."""
+        longest = segment_limit(patched=options.patched)
+        medium = options.slot_payload
+        if options.queue != "paired":
+            longest, medium = _BULK, min(medium, _BULK)
+        return Limits(c.whole(c.MAX_ARGS), medium, longest, longest)
+
+    @classmethod
+    def max_segment(cls, options: SciOptions) -> int | None:
+        """Return the contiguous memory that the driver gives."""
+        return segment_limit(patched=options.patched)
+
+    @classmethod
+    def check_segment(cls, options: SciOptions, segment: int) -> None:
+        """Refuse a segment for which the driver has no contiguous memory."""
+        largest = segment_limit(patched=options.patched)
+        if segment > largest:
+            instead = f"ask for at most {largest}" + ("" if options.patched else ", or use the option patched=yes")
+            raise BadRequest(
+                f"segment={segment}: the SCI driver gives at most {largest} bytes of contiguous memory; {instead}"
+            )
+
+    @classmethod
+    def max_ranks_per_host(cls, options: SciOptions) -> int | None:
+        """Return the CPUs of a host."""
+        return c.whole(c.CPUS)
+
+    @classmethod
+    def max_hosts(cls, options: SciOptions) -> int | None:
+        """Return the hosts of the torus, or what SCI can address."""
+        return _MAX_HOSTS if options.torus == "auto" else Torus(options.torus).nodes
+
+    @classmethod
+    def thresholds(cls, options: SciOptions) -> tuple[int, ...]:
+        """Return the payload size from which long messages go by DMA."""
+        return (effective_threshold(options),) if options.queue == "paired" else ()
+
+    @classmethod
+    def raw_tables(cls, options: SciOptions) -> Sequence[RawTable]:
+        """Return the driver's benchmarks."""
+        return raw.tables(shape(options, 2), options.piece)
+
+    @classmethod
+    def raw_time(cls, options: SciOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
+        """Return what PIO, or from the threshold on DMA, takes between neighbours, in seconds."""
+        by_dma = category in (Category.LONG, Category.LONG_ASYNC) and options.queue == "paired"
+        by_dma = by_dma and nbytes >= effective_threshold(options)
+        one_way = raw.one_way(shape(options, 2), options.piece, nbytes, by_dma=by_dma)
+        return 2 * one_way if round_trip else one_way
+
+    def make_host(self) -> HostModel:
+        """Return the costs of a dual Xeon node."""
+        return host_model()
+
+    def make_path(self, port: SimulatedPort) -> Path:
+        """Return the network with the chosen queue discipline."""
+        return DISCIPLINES[self.options.queue](port, self.fabric, self.setting)
+
+    def start_ticks(self) -> int:
+        """Return the cost of importing every peer's control segment and the own command segment there."""
+        return 2 * (self.setup.ranks - 1) * MAP_PS
+
+    def exchange_ticks(self) -> int:
+        """Return the cost of an all-gather of identifiers: a round for each doubling."""
+        return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
+
+
+def shape(options: SciOptions, hosts: int) -> tuple[int, ...]:
+    """Return the torus for a job of `hosts` hosts."""
+    if options.torus != "auto":
+        return options.torus
+    return _BED if hosts <= _BED[0] * _BED[1] else near_cubic(hosts)
+
+
+def host_model() -> HostModel:
+    """Return the costs of a dual Xeon node."""
+    return HostModel(
+        copy_bytes_per_s=c.bytes_per_s(c.COPY_RATE),
+        copy_call_ps=c.ps(c.COPY_START),
+        flops_per_s=c.whole(c.CLOCK) * 1_000_000 * c.whole(c.FLOPS_PER_CYCLE),
+        line_ps=c.ps(c.SHARED_LINE),
+        poll_ps=c.ps(c.POLL_MISS),
+        message_ps=c.ps(c.SHARED_MESSAGE),
+    )

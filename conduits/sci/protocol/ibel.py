@@ -1,0 +1,339 @@
+"""Ibel's two designs, against which the conduit's paper argues.
+
+Both store a message as one block whose last byte is its flag: stores to one segment stay in order,
+so no barrier is needed.  Bulk data go through a buffer of 4 KiB and are copied by the receiver.
+Every poll looks at the queues of all ranks.
+
+Single buffer: one request buffer for each peer, one reply buffer per rank for the whole network, so
+one outstanding request per rank.  Split queue: a ring of k slots for each peer, shared by requests
+and replies.  A reply there needs a slot that only the other rank's progress frees, so two ranks that
+have filled each other's rings with requests wait for ever: the reply cannot be sent, and the CPU
+that should send it handles nothing else meanwhile.
+
+Source: the conduit's paper, section 3.  How a sender learns that its slot is free again is not said
+there: here the receiver stores a count of what it has consumed into the sender's control segment,
+after the reply to a request, and after taking a reply [assumed].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from functools import partial
+from typing import Any
+
+from conduit.contract import Category, Message
+from conduits.common import SimulatedPort
+from conduits.common.path import Then
+from conduits.sci import constants as c
+from conduits.sci import wire
+from conduits.sci.driver import Flat, Mapping, Segment
+from conduits.sci.hardware import Fabric
+from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
+
+_CATEGORY = 3 << 9
+_MEDIUM = Category.MEDIUM << 9
+_REPLIES = -1
+
+
+class Queue:
+    """A queue that this rank reads.
+
+    Attributes:
+        source: the rank that writes it; -1 for the reply buffer, which all write.
+        segment: its memory.
+        head: slot that is read next.
+        seen: its message has been noticed and is in the line to be taken.
+    """
+
+    __slots__ = ("head", "seen", "segment", "source")
+
+    def __init__(self, source: int, segment: Segment) -> None:
+        self.source = source
+        self.segment = segment
+        self.head = 0
+        self.seen = False
+
+
+class Ibel(SciPath):
+    """What the two designs share: blocks with their flag at the end, polled queue by queue."""
+
+    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting, slots: int) -> None:
+        super().__init__(port, fabric, setting)
+        self.layout = wire.QueueLayout(slots, c.whole(c.IBEL_BULK))
+        self.miss_ps = c.ps(c.POLL_MISS) + setting.ranks * c.ps(c.SCAN_QUEUE)
+        self._targets: dict[int, Mapping] = {}
+        self._queues: dict[int, Queue] = {}
+        self._line: deque[Queue] = deque()
+        self.driver.create_segments(
+            self.number(self.rank, COMMAND), setting.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
+        )
+
+    def target(self, rank: int) -> Mapping:
+        """Return this rank's queue at `rank`; its cost was charged at start-up."""
+        found = self._targets.get(rank)
+        if found is None:
+            host = self.port.hosts[rank]
+            found = self.driver.map(self.driver.connect(host, self.number(rank, COMMAND + self.rank)))
+            self._targets[rank] = found
+        return found
+
+    def _watch(self, segment: Segment) -> None:
+        self.watch(segment.number - self.number(self.rank, COMMAND), segment)
+
+    def watch(self, source: int, segment: Segment) -> None:
+        """Let landings in the queue that `source` writes be noticed."""
+        queue = self._queues[source] = Queue(source, segment)
+        segment.on_landing = partial(self._on_landing, queue)
+
+    def store(self, mapping: Mapping, slot: int, number: int, message: Message, then: Then) -> None:
+        """Store a message with its flag as one block into a slot, then free the CPU."""
+        self.sent += 1
+        block = self.layout.join(wire.pack(message, number), message.payload)
+        if message.nbytes:
+            self.cpu.charge(self.setting.host.copy_ticks(len(block)))
+        self.kernel.at(self.cpu.free, self._store, mapping, self.layout.start(slot, len(block)), block, then)
+
+    def _store(self, mapping: Mapping, offset: int, block: bytes, then: Then) -> None:
+        end = self.driver.store(mapping, offset, block, partial(self._stored, then))
+        if end:
+            self._stored(then, end)
+
+    def _stored(self, then: Then, end: int) -> None:
+        self.cpu.free = end
+        then()
+
+    # -- polling -------------------------------------------------------------------------------
+
+    def _on_landing(self, queue: Queue) -> None:
+        if not queue.seen and self._arrived(queue):
+            queue.seen = True
+            self._line.append(queue)
+            self.port.notify()
+
+    def _arrived(self, queue: Queue) -> bool:
+        return queue.segment.memory.read(self.layout.flag(queue.head), 1) != b"\0"
+
+    def pending(self) -> bool:
+        """Return whether a look at all queues would find a message."""
+        return bool(self._line)
+
+    def begin_pass(self) -> None:
+        """Count the pass; the look at all queues is what a miss costs too."""
+        self.scans += 1
+
+    def take(self) -> Message | None:
+        """Decode the message at the head of the next queue that has one."""
+        if not self._line:
+            return None
+        queue = self._line.popleft()
+        memory, slot, layout = queue.segment.memory, queue.head, self.layout
+        self.cpu.charge(RECEIVE_PS)
+        message = wire.unpack(memory.read(layout.header(slot), wire.HEADER_MAX))
+        if message.nbytes:
+            data = memory.read(layout.header(slot) - message.nbytes, message.nbytes)
+            if message.word & _CATEGORY == _MEDIUM:
+                message.payload = data
+            else:
+                self.copy_in(message, data)
+        memory.write(layout.flag(slot), b"\0")
+        queue.head = (slot + 1) % layout.slots
+        queue.seen = self._arrived(queue)
+        if queue.seen:
+            self._line.append(queue)
+        self.taken(queue, message)
+        return message
+
+    @abstractmethod
+    def taken(self, queue: Queue, message: Message) -> None:
+        """Set the message's source, and free what it occupied."""
+
+    def undelivered(self) -> int:
+        """Return how many flags are set."""
+        flags = [
+            queue.segment.memory.read(self.layout.flag(slot), 1)
+            for queue in self._queues.values()
+            for slot in range(self.layout.slots)
+        ]
+        return len(flags) - flags.count(b"\0")
+
+
+class SingleBuffer(Ibel):
+    """One request buffer for each peer, one reply buffer, one outstanding request."""
+
+    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
+        super().__init__(port, fabric, setting, 1)
+        self._waits_for: int | None = None
+        self._replies: dict[int, Mapping] = {}
+        own = self.driver.create_segment(self.number(self.rank, CONTROL), self.layout.queue_bytes)
+        own.export()
+        self.watch(_REPLIES, own)
+
+    def acquire(self, dest: int) -> int | None:
+        """Take the one request that may be outstanding."""
+        self.target(dest)
+        if self._waits_for is not None:
+            return None
+        self._waits_for = dest
+        return 0
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Store the request into this rank's buffer at `dest`."""
+        self.cpu.charge(REQUEST_PS)
+        self.store(self.target(dest), 0, 0, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Store the reply into the requester's only reply buffer."""
+        self.cpu.charge(REPLY_PS)
+        requester = request.source
+        found = self._replies.get(requester)
+        if found is None:
+            host = self.port.hosts[requester]
+            found = self.driver.map(self.driver.connect(host, self.number(requester, CONTROL)))
+            self._replies[requester] = found
+        self.store(found, 0, 0, reply, then)
+
+    def taken(self, queue: Queue, message: Message) -> None:
+        """A reply ends the outstanding request."""
+        if queue.source != _REPLIES:
+            message.source = queue.source
+            return
+        assert self._waits_for is not None
+        message.source, self._waits_for = self._waits_for, None
+
+    def occupied(self) -> list[str]:
+        """Describe the outstanding request."""
+        return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
+
+    def holders(self, dest: int) -> tuple[int, ...]:
+        """Return the rank whose reply is awaited, whoever the next request is for."""
+        return (dest,) if self._waits_for is None else (self._waits_for,)
+
+
+class _Stuck:
+    """A reply that waits for a slot in the requester's ring."""
+
+    __slots__ = ("reply", "request", "then")
+
+    def __init__(self, request: Message, reply: Message, then: Then) -> None:
+        self.request = request
+        self.reply = reply
+        self.then = then
+
+
+class SplitQueue(Ibel):
+    """A ring of k slots for each peer, shared by requests and replies.  Not free of deadlock."""
+
+    COUNT_BYTES = 8
+
+    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
+        super().__init__(port, fabric, setting, setting.slots)
+        self._used: dict[int, int] = {}
+        self._consumed: dict[int, int] = {}
+        self._controls: dict[int, Mapping] = {}
+        self._stuck: _Stuck | None = None
+        self._news = False
+        self._counts = bytearray(setting.ranks * self.COUNT_BYTES)
+        own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))
+        own.on_landing = self._on_count
+        own.export()
+
+    def _free(self, dest: int) -> int:
+        """Return how many slots of this rank's ring at `dest` are free, as its count here tells."""
+        at = dest * self.COUNT_BYTES
+        consumed = int.from_bytes(self._counts[at : at + self.COUNT_BYTES], "little")
+        return self.setting.slots - (self._used.get(dest, 0) - consumed)
+
+    def acquire(self, dest: int) -> int | None:
+        """Take the next slot of the ring at `dest`."""
+        self.target(dest)
+        if self._free(dest) <= 0:
+            return None
+        used = self._used.get(dest, 0)
+        self._used[dest] = used + 1
+        return used % self.setting.slots
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Store the request into its slot."""
+        self.cpu.charge(REQUEST_PS)
+        self.store(self.target(dest), slot, slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Store the reply into the ring at the requester, waiting for a slot, then count the request."""
+        if reply.control:
+            # The count frees the slot: no message travels.
+            self.port.conduit.messages_sent -= 1
+            self.kernel.at(self.cpu.now(), self._count, request.source, then)
+            return
+        self.cpu.charge(REPLY_PS)
+        slot = self.acquire(request.source)
+        if slot is None:
+            self._stuck = _Stuck(request, reply, then)
+        else:
+            self._send_reply(request, reply, slot, then)
+
+    def _send_reply(self, request: Message, reply: Message, slot: int, then: Then) -> None:
+        dest = request.source
+        self.store(self.target(dest), slot, slot, reply, partial(self._reply_sent, dest, then))
+
+    def _reply_sent(self, dest: int, then: Then) -> None:
+        self.kernel.at(self.cpu.free, self._count, dest, then)
+
+    def _count(self, peer: int, then: Then | None) -> None:
+        """Tell `peer` that one more slot of its ring here is free."""
+        count = self._consumed[peer] = self._consumed.get(peer, 0) + 1
+        mapping = self._controls.get(peer)
+        if mapping is None:
+            host = self.port.hosts[peer]
+            mapping = self.driver.map(self.driver.connect(host, self.number(peer, CONTROL)))
+            self._controls[peer] = mapping
+        data = count.to_bytes(self.COUNT_BYTES, "little")
+        end = self.driver.store(mapping, self.rank * self.COUNT_BYTES, data, partial(self._counted, then))
+        if end:
+            self._counted(then, end)
+
+    def _counted(self, then: Then | None, end: int) -> None:
+        self.cpu.free = max(self.cpu.free, end)
+        if then is not None:
+            then()
+
+    def _on_count(self) -> None:
+        """A count has landed: a reply that waits goes first, then tasks that wait for slots."""
+        stuck = self._stuck
+        if stuck is None:
+            self._news = True
+            self.port.notify()
+            return
+        slot = self.acquire(stuck.request.source)
+        if slot is not None:
+            self._stuck = None
+            self.cpu.charge(self.miss_ps)
+            self._send_reply(stuck.request, stuck.reply, slot, stuck.then)
+
+    def pending(self) -> bool:
+        """Return whether a message or a count has arrived."""
+        return self._news or bool(self._line)
+
+    def begin_pass(self) -> None:
+        """Take note of the counts."""
+        super().begin_pass()
+        self._news = False
+
+    def taken(self, queue: Queue, message: Message) -> None:
+        """A reply's slot is free at once, a request's after its reply."""
+        message.source = queue.source
+        if not message.is_request:
+            self.kernel.at(self.cpu.free, self._count, queue.source, None)
+
+    def occupied(self) -> list[str]:
+        """Describe the slots in use and the reply that waits."""
+        slots = self.setting.slots
+        lines = [
+            f"{slots - self._free(dest)} of {slots} slots of the queue at rank {dest}, which requests and replies share"
+            for dest in self._used
+            if self._free(dest) < slots
+        ]
+        if self._stuck is not None:
+            source = self._stuck.request.source
+            lines.append(f"a reply to rank {source} waits for a slot of its queue there; nothing is handled meanwhile")
+        return lines

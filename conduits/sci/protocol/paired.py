@@ -1,0 +1,231 @@
+"""Paired request and reply slots: the design of the conduit's paper.
+
+A sender owns its slots at the receiver and keeps their free list itself.  Request slot i there goes
+with reply slot i here, so a reply always has its place.  A message is stored into its slot; when all
+of it has landed (store barrier, DMA completion) two flags are: message-ready of the slot, then
+message-exist.  A poll that finds message-exist clear has cost one look; otherwise it is cleared
+*first*, then the message-ready flags are swept once around.
+
+Source: the conduit's paper, sections 4.1, 4.2, 5.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conduit.contract import Category, Message
+from conduits.common import SimulatedPort
+from conduits.common.path import Then
+from conduits.sci import constants as c
+from conduits.sci import wire
+from conduits.sci.driver import Flat, Mapping, Remote, Segment
+from conduits.sci.hardware import Fabric
+from conduits.sci.protocol import sends
+from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
+from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
+
+_READY = wire.PairedLayout.READY
+_CATEGORY = 3 << 9
+_MEDIUM = Category.MEDIUM << 9
+
+
+class Peer:
+    """What a rank keeps of a peer it has talked to.
+
+    Attributes:
+        rank: the peer.
+        free: slot pairs that no request is in.
+        command: the peer's command segment for this rank, imported.
+        control: the peer's control segment, imported.
+        payload: the peer's payload segment, connected; None where it has none.
+        incoming: this rank's command segment for the peer.
+        sends: the chains of short messages, by kind and slot.
+    """
+
+    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "sends")
+
+    def __init__(
+        self, rank: int, slots: int, command: Mapping, control: Mapping, payload: Remote | None, incoming: Segment
+    ) -> None:
+        self.rank = rank
+        self.free = list(range(slots - 1, -1, -1))
+        self.command = command
+        self.control = control
+        self.payload = payload
+        self.incoming = incoming
+        self.sends: dict[tuple[int, int], sends.Send] = {}
+
+
+class PairedSlots(SciPath):
+    """One rank's end: its control and command segments, and its slots at others."""
+
+    miss_ps = c.ps(c.POLL_MISS)
+
+    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
+        super().__init__(port, fabric, setting)
+        self.layout = wire.PairedLayout(setting.ranks, setting.slots, setting.slot_payload)
+        self._slot_bytes = self.layout.slot_bytes
+        self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
+        self._peers: dict[int, Peer] = {}
+        self._flags = bytearray(self.layout.control_bytes)
+        self._place = self._start = self.layout.READY
+        self._scanning = self._around = False
+        self._create_segments()
+
+    def _create_segments(self) -> None:
+        setting, driver = self.setting, self.driver
+        control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
+        control.on_landing = self._on_landing
+        control.export()
+        driver.create_segments(
+            self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
+        )
+        if len(self.port.memory):
+            payload = driver.create_segment(
+                self.number(self.rank, PAYLOAD), len(self.port.memory), Flat(self.port.memory)
+            )
+            payload.export()
+
+    def peer(self, rank: int) -> Peer:
+        """Return what is kept of `rank`; its cost was charged at start-up."""
+        found = self._peers.get(rank)
+        if found is None:
+            found = self._peers[rank] = self._connect(rank)
+        return found
+
+    def _connect(self, rank: int) -> Peer:
+        driver, host = self.driver, self.port.hosts[rank]
+        command = driver.map(driver.connect(host, self.number(rank, COMMAND + self.rank)))
+        control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
+        payload = self.number(rank, PAYLOAD)
+        remote = driver.connect(host, payload) if driver.segment(host, payload) is not None else None
+        incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
+        assert incoming is not None
+        return Peer(rank, self.setting.slots, command, control, remote, incoming)
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def acquire(self, dest: int) -> int | None:
+        """Take a free slot pair to `dest`."""
+        free = self.peer(dest).free
+        return free.pop() if free else None
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send through request slot `slot` at `dest`."""
+        self.cpu.charge(REQUEST_PS)
+        self._send(self.peer(dest), REQUEST, slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send through the reply slot paired with the request's."""
+        self.cpu.charge(REPLY_PS)
+        self._send(self.peer(request.source), REPLY, request.slot, reply, then)
+
+    def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then) -> None:
+        self.sent += 1
+        header = wire.pack(message, slot)
+        if not message.nbytes:
+            self._plain(peer, kind, slot).begin(header, message, then)
+        elif message.word & _CATEGORY != _MEDIUM:
+            self._long(message.nbytes)(self, peer, kind, slot).begin(header, message, then)
+        elif self.setting.transactions == 1:
+            header = header.ljust(HEADER_MAX, b"\0") + message.payload
+            self.cpu.charge(self.setting.host.copy_ticks(len(header)))
+            self._plain(peer, kind, slot).begin(header, message, then)
+        else:
+            sends.WithPayload(self, peer, kind, slot).begin(header, message, then)
+
+    def _plain(self, peer: Peer, kind: int, slot: int) -> sends.Send:
+        """Return the send of a slot, kept because most messages are short."""
+        found = peer.sends.get((kind, slot))
+        if found is None:
+            found = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
+        return found
+
+    def _long(self, nbytes: int) -> type[sends.Send]:
+        if self.setting.dynamic_mapping:
+            return sends.Mapped
+        return sends.WithPayload if nbytes < self.setting.dma_threshold else sends.ByDma
+
+    # -- polling -------------------------------------------------------------------------------
+
+    def _on_landing(self) -> None:
+        if self._flags[0]:
+            self.port.notify()
+
+    def pending(self) -> bool:
+        """Return whether message-exist is set."""
+        return self._flags[0] != 0
+
+    def begin_pass(self) -> None:
+        """Clear message-exist, then begin the sweep where the last one stopped."""
+        self.cpu.charge(self._scan_ps)
+        self.scans += 1
+        self._flags[0] = 0
+        self._start = self._place
+        self._scanning, self._around = True, False
+
+    def take(self) -> Message | None:
+        """Go on with the sweep to the next message-ready flag; clear it and decode its slot."""
+        if not self._scanning:
+            return None
+        flags = self._flags
+        place = flags.find(1, self._place, self._start) if self._around else flags.find(1, self._place)
+        if place < 0 and not self._around:
+            self._around = True
+            place = flags.find(1, _READY, self._start)
+        if place < 0:
+            self._scanning = False
+            return None
+        self._place = place + 1
+        flags[place] = 0
+        queue, slot = divmod(place - _READY, self.setting.slots)
+        return self._decode(queue >> 1, queue & 1, slot)
+
+    def end_pass(self) -> None:
+        """Set message-exist again where the pass stopped at its limit, before the sweep was done."""
+        if self._scanning:
+            self._scanning = False
+            self._flags[0] = 1
+
+    def _decode(self, source: int, kind: int, slot: int) -> Message:
+        self.cpu.charge(RECEIVE_PS)
+        peer = self.peer(source)
+        memory = peer.incoming.memory
+        place = (kind * self.setting.slots + slot) * self._slot_bytes
+        message = wire.unpack(memory.read(place, HEADER_MAX))
+        message.source, message.slot = source, slot
+        if message.nbytes:
+            if message.word & _CATEGORY == _MEDIUM:
+                message.payload = memory.read(place + HEADER_MAX, message.nbytes)
+            elif not self.setting.dynamic_mapping:
+                self._finish_long(message, memory, place + HEADER_MAX)
+        if kind == REPLY:
+            peer.free.append(slot)
+        return message
+
+    def _finish_long(self, message: Message, memory: Any, place: int) -> None:
+        """Copy to the segment what of a long payload came through the slot."""
+        nbytes = message.nbytes
+        if nbytes < self.setting.dma_threshold:
+            self.copy_in(message, memory.read(place, nbytes))
+            return
+        head, body, tail = wire.cut(message.offset, nbytes)
+        if head:
+            self.copy_in(message, memory.read(place, head))
+        if tail:
+            self.copy_in(message, memory.read(place + head, tail), head + body)
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def occupied(self) -> list[str]:
+        """Describe the slot pairs in use."""
+        slots = self.setting.slots
+        return [
+            f"{slots - len(peer.free)} of {slots} request slots to rank {rank}"
+            for rank, peer in self._peers.items()
+            if len(peer.free) < slots
+        ]
+
+    def undelivered(self) -> int:
+        """Return how many message-ready flags are set."""
+        return self._flags.count(1, self.layout.READY)

@@ -1,0 +1,79 @@
+"""What the queue disciplines have in common: the driver, the ids of segments, the costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from conduit.contract import Message
+from conduits.common import HostModel, Path, SimulatedPort
+from conduits.sci import constants as c
+from conduits.sci.driver import Sisci
+from conduits.sci.hardware import Fabric
+
+REQUEST_PS = c.ps(c.CHECK) + c.ps(c.SEARCH) + c.ps(c.BUILD)
+REPLY_PS = c.ps(c.CHECK) + c.ps(c.BUILD)
+RECEIVE_PS = c.ps(c.UNPACK) + c.ps(c.DISPATCH)
+
+# Segments of a rank: its id times (ranks + COMMAND), and one of these.
+CONTROL, PAYLOAD, COMMAND = 0, 1, 2
+
+
+@attrs.frozen
+class Setting:
+    """What a path needs to know of the job and its options.
+
+    Attributes:
+        ranks: of the job.
+        slots: for each peer.
+        slot_payload: payload bytes of a slot.
+        transactions: stores of a medium message, 1 or 2.
+        dma_threshold: long payloads of at least this many bytes go by DMA.
+        dynamic_mapping: unaligned data go straight to their place, which is mapped for each message.
+        patched: the kernel gives large contiguous memory.
+        host: what copying costs.
+    """
+
+    ranks: int
+    slots: int
+    slot_payload: int
+    transactions: int
+    dma_threshold: int
+    dynamic_mapping: bool
+    patched: bool
+    host: HostModel
+
+
+class SciPath(Path):
+    """One rank's end of the SCI network.
+
+    Args:
+        port: the rank's port.
+        fabric: the cluster.
+        setting: job and options.
+    """
+
+    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
+        super().__init__(port)
+        self.setting = setting
+        self.rank = port.rank
+        self.cpu = port.cpu
+        self.kernel = port.kernel
+        self.driver = Sisci(fabric, port.host, patched=setting.patched)
+        self.sent = 0
+        self.scans = 0
+
+    def number(self, rank: int, which: int) -> int:
+        """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
+        return rank * (self.setting.ranks + COMMAND) + which
+
+    def copy_in(self, message: Message, data: bytes, at: int = 0) -> None:
+        """Copy part of a long payload to its place in the segment, on this CPU."""
+        self.cpu.charge(self.setting.host.copy_ticks(len(data)))
+        start = message.offset + at
+        self.port.memory[start : start + len(data)] = data
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the path."""
+        return {"sci_messages_sent": self.sent, "sci_scans": self.scans}

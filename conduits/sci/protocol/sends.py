@@ -1,0 +1,234 @@
+"""The chains of events of which sends through paired slots consist.
+
+    Send            header; barrier; flags
+    WithPayload     header; payload; barrier; flags
+    ByDma           header; head and tail, if any; DMA of the body; completion and barrier; flags
+    Mapped          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
+
+Each step is an act on the host's bus and so an event of its own, at its time (rules.md T2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conduit.contract import Message
+from conduits.common.path import Then
+from conduits.sci import wire
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping
+
+if TYPE_CHECKING:
+    from conduits.sci.protocol.paired import PairedSlots, Peer
+
+
+class Send:
+    """A message that is all in its first store: short, or medium in one transaction.
+
+    One serves all such messages of its slot, one after the other.
+
+    Args:
+        path: the sender's.
+        peer: the receiver.
+        kind: REQUEST or REPLY.
+        slot: the pair.
+    """
+
+    __slots__ = ("driver", "end", "flags", "header", "kernel", "message", "path", "peer", "place", "then")
+
+    message: Message
+    then: Then
+
+    def __init__(self, path: PairedSlots, peer: Peer, kind: int, slot: int) -> None:
+        self.path = path
+        self.peer = peer
+        self.driver = path.driver
+        self.kernel = path.kernel
+        self.place = path.layout.slot(kind, slot)
+        self.flags = (path.layout.ready(path.rank, kind, slot), path.layout.EXIST)
+        self.header = b""
+        self.end = 0
+
+    @property
+    def rank(self) -> int:
+        """Whose it is, for errors of the hardware."""
+        return self.path.rank
+
+    def begin(self, header: bytes, message: Message, then: Then) -> None:
+        """Begin the chain when the CPU is free.
+
+        Args:
+            header: what is stored first.
+            message: the message.
+            then: to be called when only CPU time is left.
+        """
+        self.header = header
+        self.message = message
+        self.then = then
+        self.kernel.at(self.path.cpu.free, self.start)
+
+    def start(self) -> None:
+        """Store the header."""
+        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, announced=True)
+        if end:
+            self.stored(end)
+
+    def stored(self, end: int) -> None:
+        """The CPU is done with the header at `end`: wait until it has landed."""
+        self.finish(end)
+
+    def finish(self, end: int) -> None:
+        """The CPU is done with all stores at `end`: wait until they have landed."""
+        self.end = end
+        when = self.driver.barrier(self.landed)
+        if when:
+            self.landed(when)
+
+    def landed(self, when: int) -> None:
+        """All has landed, which is known here at `when`: the flags follow."""
+        self.kernel.at(when if when > self.end else self.end, self.flag)
+
+    def flag(self) -> None:
+        """Store message-ready, then message-exist."""
+        end = self.driver.store_flags(self.peer.control, self.flags, self.flagged)
+        if end:
+            self.flagged(end)
+
+    def flagged(self, end: int) -> None:
+        """The CPU is free at `end`."""
+        self.path.cpu.free = end
+        self.then()
+
+
+class WithPayload(Send):
+    """A message whose payload is stored into the slot behind its header."""
+
+    __slots__ = ()
+
+    def stored(self, end: int) -> None:
+        """Store the payload when the CPU is done with the header."""
+        self.kernel.at(end, self.store_payload)
+
+    def store_payload(self) -> None:
+        """Store the payload."""
+        place = self.place + wire.HEADER_MAX
+        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, announced=True)
+        if end:
+            self.finish(end)
+
+
+class ByDma(Send):
+    """A long message whose body goes by DMA, its unaligned ends through the slot."""
+
+    __slots__ = ("cut", "done")
+
+    def start(self) -> None:
+        """Store the header."""
+        self.cut = wire.cut(self.message.offset, self.message.nbytes)
+        super().start()
+
+    def stored(self, end: int) -> None:
+        """Store head and tail when the CPU is done with the header."""
+        if self.cut.head or self.cut.tail:
+            self.kernel.at(end, self.store_ends)
+        else:
+            self.stage(end)
+
+    def store_ends(self) -> None:
+        """Store head and tail, one behind the other, into the slot."""
+        head, body, _ = self.cut
+        payload = self.message.payload
+        ends = bytes(payload[:head]) + bytes(payload[head + body :])
+        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, announced=True)
+        if end:
+            self.stage(end)
+
+    def stage(self, end: int) -> None:
+        """Copy the body to an aligned buffer if it lies wrong, then post the DMA."""
+        head, body, _ = self.cut
+        if not body:
+            self.finish(end)
+            return
+        if (address_of(self.message, self.path.port.segment) + head) % ALIGN:
+            end += self.path.setting.host.copy_ticks(body)
+        self.kernel.at(end, self.post)
+
+    def post(self) -> None:
+        """Post the DMA of the body."""
+        head, body, _ = self.cut
+        assert self.peer.payload is not None
+        data = memoryview(self.message.payload)[head : head + body]
+        # The address is aligned by now: it was, or the body has been copied.
+        self.driver.dma(data, 0, self.peer.payload, self.message.offset + head, self.moved, announced=True)
+
+    def moved(self, when: int) -> None:
+        """The DMA is complete, which is known here at `when`."""
+        self.finish(when)
+
+
+class Mapped(ByDma):
+    """A long message whose unaligned data go straight to their place, mapped for this message alone."""
+
+    __slots__ = ("mapping", "rest")
+
+    mapping: Mapping
+    rest: list[tuple[int, int]]
+
+    def stored(self, end: int) -> None:
+        """Decide what needs a mapping: all below the threshold or ill aligned, else the ends."""
+        head, body, _ = self.cut
+        nbytes = self.message.nbytes
+        aligned = (address_of(self.message, self.path.port.segment) + head) % ALIGN == 0
+        if nbytes < self.path.setting.dma_threshold or not aligned:
+            self.cut = wire.Cut(nbytes, 0, 0)
+            self.rest = [(0, nbytes)]
+        else:
+            self.rest = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
+        if self.rest:
+            self.kernel.at(end + MAP_PS, self.map)
+        else:
+            self.stage(end)
+
+    def map(self) -> None:
+        """The target is mapped: store to it."""
+        assert self.peer.payload is not None
+        self.mapping = self.driver.map(self.peer.payload)
+        self.store_part()
+
+    def store_part(self) -> None:
+        """Store the next part."""
+        start, end = self.rest.pop(0)
+        data = memoryview(self.message.payload)[start:end]
+        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, announced=True)
+        if done:
+            self.part_stored(done)
+
+    def part_stored(self, end: int) -> None:
+        """Go on with the next part, or with the body."""
+        if self.rest:
+            self.kernel.at(end, self.store_part)
+        else:
+            self.stage(end)
+
+    def landed(self, when: int) -> None:
+        """Unmap before the flags."""
+        mapping = getattr(self, "mapping", None)
+        if mapping is not None:
+            self.driver.unmap(mapping)
+            when = max(when, self.end) + UNMAP_PS
+        super().landed(when)
+
+
+def address_of(message: Message, segment: np.ndarray) -> int:
+    """Return where a payload lies in the sender's memory, as far as alignment goes.
+
+    In its segment: the offset there, since segments begin on a page.  Elsewhere 0: buffers of their
+    own are aligned.
+    """
+    payload = message.payload
+    if not isinstance(payload, memoryview):
+        return 0
+    base = segment.__array_interface__["data"][0]
+    start: int = np.frombuffer(payload, np.uint8).__array_interface__["data"][0] - base
+    return start if 0 <= start < segment.nbytes else 0

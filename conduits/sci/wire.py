@@ -1,0 +1,191 @@
+"""What an Active Message looks like in SCI memory: headers, slots, flags and where they lie.
+
+Header, 16 bytes and 4 for each argument, at most 80, little-endian:
+
+    bytes 0-3    handler (bits 0-7), request (8), category (9-10), argument count (11-15), slot (16-31)
+    bytes 4-7    payload size
+    bytes 8-15   long: offset in the receiver's payload segment
+    bytes 16-    arguments
+
+Category 3 is a long asynchronous request, and among replies the bare control message that frees a
+slot.  No I/O and no clock here.
+
+Source: the packing of the first word and the sizes are those of GASNet's sci-conduit (fact
+sci.code.header_max); the regions are those of the conduit's paper, section 4.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import attrs
+
+from conduit.contract import CONTROL, Message
+from conduit.contract import REQUEST as REQUEST_BIT
+from conduit.errors import NetworkError
+from conduits.sci import constants as c
+
+_HEAD = struct.Struct("<IIQ")
+FIXED = _HEAD.size
+HEADER_MAX = c.whole(c.HEADER_MAX)
+MAX_ARGS = c.whole(c.MAX_ARGS)
+REQUEST, REPLY = 0, 1
+BARE = 3 << 9
+"""The word of a bare control message: category 3, a reply."""
+_CATEGORY = 3 << 9
+_KIND = _CATEGORY | REQUEST_BIT | 255
+_MASK = (1 << 64) - 1
+_pack = _HEAD.pack
+_unpack_from = _HEAD.unpack_from
+
+
+class BadHeader(NetworkError):
+    """Bytes in a slot whose flag was set are no header."""
+
+
+def pack(message: Message, slot: int) -> bytes:
+    """Return the header of `message` in slot pair `slot`."""
+    args, word = message.args, message.word
+    if word & CONTROL:
+        word = BARE
+    # Four bytes an argument, so the size shifted by 9 is their number from bit 11 on.
+    return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
+
+
+def unpack(data: bytes, payload: bytes = b"") -> Message:
+    """Return a message with the header that `data` begins with; `slot` is set, `source` is not.
+
+    Raises:
+        BadHeader: too short, or more arguments than there can be.
+    """
+    if len(data) < FIXED:
+        raise BadHeader(f"a header of {len(data)} bytes is shorter than {FIXED}")
+    word, nbytes, offset = _unpack_from(data)
+    end = FIXED + (word >> 9 & 124)
+    if end > HEADER_MAX or len(data) < end:
+        raise BadHeader(f"a header of {len(data)} bytes announces {word >> 11 & 31} arguments; at most {MAX_ARGS} fit")
+    kind = word & _KIND
+    if kind & _CATEGORY == BARE and not kind & REQUEST_BIT:
+        kind = CONTROL
+    return Message(kind, data[FIXED:end], payload, offset, nbytes, -1, word >> 16)
+
+
+class Cut(NamedTuple):
+    """A long payload, cut for DMA.
+
+    Attributes:
+        head: bytes before the first aligned address, 0 to 7.
+        body: bytes that can go by DMA, a multiple of 8.
+        tail: bytes behind, 0 to 7.
+    """
+
+    head: int
+    body: int
+    tail: int
+
+
+def cut(offset: int, nbytes: int) -> Cut:
+    """Cut `nbytes` that go to `offset` so that the body is aligned and as long as can be."""
+    head = min(-offset % 8, nbytes)
+    tail = (nbytes - head) % 8
+    return Cut(head, nbytes - head - tail, tail)
+
+
+@attrs.frozen
+class PairedLayout:
+    """The regions of the paper's design.
+
+    Control segment of each rank: the message-exist flag, then one message-ready flag for every slot
+    of every peer, a byte each.  Command segment of each rank for each peer, written by that peer
+    only: request slots, then reply slots.  A slot is a header of 80 bytes and the payload area.
+
+    Attributes:
+        ranks: of the job.
+        slots: pairs of slots between two ranks.
+        slot_payload: bytes of the payload area.
+    """
+
+    ranks: int
+    slots: int
+    slot_payload: int
+
+    EXIST = 0
+    READY = 64  # a line of its own, so that the flag that every poll reads stays in the cache
+
+    @property
+    def control_bytes(self) -> int:
+        """Size of a control segment."""
+        return self.READY + self.flags
+
+    @property
+    def flags(self) -> int:
+        """Message-ready flags of a rank."""
+        return 2 * self.slots * self.ranks
+
+    @property
+    def slot_bytes(self) -> int:
+        """Size of a slot."""
+        return HEADER_MAX + self.slot_payload + -self.slot_payload % 16
+
+    @property
+    def command_bytes(self) -> int:
+        """Size of a command segment."""
+        return 2 * self.slots * self.slot_bytes
+
+    def slot(self, kind: int, slot: int) -> int:
+        """Return where a slot of the request (0) or reply (1) queue begins in its command segment."""
+        return (kind * self.slots + slot) * self.slot_bytes
+
+    def ready(self, peer: int, kind: int, slot: int) -> int:
+        """Return where the message-ready flag of a slot that `peer` writes is in the control segment."""
+        return self.READY + (2 * peer + kind) * self.slots + slot
+
+    def whose(self, place: int) -> tuple[int, int, int]:
+        """Return `(peer, kind, slot)` of the message-ready flag at `place`: the inverse of `ready`."""
+        queue, slot = divmod(place - self.READY, self.slots)
+        return queue >> 1, queue & 1, slot
+
+
+@attrs.frozen
+class QueueLayout:
+    """The regions of Ibel's designs: slots whose flag is the last byte of the message.
+
+    A message is written as payload, header and flag, so that it ends where the slot ends: the flag
+    has a fixed place, and since stores to one segment stay in order it is the last to land.
+
+    Attributes:
+        slots: in a queue.
+        area: bytes before the header, for payloads.
+    """
+
+    slots: int
+    area: int
+
+    FLAG_BYTES = 8
+
+    @property
+    def slot_bytes(self) -> int:
+        """Size of a slot."""
+        return self.area + HEADER_MAX + self.FLAG_BYTES
+
+    @property
+    def queue_bytes(self) -> int:
+        """Size of a queue."""
+        return self.slots * self.slot_bytes
+
+    def header(self, slot: int) -> int:
+        """Return where the header of a slot begins."""
+        return slot * self.slot_bytes + self.area
+
+    def flag(self, slot: int) -> int:
+        """Return where the flag of a slot is: its last byte."""
+        return (slot + 1) * self.slot_bytes - 1
+
+    def join(self, header: bytes, payload: bytes | bytearray | memoryview) -> bytes:
+        """Return the bytes of a message as they are stored, up to and with the flag."""
+        return bytes(payload) + header.ljust(HEADER_MAX, b"\0") + b"\0" * (self.FLAG_BYTES - 1) + b"\1"
+
+    def start(self, slot: int, size: int) -> int:
+        """Return where `size` bytes made by `join` begin."""
+        return (slot + 1) * self.slot_bytes - size

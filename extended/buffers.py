@@ -1,0 +1,94 @@
+"""Any C-contiguous buffer as a flat view of its bytes, and where such a view lies.
+
+Nothing here copies: what is handed on is the caller's memory, so that a long message can leave straight from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import conduit
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from _typeshed import ReadableBuffer
+
+EMPTY = memoryview(bytearray())
+
+
+def flat(data: ReadableBuffer) -> memoryview:
+    """Return the bytes of a C-contiguous buffer as a one-dimensional view of format ``B``."""
+    view = memoryview(data)
+    if view.ndim == 1 and view.format == "B":
+        return view
+    if not view.nbytes:
+        return EMPTY
+    try:
+        return view.cast("B")
+    except TypeError:
+        # memoryview casts native single-character formats only; records and foreign byte orders are bytes as well.
+        return memoryview(np.frombuffer(view, np.uint8))
+
+
+def check_readable(call: str, name: str, data: object) -> int:
+    """Refuse what is no C-contiguous buffer of plain bytes; return its size in bytes.
+
+    Args:
+        call: the public call that was given `data`.
+        name: the argument's name there.
+        data: the argument.
+
+    Raises:
+        conduit.BadRequest: `data` has no buffer, is not C-contiguous, or holds references to objects.
+    """
+    if type(data) is bytes:
+        return len(data)
+    return _checked_view(call, name, data).nbytes
+
+
+def check_writable(call: str, name: str, out: object) -> int:
+    """Refuse what is no writable C-contiguous buffer; return its size in bytes.
+
+    Raises:
+        conduit.BadRequest: as `check_readable`, and for a read-only buffer.
+    """
+    view = _checked_view(call, name, out)
+    if view.readonly:
+        raise conduit.BadRequest(
+            f"{call}: {name} is a read-only {type(out).__name__}; give a writable buffer, such as a bytearray or a "
+            "numpy array"
+        )
+    return view.nbytes
+
+
+def _checked_view(call: str, name: str, data: object) -> memoryview:
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError) as error:
+        raise conduit.BadRequest(
+            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray, a "
+            "memoryview or a numpy array (one of dates: its .view('i8'))"
+        ) from None
+    if not view.c_contiguous:
+        raise conduit.BadRequest(
+            f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; give numpy.ascontiguousarray({name})"
+        )
+    if isinstance(data, np.ndarray) and data.dtype.hasobject:
+        raise conduit.BadRequest(
+            f"{call}: {name} is an array of dtype {data.dtype}, whose elements are references that mean nothing on "
+            "another rank; convert it to a dtype without objects"
+        )
+    return view
+
+
+def offset_in(segment: npt.NDArray[np.uint8], view: memoryview) -> int | None:
+    """Return where a non-empty flat view starts in the segment, or None when it does not lie wholly inside."""
+    start = _address(np.frombuffer(view, np.uint8)) - _address(segment)
+    return start if 0 <= start <= segment.nbytes - view.nbytes else None
+
+
+def _address(array: npt.NDArray[np.uint8]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,32 @@
+"""How the public calls of this layer are made from async methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import conduit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def public(
+    check: Callable[..., object] | None = None,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Turn an async method into a call of `Extended`, checked when it is made and missed when it is not awaited.
+
+    Args:
+        check: takes the arguments of the call and raises `conduit.BadRequest` for wrong ones.
+    """
+
+    def decorate(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        # Users know one class; which of its bases has the method is nothing to tell them.
+        method.__qualname__ = f"Extended.{method.__name__}"
+        if check is not None:
+            check.__qualname__ = method.__qualname__  # Python names it where arguments are missing
+        return conduit.checked_call(check)(method)
+
+    return decorate

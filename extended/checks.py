@@ -1,0 +1,148 @@
+"""What every call of this layer asks of its arguments, and the words in which it says no.
+
+The functions are called when a call is made, before anything is sent.  Each message names the call, the argument, its
+value, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from operator import index
+
+import conduit
+
+VALUE_BYTES = 8
+"""The largest value put or got as an integer, in bytes."""
+
+
+def integer(call: str, name: str, value: object) -> int:
+    """Return an integer argument as an int.
+
+    Raises:
+        conduit.BadRequest: `value` has no ``__index__`` (a float, a string).
+    """
+    if type(value) is int:
+        return value
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise conduit.BadRequest(
+            f"{call}: {name}={value!r} is a {type(value).__name__}; it must be an integer, such as int({name})"
+        ) from None
+
+
+def count(call: str, name: str, value: object) -> int:
+    """Return a number of bytes, which is an integer of 0 or more.
+
+    Raises:
+        conduit.BadRequest: not an integer, or negative.
+    """
+    number = integer(call, name, value)
+    if number < 0:
+        raise conduit.BadRequest(f"{call}: {name}={number} is negative; a number of bytes is 0 or more")
+    return number
+
+
+def flag(call: str, name: str, value: object) -> bool:
+    """Return a yes-or-no argument as a bool.
+
+    Raises:
+        conduit.BadRequest: anything but True or False (0 and 1 mean the same).
+    """
+    if value is True or value is False:
+        return value
+    if (number := integer(call, name, value)) in (0, 1):
+        return bool(number)
+    raise conduit.BadRequest(f"{call}: {name}={value!r} is neither True nor False; give one of them")
+
+
+def rank(call: str, ep: conduit.Endpoint, dest: object) -> int:
+    """Return a rank of the job.
+
+    Raises:
+        conduit.BadRequest: not an integer, or no rank of this job.
+    """
+    number = integer(call, "dest", dest)
+    if not 0 <= number < ep.size:
+        raise conduit.BadRequest(
+            f"{call}: dest={number} is no rank of this job; its ranks are 0 to {ep.size - 1}, choose one of them or "
+            "start the job with more (ranks=)"
+        )
+    return number
+
+
+def span(call: str, ep: conduit.Endpoint, dest: object, offset: object, nbytes: int) -> None:
+    """Check that bytes lie in the segment of a rank; of no bytes the offset is not looked at.
+
+    Raises:
+        conduit.BadRequest: `dest` is no rank, `offset` no integer, or the bytes are not all inside.
+    """
+    owner = rank(call, ep, dest)
+    start = integer(call, "offset", offset)
+    if not nbytes:
+        return
+    size = ep.segment_size(owner)
+    if start < 0 or start + nbytes > size:
+        raise conduit.BadRequest(
+            f"{call}: offset={start} with {nbytes} bytes is bytes {start} to {start + nbytes - 1}, but the segment of "
+            f"rank {owner} has {size} bytes; stay below that, or start the job with a larger segment="
+        )
+
+
+def value_size(call: str, nbytes: object) -> int:
+    """Return the size of a value in bytes.
+
+    Raises:
+        conduit.BadRequest: not an integer from 1 to 8.
+    """
+    number = integer(call, "nbytes", nbytes)
+    if not 1 <= number <= VALUE_BYTES:
+        raise conduit.BadRequest(
+            f"{call}: nbytes={number} is not possible for a value, which has 1 to {VALUE_BYTES} bytes; use put or get "
+            "for more"
+        )
+    return number
+
+
+def value(call: str, number: object, nbytes: int) -> int:
+    """Return an integer that fits into `nbytes` bytes, signed or unsigned.
+
+    Raises:
+        conduit.BadRequest: not an integer, or one that does not fit.
+    """
+    integral = integer(call, "value", number)
+    low, high = -(1 << (8 * nbytes - 1)), (1 << (8 * nbytes)) - 1
+    if not low <= integral <= high:
+        raise conduit.BadRequest(
+            f"{call}: value={integral} does not fit into nbytes={nbytes}, which hold {low} to {high}; give more bytes "
+            "or mask the value"
+        )
+    return integral
+
+
+def byte(call: str, number: object) -> int:
+    """Return the value of one byte.
+
+    Raises:
+        conduit.BadRequest: not an integer from 0 to 255.
+    """
+    integral = integer(call, "byte", number)
+    if not 0 <= integral <= 255:
+        raise conduit.BadRequest(f"{call}: byte={integral} is no byte; give 0 to 255, such as {integral & 255}")
+    return integral
+
+
+def barrier_id(call: str, id: object) -> int | None:
+    """Return a barrier's id as a signed integer of 32 bits, or None for an anonymous one.
+
+    Raises:
+        conduit.BadRequest: not an integer, or one of more than 32 bits.
+    """
+    if id is None:
+        return None
+    number = integer(call, "id", id)
+    if not -(1 << 31) <= number < 1 << 32:
+        raise conduit.BadRequest(
+            f"{call}: id={number} is wider than 32 bits; give {-(1 << 31)} to {(1 << 32) - 1}, or None for an "
+            "anonymous barrier"
+        )
+    return number - (1 << 32) if number >= 1 << 31 else number

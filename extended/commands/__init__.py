@@ -1,0 +1,1 @@
+"""The commands that this layer adds to `conduit`: benchmarks of put and get."""

@@ -1,0 +1,50 @@
+"""`conduit testlarge`: throughput of large puts and gets, bulk, contents verified.
+
+| section | what is timed                                      |
+|---------|----------------------------------------------------|
+| A       | blocking operations                                |
+| B       | implicit operations, all synced together           |
+| C       | operations with handles, all waited for together   |
+
+The time of a block is that of issuing all operations and of the waits.  Non-blocking puts are bulk: their source stays
+in use until they are synced.  GASNet's sections D and E wait for local completion by itself, which the extended API
+does not offer.  Source: GASNet's benchmark of that name (reference/gasnet.md D.3).
+"""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from conduit import Endpoint
+from conduit.benchmarks import Options, Parameters, Program, Progress, RecordList, execute
+from extended.commands.blocks import Kind, measure, segment_needed
+
+SIZES = (16, 2 << 20)
+
+KINDS = (
+    Kind(section="A", name="PutBlocking", direction="put", form="blocking", rated=True),
+    Kind(section="A", name="GetBlocking", direction="get", form="blocking", rated=True),
+    Kind(section="B", name="PutNBI+DEFER", direction="put", form="nbi", rated=True),
+    Kind(section="B", name="GetNBI", direction="get", form="nbi", rated=True),
+    Kind(section="C", name="PutNB+DEFER", direction="put", form="nb", rated=True),
+    Kind(section="C", name="GetNB", direction="get", form="nb", rated=True),
+)
+
+
+async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
+    """Measure on one rank; return its records, None on a passive one."""
+    return await measure(ep, parameters, progress, KINDS, bulk=True)
+
+
+PROGRAM = Program(
+    name="testlarge",
+    main=main,
+    sections="ABC",
+    sizes=SIZES,
+    segment=lambda parameters, limits: segment_needed(parameters),
+)
+
+
+def testlarge(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008, PT028
+    """Throughput of large puts and gets, in MB (2**20 bytes) per second."""
+    return execute(PROGRAM, options)

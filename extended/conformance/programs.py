@@ -1,0 +1,62 @@
+"""What the checks of this layer share: ranks around a rank, buffers in and out of the segment, sizes that matter."""
+
+from typing import Any
+
+import numpy as np
+
+from conduit import Endpoint
+from conduit.conformance.cases import Case
+from conduit.conformance.patterns import pattern
+from extended import Extended
+
+ROOM = 1 << 17
+"""Sizes above this many bytes are left to checks of their own: every size is sent by every rank."""
+
+
+async def attached(ep: Endpoint) -> Extended:
+    """Attach the layer."""
+    return await Extended.attach(ep)
+
+
+def right(ep: Endpoint) -> int:
+    """Give the next rank, this one again where it is alone."""
+    return (ep.rank + 1) % ep.size
+
+
+def left(ep: Endpoint) -> int:
+    """Give the rank before."""
+    return (ep.rank - 1) % ep.size
+
+
+def transfer_sizes(case: Case) -> list[int]:
+    """Give the sizes in bytes, none above `ROOM`, at which a put or get may change its ways."""
+    limits = case.limits
+    edges = {limits.max_medium, limits.max_long_request, limits.max_long_reply, *case.thresholds}
+    near = {edge + step for edge in edges for step in (-1, 0, 1)} | {2 * edge + 3 for edge in edges}
+    ceiling = case.cls.max_segment(case.options)
+    most = ROOM if ceiling is None else min(ROOM, ceiling - 4096)
+    return sorted(size for size in near | {0, 1, 2, 7, 8, 9, 63, 65, 500} if 0 <= size <= most)
+
+
+def segment_for(*sizes: int) -> dict[str, Any]:
+    """Give the run setting for segments that hold these sizes one after the other, with room around them."""
+    return {"segment": sum(sizes) + 4096}
+
+
+def source(ep: Endpoint, where: str, offset: int, data: bytes) -> Any:
+    """Give a writable buffer that holds some bytes, in this rank's segment from `offset` on or out of it."""
+    if where == "out":
+        return np.frombuffer(data, np.uint8).copy()
+    view = ep.segment[offset : offset + len(data)]
+    view[:] = np.frombuffer(data, np.uint8)
+    return view
+
+
+def holds(ep: Endpoint, offset: int, data: bytes) -> bool:
+    """Say whether this rank's segment has these bytes there."""
+    return bytes(ep.segment[offset : offset + len(data)]) == data
+
+
+def filled(ep: Endpoint, offset: int, nbytes: int, key: int = 0) -> None:
+    """Fill this rank's segment with a pattern."""
+    ep.segment[offset : offset + nbytes] = np.frombuffer(pattern(nbytes, key), np.uint8)

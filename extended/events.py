@@ -1,0 +1,332 @@
+"""Completion of put and get operations: what is outstanding, who waits for it, and what nobody waited for.
+
+An operation is counted before its first message is sent, because its last reply may be handled inside that very send.
+Its number travels in the messages and comes back in the replies; numbers are small and are used again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import trio
+
+import conduit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from conduit import Endpoint
+
+T = TypeVar("T")
+
+PUT = 0
+GET = 1
+EVERYTHING = (PUT, GET)
+
+_OWN_MODULES = frozenset({"extended.events", "extended.putget", "extended.regions"})
+
+
+class Group:
+    """Operations that are waited for together, as numbers of outstanding puts and gets."""
+
+    __slots__ = ("outstanding",)
+
+    def __init__(self) -> None:
+        self.outstanding = [0, 0]
+
+    def done(self) -> bool:
+        """Say whether nothing is outstanding."""
+        return self.outstanding == [0, 0]
+
+
+class Operation:
+    """One put or get, in as many pieces as it takes.
+
+    Attributes:
+        kind: PUT or GET.
+        call: the public call that began it, for reports.
+        peer: the rank at the other side.
+        pending: the pieces whose reply has not come; 0 of an operation that needs no messages.
+        group: the implicit operations that it is waited for with, or None.
+        out: of a get, the flat view that it fills.
+        chunk: of a get in pieces, how many bytes each piece but the last has.
+    """
+
+    __slots__ = ("call", "chunk", "group", "kind", "out", "peer", "pending")
+
+    def __init__(self, kind: int, call: str, peer: int, group: Group | None = None) -> None:
+        self.kind = kind
+        self.call = call
+        self.peer = peer
+        self.pending = 0
+        self.group = group
+        self.out = memoryview(b"")
+        self.chunk = 0
+
+    def done(self) -> bool:
+        """Say whether the operation is complete."""
+        return not self.pending
+
+
+class Events:
+    """The operations of one rank.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    def __init__(self, ep: Endpoint) -> None:
+        self.ep = ep
+        self.completed = 0  # operations ever completed; tells a waiter for some of many that it is worth looking again
+        self._operations: list[Operation | None] = []
+        self._free: list[int] = []
+        self._implicit = Group()
+        self._earlier: list[Group] = []  # closed by a sync, not yet seen complete
+        self._regions: dict[trio.lowlevel.Task, Group] = {}
+        self._unsynced: dict[Handle[Any], None] = {}
+
+    # ------------------------------------------------------------------------------------- operations and their numbers
+
+    def enter(self, operation: Operation, pieces: int) -> int:
+        """Count an operation as outstanding and return its number; to be called before anything is sent."""
+        operation.pending = pieces
+        if operation.group is not None:
+            operation.group.outstanding[operation.kind] += 1
+        if self._free:
+            number = self._free.pop()
+            self._operations[number] = operation
+        else:
+            number = len(self._operations)
+            self._operations.append(operation)
+        return number
+
+    def __getitem__(self, number: int) -> Operation:
+        """Return the outstanding operation of that number."""
+        operation = self._operations[number]
+        assert operation is not None, f"reply to operation {number}, which is not outstanding"
+        return operation
+
+    def piece_done(self, number: int) -> None:
+        """Take note of one reply to an operation."""
+        operation = self[number]
+        operation.pending -= 1
+        if not operation.pending:
+            self._leave(number, operation)
+            self.completed += 1
+
+    def withdraw(self, number: int) -> None:
+        """Forget an operation of which nothing was sent."""
+        operation = self[number]
+        operation.pending = 0
+        self._leave(number, operation)
+
+    def _leave(self, number: int, operation: Operation) -> None:
+        self._operations[number] = None
+        self._free.append(number)
+        if operation.group is not None:
+            operation.group.outstanding[operation.kind] -= 1
+
+    # --------------------------------------------------------------------------------------------------------- waiting
+
+    async def finish(self, operation: Operation) -> None:
+        """Wait until an operation is complete, polling at least once; cancelled, it goes on in the implicit set."""
+        if not operation.pending:
+            return await self.ep.poll()
+        try:
+            await self.ep.block_until(operation.done, what=operation.call, ranks=(operation.peer,))
+        except trio.Cancelled:
+            self.adopt(operation)
+            raise
+
+    async def wait_until(self, done: Callable[[], bool], awaited: Sequence[Operation | Group], what: str) -> None:
+        """Wait until `done()`, polling at least once; cancelled, what is `awaited` goes on in the implicit set."""
+        if done():
+            return await self.ep.poll()
+        pending = (one for one in awaited if isinstance(one, Operation) and one.pending)
+        try:
+            await self.ep.block_until(done, what=what, ranks=tuple(sorted({one.peer for one in pending})))
+        except trio.Cancelled:
+            for one in awaited:
+                self.adopt(one)
+            raise
+
+    def adopt(self, awaited: Operation | Group) -> None:
+        """Let the next sync wait for what a cancelled task was waiting for."""
+        if awaited.done():
+            return
+        if isinstance(awaited, Group):
+            if awaited is not self._implicit and awaited not in self._earlier:
+                self._earlier.append(awaited)
+        elif awaited.group is None:
+            awaited.group = self._implicit
+            self._implicit.outstanding[awaited.kind] += 1
+
+    def group(self) -> Group:
+        """Return the group that an implicit operation of the running task belongs to."""
+        if self._regions:
+            region = self._regions.get(trio.lowlevel.current_task())
+            if region is not None:
+                return region
+        return self._implicit
+
+    async def sync(self, call: str, kinds: Sequence[int]) -> None:
+        """Wait for the implicit operations of some kinds that began before, of all tasks.
+
+        Raises:
+            conduit.BadRequest: the running task is inside an access region.
+        """
+        if self._regions and trio.lowlevel.current_task() in self._regions:
+            raise conduit.BadRequest(
+                f"{call}: this task is inside an access region, which collects its implicit operations; leave it and "
+                "`await region.handle`"
+            )
+        groups = self._close()
+
+        def complete() -> bool:
+            return not any(group.outstanding[kind] for group in groups for kind in kinds)
+
+        if complete():
+            await self.ep.poll()
+        else:
+            await self.ep.block_until(complete, what=call, ranks=self._peers(groups, kinds))
+
+    def _close(self) -> list[Group]:
+        # Operations that other tasks begin from now on count in a new group: they cannot keep this sync waiting.
+        self._earlier = [group for group in self._earlier if not group.done()]
+        if not self._implicit.done():
+            self._earlier.append(self._implicit)
+            self._implicit = Group()
+        return list(self._earlier)
+
+    def _peers(self, groups: list[Group], kinds: Sequence[int]) -> tuple[int, ...]:
+        waited = {id(group) for group in groups}
+        operations = (operation for operation in self._operations if operation is not None)
+        return tuple(sorted({op.peer for op in operations if id(op.group) in waited and op.kind in kinds}))
+
+    # --------------------------------------------------------------------------------------------------------- regions
+
+    def open_region(self) -> Group:
+        """Collect the implicit operations of the running task from now on.
+
+        Raises:
+            conduit.BadRequest: the task is inside a region already.
+        """
+        task = trio.lowlevel.current_task()
+        if task in self._regions:
+            raise conduit.BadRequest(
+                "access_region: this task is inside one already, and they do not nest; leave it first"
+            )
+        region = self._regions[task] = Group()
+        return region
+
+    def close_region(self, group: Group, *, failed: bool) -> None:
+        """End a region; what one that failed leaves behind is waited for by the next sync."""
+        self._regions = {task: region for task, region in self._regions.items() if region is not group}
+        if failed:
+            self.adopt(group)
+
+    # --------------------------------------------------------------------------------------------------------- handles
+
+    def handle(self, call: str, awaited: Operation | Group, result: Callable[[], T]) -> Handle[T]:
+        """Make the handle of an operation or of a region's operations, and remember it until it is synced."""
+        handle = Handle(self, call, awaited, result)
+        self._unsynced[handle] = None
+        return handle
+
+    def synced(self, handle: Handle[Any]) -> None:
+        """Take note that the program has learned of a handle's completion."""
+        self._unsynced.pop(handle, None)
+
+    def warn_unsynced(self) -> None:
+        """List the handles that nobody waited for, one warning for each line that made some."""
+        lines = Counter((handle.call, handle.place) for handle in self._unsynced)
+        for (call, place), number in lines.items():
+            handles = "a handle" if number == 1 else f"{number} handles"
+            self.ep.warn(
+                f"{handles} of {call}, made at {place}, never waited for: `await` each handle, or give them to wait_all"
+            )
+        self._unsynced.clear()
+
+
+class Handle(Generic[T]):
+    """An operation that was begun and can be waited for: ``await handle`` gives its result, as often as asked.
+
+    Attributes:
+        call: the call that made it.
+        awaited: what it waits for.
+    """
+
+    __slots__ = ("_events", "_line", "_result", "awaited", "call")
+
+    def __init__(self, events: Events, call: str, awaited: Operation | Group, result: Callable[[], T]) -> None:
+        self._events = events
+        self._result = result
+        self._line = _program_line()
+        self.awaited = awaited
+        self.call = call
+
+    @property
+    def place(self) -> str:
+        """File and line of the call that made it."""
+        return f"{self._line[0]}:{self._line[1]}"
+
+    @property
+    def done(self) -> bool:
+        """Whether the operation is complete; looks without polling."""
+        if not self.awaited.done():
+            return False
+        self._events.synced(self)
+        return True
+
+    def result(self) -> T:
+        """Return the result of an operation that is done, without polling: the array, the value, or None.
+
+        Raises:
+            conduit.BadRequest: it is not done.
+        """
+        if not self.done:
+            raise conduit.BadRequest(f"{self.call}: its handle is not done and has no result yet; `await` the handle")
+        return self._result()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> T:
+        await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)
+        return self.result()
+
+    def __repr__(self) -> str:
+        return f"<Handle of {self.call} at {self.place}, {'done' if self.awaited.done() else 'pending'}>"
+
+
+def check_handles(call: str, handles: object) -> None:
+    """Refuse what is not a collection of handles.
+
+    Raises:
+        conduit.BadRequest: not a list or the like, or something in it is no handle.
+    """
+    if isinstance(handles, Handle):
+        raise conduit.BadRequest(f"{call}: handles is a single handle; give a list, [handle], or `await` it")
+    if not isinstance(handles, Collection):
+        raise conduit.BadRequest(f"{call}: handles is a {type(handles).__name__}; give a list of handles")
+    for position, handle in enumerate(handles):
+        if not isinstance(handle, Handle):
+            hint = "a call that was not awaited (write `h = await ...`)" if inspect.iscoroutine(handle) else "no handle"
+            raise conduit.BadRequest(
+                f"{call}: handles[{position}] is a {type(handle).__name__}, {hint}; handles come from the _nb calls "
+                "and from access regions"
+            )
+
+
+def _program_line() -> tuple[str, int]:
+    # The innermost frame that is neither this layer's nor the core's: the program's line that made the call.
+    frame = inspect.currentframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module not in _OWN_MODULES and not module.startswith("conduit."):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "an unknown line", 0

@@ -1,0 +1,170 @@
+"""`Extended`: all calls of this layer on one endpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import conduit
+from extended import checks
+from extended.barrier import Barrier
+from extended.calls import public
+from extended.events import Events
+from extended.putget import PutGet
+from extended.transfers import Transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import SupportsIndex
+
+
+class Attachment:
+    """A layer and the parts that it is made of, as they are attached to one endpoint.
+
+    Args:
+        ep: the endpoint.
+        kind: the class of the layer.
+    """
+
+    def __init__(self, ep: conduit.Endpoint, kind: type[Extended]) -> None:
+        self.ep = ep
+        self.events = Events(ep)
+        self.transfers = Transfers(ep, self.events)
+        self.barrier = Barrier(ep)
+        self.layer = kind(ep, self.events, self.transfers, self.barrier)
+        self.complete = False
+
+    async def connect(self) -> None:
+        """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
+        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal)
+        self.ep.on_progress(self.progress)
+        self.ep.on_exit(self.finish)
+        self.complete = True
+
+    async def progress(self) -> None:
+        """Send what handlers and cancelled tasks have left to send."""
+        await self.barrier.progress()
+        await self.transfers.progress()
+
+    async def finish(self) -> None:
+        """End the layer's work on a rank whose main has returned."""
+        await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
+        self.events.warn_unsynced()
+
+
+# By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.
+_attachments: WeakValueDictionary[int, Attachment] = WeakValueDictionary()
+
+
+def _for_attach(cls: type[Extended], ep: object) -> None:
+    if not isinstance(ep, conduit.Endpoint):
+        raise conduit.BadRequest(
+            f"Extended.attach: ep is a {type(ep).__name__}; give the endpoint that main was called with"
+        )
+
+
+def _for_barrier(call: str) -> Callable[..., None]:
+    def check(x: Extended, id: object = None) -> None:
+        checks.barrier_id(call, id)
+
+    return check
+
+
+class Extended(PutGet):
+    """The extended API on one endpoint; get it by `attach`.
+
+    Attributes:
+        ep: the endpoint.
+    """
+
+    def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier) -> None:
+        super().__init__(ep, events, transfers)
+        self._barrier = barrier
+
+    @classmethod
+    @public(_for_attach)
+    async def attach(cls, ep: conduit.Endpoint) -> Extended:
+        """Attach this layer to an endpoint; collective, blocks until all ranks have come.
+
+        Args:
+            ep: the endpoint; of one that has the layer already the same object is returned, without communication.
+
+        Returns:
+            the layer.
+
+        Raises:
+            conduit.BadRequest: `ep` is no endpoint, ranks attach different handlers, or the conduit's limits are too
+                small.
+        """
+        attachment = _attachments.get(id(ep))
+        if attachment is None or attachment.ep is not ep:
+            attachment = _attachments[id(ep)] = Attachment(ep, cls)
+            await attachment.connect()
+        elif attachment.complete:
+            await ep.poll()
+        else:
+            there = attachment
+            await ep.block_until(lambda: there.complete, what="Extended.attach of another task")
+        return attachment.layer
+
+    # --------------------------------------------------------------------------------------------------------- barrier
+
+    @public(_for_barrier("barrier"))
+    async def barrier(self, id: SupportsIndex | None = None) -> None:
+        """Wait until all ranks have come here; cancelled in its wait, it is ended by `barrier_wait`.
+
+        Args:
+            id: 32 bits, signed or unsigned, the same on all ranks; None matches any.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
+            extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
+
+        Source: reference/gasnet.md B.6.
+        """
+        name = checks.barrier_id("barrier", id)
+        await self._barrier.notify("barrier", name)
+        await self._barrier.wait("barrier", name)
+
+    @public(_for_barrier("barrier_notify"))
+    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
+        """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
+
+        It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
+
+        Args:
+            id: as for `barrier`.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
+        """
+        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
+
+    @public(_for_barrier("barrier_wait"))
+    async def barrier_wait(self, id: SupportsIndex | None = None) -> None:
+        """Wait until all ranks have notified; cancelled, it can be called again.
+
+        Args:
+            id: as for `barrier`; compared with the id that the ranks notified with.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank has not notified.
+            extended.BarrierMismatch: ranks gave different ids, or this call another one.
+        """
+        await self._barrier.wait("barrier_wait", checks.barrier_id("barrier_wait", id))
+
+    @public(_for_barrier("barrier_try"))
+    async def barrier_try(self, id: SupportsIndex | None = None) -> bool:
+        """Poll once, and end the barrier if all ranks have notified.
+
+        Args:
+            id: as for `barrier_wait`.
+
+        Returns:
+            whether the barrier has ended.
+
+        Raises:
+            conduit.BadRequest: as `barrier_wait`.
+            extended.BarrierMismatch: as `barrier_wait`.
+        """
+        return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))

@@ -1,0 +1,198 @@
+"""From puts and gets of any size to active messages within the conduit's limits.
+
+Sizes choose as GASNet's reference implementation does (reference/gasnet.md B.11): a put of up to `max_medium` bytes is
+one medium request, a larger one long requests of at most `max_long_request`; a get of up to `max_medium` comes by a
+medium reply, a larger one by long replies where its destination lies in the segment, else by medium replies.  A rank's
+own memory is copied, without a message.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+import conduit
+from extended.buffers import offset_in
+from extended.handlers import PutGetHandlers, high, low
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from conduit import Endpoint
+    from extended.events import Events, Operation
+
+    Send = Callable[[], Coroutine[Any, Any, None]]
+
+LARGEST_PIECE = 1 << 30
+"""Bytes of one message at most, whatever the conduit's limits: the size of a piece is one signed argument."""
+
+ARGUMENTS = 6
+"""Arguments that the widest message of this layer carries."""
+
+
+class Transfers:
+    """Issues one rank's puts and gets.
+
+    Args:
+        ep: the rank's endpoint.
+        events: its outstanding operations.
+
+    Raises:
+        conduit.BadRequest: the conduit's messages carry too few arguments.
+    """
+
+    def __init__(self, ep: Endpoint, events: Events) -> None:
+        limits = ep.limits
+        if limits.max_args < ARGUMENTS:
+            raise conduit.BadRequest(
+                f"Extended.attach: max_args={limits.max_args} of this conduit is too few, puts and gets need "
+                f"{ARGUMENTS}; choose options of the conduit that allow them"
+            )
+        self._ep = ep
+        self._events = events
+        self._rank = ep.rank
+        self._memory = memoryview(ep.segment)
+        self._max_medium = min(limits.max_medium, LARGEST_PIECE)
+        self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
+        self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
+        self._unsent: deque[Iterator[Send]] = deque()  # pieces of operations whose issuing task was cancelled
+        self.handlers = PutGetHandlers(ep, events)
+
+    async def put(self, operation: Operation, dest: int, offset: int, data: memoryview, *, bulk: bool) -> None:
+        """Begin a put; return when all its messages are sent.
+
+        Args:
+            operation: counts the pieces.
+            dest: rank whose segment receives.
+            offset: in that segment, bytes.
+            data: flat view; with `bulk` in use until the operation is done, else until the return.
+            bulk: leave large data where it is until the replies come.
+        """
+        nbytes = len(data)
+        if dest == self._rank or not nbytes:
+            await self._ep.poll()
+            self._memory[offset : offset + nbytes] = data
+            self._ep.charge(copied=nbytes)
+        elif nbytes <= self._max_medium:
+            number = self._events.enter(operation, 1)
+            try:
+                await self._ep.request_medium(dest, self.handlers.put_medium, data, number, low(offset), high(offset))
+            except BaseException:
+                self._events.withdraw(number)
+                raise
+        else:
+            send = self._ep.request_long_async if bulk else self._ep.request_long
+            number = self._events.enter(operation, -(-nbytes // self._put_chunk))
+            await self._issue(
+                operation,
+                number,
+                (
+                    partial(send, dest, self.handlers.put_long, data[at : at + self._put_chunk], offset + at, number)
+                    for at in range(0, nbytes, self._put_chunk)
+                ),
+            )
+
+    async def get(self, operation: Operation, dest: int, offset: int, out: memoryview) -> None:
+        """Begin a get; return when all its messages are sent.
+
+        Args:
+            operation: counts the pieces.
+            dest: rank whose segment is read.
+            offset: in that segment, bytes.
+            out: flat writable view that is filled by the time the operation is done.
+        """
+        nbytes = len(out)
+        operation.out = out
+        if dest == self._rank or not nbytes:
+            await self._ep.poll()
+            out[:] = self._memory[offset : offset + nbytes]
+            self._ep.charge(copied=nbytes)
+        elif nbytes <= self._max_medium:
+            number = self._events.enter(operation, 1)
+            try:
+                await self._ep.request_short(
+                    dest, self.handlers.get_medium, number, 0, nbytes, low(offset), high(offset)
+                )
+            except BaseException:
+                self._events.withdraw(number)
+                raise
+        elif (landing := offset_in(self._ep.segment, out)) is not None:
+            await self._get_by_long_replies(operation, dest, offset, nbytes, landing)
+        else:
+            await self._get_by_medium_replies(operation, dest, offset, nbytes)
+
+    async def _get_by_long_replies(
+        self, operation: Operation, dest: int, offset: int, nbytes: int, landing: int
+    ) -> None:
+        chunk = self._get_chunk
+        number = self._events.enter(operation, -(-nbytes // chunk))
+
+        def request(at: int) -> Send:
+            there, here = offset + at, landing + at
+            words = low(there), high(there), low(here), high(here)
+            handler = self.handlers.get_long
+            return partial(self._ep.request_short, dest, handler, number, min(chunk, nbytes - at), *words)
+
+        await self._issue(operation, number, map(request, range(0, nbytes, chunk)))
+
+    async def _get_by_medium_replies(self, operation: Operation, dest: int, offset: int, nbytes: int) -> None:
+        chunk = operation.chunk = self._max_medium
+        number = self._events.enter(operation, -(-nbytes // chunk))
+
+        def request(piece: int) -> Send:
+            at = piece * chunk
+            words = low(offset + at), high(offset + at)
+            handler = self.handlers.get_medium
+            return partial(self._ep.request_short, dest, handler, number, piece, min(chunk, nbytes - at), *words)
+
+        await self._issue(operation, number, map(request, range(operation.pending)))
+
+    async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
+        """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
+        if dest == self._rank or not nbytes:
+            await self._ep.poll()
+            self._ep.segment[offset : offset + nbytes] = byte
+            self._ep.charge(copied=nbytes)
+            return
+        number = self._events.enter(operation, -(-nbytes // LARGEST_PIECE))
+
+        def request(at: int) -> Send:
+            words = low(offset + at), high(offset + at)
+            length = min(LARGEST_PIECE, nbytes - at)
+            return partial(self._ep.request_short, dest, self.handlers.fill, number, byte, length, *words)
+
+        await self._issue(operation, number, map(request, range(0, nbytes, LARGEST_PIECE)))
+
+    # ------------------------------------------------------------------------------------- operations of several pieces
+
+    async def _issue(self, operation: Operation, number: int, sends: Iterator[Send]) -> None:
+        # Cancelled before anything was sent, the operation has not begun; cancelled later, it goes on: the progress
+        # function sends the rest, so that the cancelled task need not wait for slots under a shield.
+        begun = False
+        for send in sends:
+            try:
+                await send()
+            except BaseException as error:
+                if not begun:
+                    self._events.withdraw(number)
+                elif isinstance(error, trio.Cancelled):
+                    self._unsent.append(chain((send,), sends))
+                    self._events.adopt(operation)
+                    self._ep.want_progress()
+                raise
+            begun = True
+
+    def all_sent(self) -> bool:
+        """Say whether no cancelled operation has messages left to send."""
+        return not self._unsent
+
+    async def progress(self) -> None:
+        """Send what cancelled tasks have left."""
+        while self._unsent:
+            for send in self._unsent[0]:
+                await send()
+            self._unsent.popleft()

@@ -1,0 +1,54 @@
+"""Call commands inside this process, and install conduits and commands for one test."""
+
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+from conduit import registry
+from conduit.cli import call
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    """Call `conduit WORDS...`; tables are as wide as they need."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str) -> Outcome:
+        status = call(words)
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return run
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Register an object under a name in an entry-point group, beside what is installed."""
+    added: list[EntryPoint] = []
+    looked_up = registry.entry_points
+    module = ModuleType("a_plugin")
+    monkeypatch.setitem(sys.modules, "a_plugin", module)
+    monkeypatch.setattr(
+        registry,
+        "entry_points",
+        lambda *, group: [*looked_up(group=group), *(entry for entry in added if entry.group == group)],
+    )
+    registry._lookup.cache_clear()
+
+    def register(group: str, name: str, what: object = None, target: str = "") -> None:
+        if what is not None:
+            setattr(module, name, what)
+        added.append(EntryPoint(name, target or f"a_plugin:{name}", group))
+        registry._lookup.cache_clear()
+
+    yield register
+    registry._lookup.cache_clear()

@@ -1,0 +1,196 @@
+"""The parts of benchmark commands: sizes, pairs, figures, tables."""
+
+import io
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from conduit import BadRequest
+from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
+from conduit.benchmarks.options import parameters_for
+from conduit.benchmarks.record import merge
+from conduit.benchmarks.report import Run, table, write_json
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "max_step", "expected"),
+    [
+        (0, 8, None, [0, 1, 2, 4, 8]),
+        (0, 10, None, [0, 1, 2, 4, 8, 10]),
+        (1, 1, None, [1]),
+        (0, 0, None, [0]),
+        (3, 20, None, [3, 6, 12, 20]),
+        (0, 20, 5, [0, 1, 2, 4, 8, 13, 18, 20]),
+        (16, 15, None, []),
+    ],
+)
+def test_sizes(low, high, max_step, expected):
+    assert list(sizes(low, high, max_step)) == expected
+
+
+@given(st.integers(0, 5000), st.integers(0, 5000), st.none() | st.integers(1, 900))
+def test_sizes_ascend_from_low_to_high(low, high, max_step):
+    found = list(sizes(low, high, max_step))
+    assert found == sorted(set(found))
+    assert (not found) == (low > high)
+    if found:
+        assert (found[0], found[-1]) == (low, high)
+    if max_step is not None:
+        assert all(b - a <= max_step for a, b in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize("pairing", ["next", "cross"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8])
+def test_pairs_are_mutual_and_have_one_active_side(size, pairing):
+    pairs = [pair(rank, size, pairing) for rank in range(size)]
+    for rank, one in enumerate(pairs):
+        assert pairs[one.peer].peer == rank
+        if one.peer == rank:
+            assert (rank, one.sends, one.receives) == (size - 1, True, True)
+            assert size % 2
+        else:
+            assert one.sends == pairs[one.peer].receives != pairs[one.peer].sends
+
+
+def test_pairs_of_four():
+    assert [pair(rank, 4, "next").peer for rank in range(4)] == [1, 0, 3, 2]
+    assert [pair(rank, 4, "cross").peer for rank in range(4)] == [2, 3, 0, 1]
+    assert [pair(rank, 4, "cross").sends for rank in range(4)] == [True, True, False, False]
+
+
+def record(**given) -> Record:
+    values = {"section": "B", "operation": "round trip", "nbytes": 1024, "iterations": 10, "seconds": 1e-3}
+    return Record(**(values | given))
+
+
+def test_figures_of_a_record():
+    # 10 iterations in 1 ms: 100 us each; 10 x 1 KiB in 1 ms are 10 MiB/1.024 in a second.
+    assert record().microseconds == pytest.approx(100)
+    assert record().mb_per_s == pytest.approx(10_000 / 1024)
+    assert record(payloads=2).mb_per_s == pytest.approx(20_000 / 1024)
+    assert record(nbytes=0).mb_per_s is None
+    assert record(nbytes=None, payloads=0).mb_per_s is None
+
+
+def test_merged_records_hold_the_mean():
+    merged = merge([[record(seconds=1.0), record(seconds=2.0)], [record(seconds=3.0), record(seconds=2.0)]])
+    assert [each.seconds for each in merged] == [2.0, 2.0]
+
+
+def shown(runs, rate="MB/s") -> list[list[str]]:
+    out = io.StringIO()
+    Console(file=out, width=200).print(table(runs, rate))
+    return [line.split() for line in out.getvalue().splitlines() if line.strip()]
+
+
+def run_of(conduit: str, records: list[Record]) -> Run:
+    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records)
+
+
+def test_table_of_one_conduit():
+    rows = shown([run_of("sci", [record(raw=90.0), record(nbytes=1500, at_limit=True)])])
+    assert rows[0] == ["operation", "bytes", "total", "s", "average", "us", "MB/s", "driver", "us", "difference"]
+    assert rows[2] == ["B", "round", "trip", "1024", "0.001000", "100.000", "9.766", "90.000", "+10.000"]
+    assert rows[3] == ["B", "max:", "1500", "0.001000", "100.000", "14.305"]
+
+
+def test_table_side_by_side_aligns_sizes():
+    rows = shown([run_of("sci", [record(), record(nbytes=2048)]), run_of("loggp", [record(nbytes=512), record()])])
+    assert rows[0] == ["sci", "loggp"]
+    assert rows[3] == ["B", "round", "trip", "512", "-", "-", "100.000", "4.883"]
+    assert rows[4] == ["B", "1024", "100.000", "9.766", "100.000", "9.766"]
+    assert rows[5] == ["B", "2048", "100.000", "19.531", "-", "-"]
+
+
+def test_table_in_kilobytes():
+    assert shown([run_of("sci", [record()])], "KB/s")[2][-1] == "10000.000"
+
+
+def test_json_file(tmp_path):
+    write_json([run_of("sci", [record()])], tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text()) == [
+        {
+            "program": "testx",
+            "conduit": "sci",
+            "ranks": 2,
+            "clock": "virtual",
+            "records": [
+                {
+                    "section": "B",
+                    "operation": "round trip",
+                    "bytes": 1024,
+                    "iterations": 10,
+                    "microseconds": pytest.approx(100),
+                    "mb_per_s": pytest.approx(10_000 / 1024),
+                }
+            ],
+        }
+    ]
+
+
+def test_defaults_of_parameters():
+    assert parameters_for(Options(), True, "ABC", (1, 2048)) == Parameters(
+        iterations=20,
+        warmup=1,
+        min_size=1,
+        max_size=2048,
+        max_step=None,
+        sections="ABC",
+        local="out",
+        pairing="next",
+    )
+    real = parameters_for(Options(), False, "ABC", (1, 2048))
+    assert (real.iterations, real.warmup) == (1000, 1000)
+    assert parameters_for(Options(iterations=50_000), False, "A", (1, 1)).warmup == 10_000
+    assert parameters_for(Options(warmup=False), True, "A", (1, 1)).warmup == 0
+
+
+def test_sections_in_any_case_and_order():
+    assert parameters_for(Options(sections="cA"), True, "ABC", (0, 1)).sections == "AC"
+
+
+def test_sizes_that_are_given():
+    low = parameters_for(Options(max_size=8), True, "A", (16, 64))
+    assert (low.min_size, low.max_size) == (8, 8)
+    high = parameters_for(Options(min_size=100), True, "A", (16, 64))
+    assert (high.min_size, high.max_size) == (100, 100)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(iterations=0), "^--iterations 0 is too small; it must be at least 1$"),
+        (Options(min_size=-1), "^--min-size -1 is too small; it must be at least 0$"),
+        (Options(max_size=-5), "^--max-size -5 is below the smallest size of 0 bytes; raise it to at least that$"),
+        (Options(min_size=9, max_size=8), "^--max-size 8 is below the smallest size of 9 bytes; raise it to at least"),
+        (Options(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
+        (Options(sections="AZ"), "^--sections 'AZ' names no section; give letters out of ABC$"),
+        (Options(sections=""), "^--sections '' names no section; give letters out of ABC$"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(BadRequest, match=message):
+        parameters_for(options, True, "ABC", (0, 64))
+
+
+def test_no_bar_where_the_output_is_no_terminal():
+    out = io.StringIO()
+    with Progress(Console(file=out)) as progress:
+        progress.begin(3)
+        progress.advance("one")
+    assert out.getvalue() == ""
+
+
+def test_bar_on_a_terminal_once_a_run_is_long(monkeypatch):
+    monkeypatch.setattr("conduit.benchmarks.progress.PATIENCE", 0.0)
+    out = io.StringIO()
+    with Progress(Console(file=out, force_terminal=True, width=80)) as progress:
+        progress.begin(3)
+        progress.advance("first block")
+        progress.advance("second block")
+    assert "second block" in out.getvalue()
+    assert "1/3" in out.getvalue()

@@ -1,0 +1,123 @@
+"""Finding commands, and turning outcomes into exit statuses."""
+
+import subprocess
+import sys
+
+import pytest
+
+from conduit import BadRequest, ConduitError, UnknownConduit
+from conduit.registry import COMMANDS
+
+
+def test_help_lists_every_command(command):
+    status, out, _ = command("--help")
+    assert status == 0
+    for name in ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge"]:
+        assert f"│ {name} " in out
+
+
+def test_without_words_it_helps(command):
+    assert command() == command("--help")
+
+
+@pytest.mark.parametrize("name", ["list", "show", "run", "raw", "conform", "new", "testam"])
+def test_each_command_helps(command, name):
+    status, out, _ = command(name, "--help")
+    assert status == 0
+    assert out.startswith(f"Usage: conduit {name}")
+
+
+def test_version(command):
+    status, out, _ = command("--version")
+    assert status == 0
+    assert out.strip().count(".") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tetsam"], 'Unknown command "tetsam". Did you mean "testam"?'),
+        (["testam", "--rank", "2"], "Unknown option: --rank."),
+        (["testam", "--ranks", "two"], 'Invalid value for --ranks: unable to convert "two" into int.'),
+        (["testam", "--local", "near"], 'Invalid value "near" for --local. Choose from: "in", "out".'),
+        (["show"], 'Command "show" parameter NAME requires an argument.'),
+        (["show", "tokenring"], "conduit show: there is no conduit 'tokenring'; installed are: "),
+        (["raw", "loggp:slots=x"], "conduit raw: option 'slots' of conduit 'loggp' cannot be 'x'; allowed: an integer"),
+    ],
+)
+def test_wrong_call_is_status_2(command, words, message):
+    status, _, err = command(*words)
+    assert status == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_plugin_command_appears_and_runs(command, install):
+    def measure(times: int = 1) -> int:
+        """Measure something."""
+        print("measured", times)
+        return 0
+
+    install(COMMANDS, "measure", measure)
+    assert "Measure something." in command("--help").out
+    assert command("measure", "--times", "3").out == "measured 3\n"
+
+
+def test_broken_command_says_so_and_breaks_no_other(command, install):
+    install(COMMANDS, "measure", target="no_such_package.commands:measure")
+    help_text = " ".join(command("--help").out.replace("│", " ").split())
+    assert "Cannot be imported: ModuleNotFoundError: No module named 'no_such_package'" in help_text
+    assert command("list").status == 0
+    status, _, err = command("measure", "--times", "3")
+    assert status == 1
+    assert err.startswith("conduit measure: the command 'measure' (no_such_package.commands:measure) cannot be")
+
+
+def noted(error: Exception) -> Exception:
+    error.add_note("rank 1 at 5 us")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (BadRequest("size 3 is odd"), 2, "conduit fail: size 3 is odd\n"),
+        (UnknownConduit("there is none"), 2, "conduit fail: there is none\n"),
+        (ConduitError("contents differ"), 1, "conduit fail: contents differ\n"),
+        (noted(BadRequest("dest=9")), 1, "conduit fail: dest=9\n  rank 1 at 5 us\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+    ],
+)
+def test_status_of_errors(command, install, error, status, message):
+    def fail() -> None:
+        raise error
+
+    install(COMMANDS, "fail", fail)
+    assert command("fail") == (status, "", message)
+
+
+@pytest.mark.parametrize(("returned", "status"), [(None, 0), (0, 0), (1, 1), (7, 7)])
+def test_status_is_what_the_command_returns(command, install, returned, status):
+    install(COMMANDS, "give", lambda: returned)
+    assert command("give").status == status
+
+
+@pytest.mark.slow
+def test_module_is_the_command_and_imports_only_what_it_runs():
+    script = (
+        "import sys, runpy, atexit; sys.argv = ['conduit', 'list'];"
+        "atexit.register(lambda: print('testam' if 'conduit.commands.testam' in sys.modules else 'light'));"
+        "runpy.run_module('conduit', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "loggp" in done.stdout
+    assert done.stdout.endswith("light\n")
+
+
+@pytest.mark.slow
+def test_reader_that_goes_away_is_no_traceback():
+    done = subprocess.run(
+        f"{sys.executable} -m conduit list | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""

@@ -1,0 +1,85 @@
+"""`conduit list`, `show` and `raw`."""
+
+import re
+
+import pytest
+
+from conduit.contract import Constant, RawTable
+from conduit.registry import CONDUITS
+from conduits.loggp import Loggp
+
+
+class Toy(Loggp):
+    """A network with constants of every kind and a driver."""
+
+    name = "toy"
+    summary = "a toy [of the tests]"
+    constants = (
+        Constant("link.rate", 160.0, "MB/s", "fact", "toy.link.rate"),
+        Constant("link.delay", 70 / 3, "ns", "anchor", "toy.link.delay, a third of it"),
+        Constant("cpu.guess", 1, "ns", "assumed", "a round figure"),
+        Constant("cpu.other", 2, "ns", "assumed", "another"),
+    )
+
+    @classmethod
+    def raw_tables(cls, options):
+        return [RawTable("PIO [ping-pong]", ("bytes", "us", "how"), [(8, 1.25, "store"), (64, 2.0, "line")], "a note")]
+
+
+@pytest.fixture
+def toy(install):
+    install(CONDUITS, "toy", Toy)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_list_shows_limits_and_options(command, toy):
+    status, out, _ = command("list")
+    assert status == 0
+    assert "toy a toy [of the tests]" in words(out)
+    assert "at most 16 arguments, medium 65000, long request 2147483647, long reply 2147483647" in words(out)
+    assert re.search(r"slots +16 +an integer >= 1 +outstanding requests", out)
+
+
+def test_list_shows_a_broken_conduit_and_goes_on(command, toy, install):
+    install(CONDUITS, "broken", target="no_such_package:Broken")
+    status, out, _ = command("list")
+    assert status == 0
+    assert "broken cannot be used (no_such_package:Broken): ModuleNotFoundError: No module" in words(out)
+    assert "toy a toy" in words(out)
+
+
+def test_show_lists_constants_with_sources_and_counts_them(command, toy):
+    status, out, _ = command("show", "toy")
+    assert status == 0
+    assert re.search(r"link\.rate +160 +MB/s +fact +toy\.link\.rate", out)
+    assert re.search(r"link\.delay +23\.3333 +ns +anchor +toy\.link\.delay, a third of it", out)
+    assert out.rstrip().endswith("4 constants: 1 facts, 1 anchors, 2 assumed")
+
+
+def test_show_takes_a_spec_because_limits_depend_on_options(command, toy):
+    assert "medium 1000, " in command("show", "toy:max_medium=1000").out
+
+
+def test_show_of_a_broken_conduit_says_why(command, install):
+    install(CONDUITS, "broken", target="no_such_package:Broken")
+    status, _, err = command("show", "broken")
+    assert status == 2
+    assert err.startswith("conduit show: conduit 'broken' (no_such_package:Broken) cannot be imported: ModuleNotFound")
+
+
+def test_raw_prints_the_tables_of_the_driver(command, toy):
+    status, out, _ = command("raw", "toy")
+    assert status == 0
+    assert "PIO [ping-pong]" in out
+    assert re.search(r"8 +1\.250 +store", out)
+    assert re.search(r"64 +2\.000 +line", out)
+    assert out.rstrip().endswith("a note")
+
+
+def test_raw_without_a_driver_names_those_that_have_one(command, toy):
+    status, _, err = command("raw", "loggp")
+    assert status == 2
+    assert re.match(r"conduit raw: conduit 'loggp' has no driver with benchmarks .*; .* have one: .*\btoy\b", err)

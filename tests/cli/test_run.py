@@ -1,0 +1,244 @@
+"""`conduit run`: programs, their output, their failures."""
+
+import re
+import sys
+import textwrap
+from types import SimpleNamespace
+
+import pytest
+
+from conduit.registry import FRONT_ENDS
+
+
+@pytest.fixture
+def run(command, tmp_path):
+    """Write a program and run it; words after the program are those of the command line."""
+
+    def write_and_run(source: str, *words: str, name: str = "program.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(source))
+        return command("run", str(path), "--conduit", "loggp", *words)
+
+    return write_and_run
+
+
+LAST_LINE = re.compile(r"ranks=(\d+) conduit=(\S+) seconds=(\S+) digest=([0-9a-f]+)")
+
+
+def test_output_then_a_last_line_for_scripts(run):
+    status, out, err = run(
+        """
+        async def main(ep):
+            print("rank", ep.rank, "of", ep.size)
+            await ep.compute(1e-3)
+        """
+    )
+    assert (status, err) == (0, "")
+    *printed, last = out.splitlines()
+    assert printed == ["rank 0 of 2", "rank 1 of 2"]
+    ranks, spec, seconds, _ = LAST_LINE.fullmatch(last).groups()
+    assert (ranks, spec) == ("2", "loggp")
+    assert 1e-3 <= float(seconds) < 2e-3
+
+
+def test_same_call_same_digest(run):
+    program = """
+        def count(token, number): pass
+        async def main(ep):
+            await ep.attach(count)
+            await ep.request_short(1 - ep.rank, count, ep.random.randrange(1000))
+        """
+    first, second, other = (run(program, "--seed", seed).out.splitlines()[-1] for seed in "112")
+    assert first == second
+    assert first != other
+
+
+def test_options_reach_the_job(run):
+    program = """
+        async def main(ep, *args):
+            if ep.rank == 0:
+                print(ep.size, ep.segment_size(0), ep.host_of(2), args)
+        """
+    words = ["--ranks", "4", "--segment", "1000", "--ranks-per-host", "2", "--", "a", "--b", "7"]
+    assert run(program, *words).out.startswith("4 1000 1 ('a', '--b', '7')\n")
+
+
+def test_each_rank_has_a_module_of_its_own(run):
+    status, out, _ = run(
+        """
+        import dataclasses, pickle
+        seen = []
+
+        @dataclasses.dataclass
+        class Point:
+            x: int
+
+        async def main(ep):
+            seen.append(ep.rank)
+            await ep.compute(1e-6)
+            print(seen, pickle.loads(pickle.dumps(Point(ep.rank))), __name__ != "__main__", __file__[-10:])
+        """
+    )
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == "[0] Point(x=0) True program.py"
+    assert lines[1] == "[1] Point(x=1) True program.py"
+
+
+def test_modules_and_path_are_gone_after_the_job(run, tmp_path):
+    before = list(sys.path), set(sys.modules)
+    (tmp_path / "beside_it.py").write_text("WORD = 'found'")
+    out = run("import beside_it\nasync def main(ep): print(beside_it.WORD)").out
+    assert out.startswith("found\nfound\n")
+    sys.modules.pop("beside_it")
+    assert (sys.path, {name for name in sys.modules if "program" in name}) == (
+        before[0],
+        {name for name in before[1] if "program" in name},
+    )
+
+
+def test_failing_program_shows_its_traceback_and_rank(run):
+    status, out, err = run(
+        """
+        async def main(ep):
+            await ep.compute(2e-6)
+            if ep.rank == 1:
+                raise KeyError("lost")
+        """
+    )
+    assert status == 1
+    assert "ranks=" not in out
+    lines = err.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "program.py" in lines[1]
+    assert "line 5, in main" in lines[1]
+    assert "KeyError: 'lost'" in err
+    assert "rank 1" in lines[-1]
+
+
+def test_failing_handler_shows_where(run):
+    status, _, err = run(
+        """
+        def fail(token):
+            raise RuntimeError("in the handler")
+        async def main(ep):
+            await ep.attach(fail)
+            if ep.rank == 1:
+                await ep.request_short(0, fail)
+            await ep.block_until(lambda: False)
+        """
+    )
+    assert status == 1
+    assert "line 3, in fail" in err
+    assert "RuntimeError: in the handler" in err
+    assert re.search(r"HandlerError: .*fail.*rank 0.*rank 1", err)
+
+
+def test_failure_while_the_file_is_executed(run):
+    status, _, err = run("x = 1 / 0\nasync def main(ep): pass")
+    assert status == 1
+    assert "program.py" in err.splitlines()[1]
+    assert "ZeroDivisionError" in err
+
+
+def test_wrong_argument_inside_the_program_is_a_failure_not_a_wrong_call(run):
+    status, _, err = run("async def main(ep): await ep.compute(-1)")
+    assert status == 1
+    assert "program.py" in err
+    assert "BadRequest: " in err
+
+
+def test_deadlock_ends_with_its_report(run):
+    status, _, err = run("async def main(ep): await ep.block_until(lambda: False, what='news', ranks=(1 - ep.rank,))")
+    assert status == 1
+    assert err.startswith("conduit run: deadlock at ")
+    assert "waits for news" in err
+    assert "Traceback" not in err
+
+
+def test_time_limit(run):
+    status, _, err = run(
+        """
+        async def main(ep):
+            while True:
+                await ep.compute(1e-6)
+        """,
+        *("--time-limit", "1e-4"),
+    )
+    assert status == 1
+    assert err.startswith("conduit run: time limit at ")
+
+
+@pytest.mark.parametrize(("leave", "status"), [("ep.exit(7)", 7), ("ep.exit()", 0), ("raise SystemExit(3)", 3)])
+def test_exit_status_of_the_program_is_that_of_the_command(run, leave, status):
+    with pytest.raises(SystemExit) as caught:
+        run(f"async def main(ep): {leave}")
+    assert caught.value.code == status
+
+
+def test_warnings_go_to_stderr_with_their_rank(run):
+    status, out, err = run("async def main(ep): ep.warn(f'{ep.rank} is slow')")
+    assert status == 0
+    assert err == "warning from rank 0: 0 is slow\nwarning from rank 1: 1 is slow\n"
+    assert LAST_LINE.fullmatch(out.rstrip())
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
+        ("def main(ep): pass", "main of .*program.py is not `async def main(ep, *args)` but <function main at"),
+        ("async def main(ep:\n", "program.py, line 1 is no Python: "),
+        (
+            "api = 'upc'\nasync def main(t): pass",
+            "program.py is written for api = 'upc', a front end that is",
+        ),
+    ],
+)
+def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
+    status, _, err = run(source)
+    assert status == 2
+    assert re.match("conduit run: .*" + message.replace("(", r"\(").replace("*args)", r"\*args\)"), err)
+    assert "Traceback" not in err
+
+
+def test_missing_file(command):
+    status, _, err = command("run", "no_such_file.py")
+    assert status == 2
+    assert err.startswith("conduit run: cannot read the program no_such_file.py: No such file or directory; give the ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ranks", "0"], "ranks=0 is not allowed"),
+        (["--segment", "-1"], "segment=-1 is not allowed"),
+        (["--ranks-per-host", "0"], "ranks_per_host=0 is not allowed"),
+        (["--conduit", "loggp:slots=0"], "option 'slots' of conduit 'loggp' cannot be '0'"),
+        (["--conduit", "tokenring"], "there is no conduit 'tokenring'"),
+    ],
+)
+def test_wrong_option(command, tmp_path, words, message):
+    path = tmp_path / "program.py"
+    path.write_text("async def main(ep): pass")
+    conduit = [] if "--conduit" in words else ["--conduit", "loggp"]
+    status, _, err = command("run", str(path), *conduit, *words)
+    assert status == 2
+    assert err.startswith("conduit run: ")
+    assert message in err
+
+
+def test_front_end_that_is_installed_runs_its_programs(run, install):
+    calls = []
+
+    def runner(main, *args, **settings):
+        calls.append((args, settings))
+        return SimpleNamespace(warnings=[], ranks=3, conduit="loggp", seconds=0.5, digest=None)
+
+    install(FRONT_ENDS, "upc", runner)
+    status, out, _ = run("api: str = 'upc'\nasync def main(t, *args): pass", "--ranks", "3", "--", "x")
+    assert (status, out) == (0, "ranks=3 conduit=loggp seconds=0.5 digest=none\n")
+    [(args, settings)] = calls
+    assert args == ("x",)
+    assert settings["ranks"] == 3
+    assert settings["conduit"] == "loggp"

@@ -1,0 +1,318 @@
+"""`conduit testam`: every section, its figures, contents verified, sizes and segments that do not fit."""
+
+import json
+import re
+
+import pytest
+
+from conduit.commands import testam_program
+from conduit.contract import Category
+from conduit.registry import CONDUITS
+from conduits.loggp import Loggp
+
+
+@pytest.fixture
+def testam(command, tmp_path):
+    """Run testam on loggp, and return its outcome and what it wrote as JSON."""
+
+    def run(*words: str):
+        path = tmp_path / "out.json"
+        conduit = [] if "--conduit" in words else ["--conduit", "loggp"]
+        outcome = command("testam", *conduit, "--json", str(path), *words)
+        return outcome, json.loads(path.read_text()) if path.exists() else None
+
+    return run
+
+
+def rows(found, section):
+    return [record for record in found["records"] if record["section"] == section]
+
+
+def test_all_sections_in_json(testam):
+    (status, _, err), [found] = testam("--max-size", "8", "--iterations", "3")
+    assert (status, err) == (0, "")
+    assert {key: found[key] for key in ("program", "conduit", "ranks", "clock")} == {
+        "program": "testam",
+        "conduit": "loggp",
+        "ranks": 2,
+        "clock": "virtual",
+    }
+    assert set(found["records"][0]) == {"section", "operation", "bytes", "iterations", "microseconds", "mb_per_s"}
+    assert "".join(dict.fromkeys(record["section"] for record in found["records"])) == "ABCDEFGHIJK"
+    assert [record["operation"] for record in rows(found, "A")] == [
+        "AMShort ping-pong roundtrip ReqRep",
+        "AMShort ping-pong roundtrip ReqReq",
+        "AMShort flood one-way Req",
+        "AMShort flood roundtrip ReqRep",
+    ]
+    for section in "BCDEFGHIJK":
+        assert [record["bytes"] for record in rows(found, section)] == [0, 1, 2, 4, 8]
+    assert all(record["iterations"] == 3 for record in found["records"])
+
+
+def test_rates_follow_from_times(testam):
+    _, [found] = testam("--max-size", "4096", "--min-size", "4096", "--sections", "BCDEFGHIJK")
+    for record in found["records"]:
+        payloads = 2 if record["section"] in "BCEGHJ" else 1
+        assert record["mb_per_s"] == pytest.approx(4096 * payloads / 2**20 / (record["microseconds"] * 1e-6))
+    _, [short] = testam("--sections", "a")
+    assert [record["mb_per_s"] for record in short["records"]] == [None] * 4
+
+
+def test_ping_pong_takes_what_the_model_says(testam):
+    """A round trip is twice o_s + L + (n-1) G + o_r.
+
+    A message is noticed within a poll, 1 ns; and the barrier before the first of the 20 may leave an automatic reply
+    to be sent and one to be taken, 3 us.
+    """
+    spec = "loggp:L=10us,o_s=1us,o_r=2us,g=0,G=10ns,poll=1ns"
+    _, [found] = testam("--conduit", spec, "--sections", "ABG", "--min-size", "101", "--max-size", "101")
+    short, medium, long = rows(found, "A")[0], rows(found, "B")[0], rows(found, "G")[0]
+    assert short["microseconds"] == pytest.approx(26, abs=3 / 20 + 0.002)
+    assert medium["microseconds"] == pytest.approx(28, abs=3 / 20 + 0.002)
+    assert long["microseconds"] == pytest.approx(28, abs=3 / 20 + 0.002)
+
+
+def test_ping_pong_by_requests_is_as_long_as_by_replies(testam):
+    spec = "loggp:L=10us,o_s=1us,o_r=2us,g=0,G=10ns,poll=1ns"
+    _, [found] = testam("--conduit", spec, "--sections", "CH", "--min-size", "101", "--max-size", "101")
+    # A reply that only frees the slot goes each way too and costs its sender o_s; it may be taken while waiting.
+    for record in found["records"]:
+        assert 28 <= record["microseconds"] <= 28 + 4 * 3
+
+
+def test_flood_is_bound_by_the_gap(testam):
+    spec = "loggp:L=1us,o_s=1us,o_r=1us,g=100us,slots=64"
+    _, [found] = testam("--conduit", spec, "--sections", "D", "--max-size", "0", "--iterations", "50")
+    assert rows(found, "D")[0]["microseconds"] == pytest.approx(100, rel=0.05)
+
+
+def test_limit_that_is_no_power_of_two_has_a_line_of_its_own(testam):
+    outcome, [found] = testam("--conduit", "loggp:max_medium=1000", "--max-size", "2048", "--sections", "BG")
+    assert [record["bytes"] for record in rows(found, "B")] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
+    assert rows(found, "G")[-1]["bytes"] == 2048
+    assert re.search(r"^ *B +max: 1000 ", outcome.out, re.MULTILINE)
+    assert "max: 2048" not in outcome.out
+
+
+def test_reply_limit_counts_where_there_are_replies(testam, install):
+    class Lopsided(Loggp):
+        name = "lopsided"
+
+        @classmethod
+        def limits(cls, options):
+            import attrs
+
+            return attrs.evolve(super().limits(options), max_long_reply=700)
+
+    install(CONDUITS, "lopsided", Lopsided)
+    _, [found] = testam("--conduit", "lopsided", "--min-size", "512", "--max-size", "1024", "--sections", "GHIJK")
+    largest = {section: rows(found, section)[-1]["bytes"] for section in "GHIJK"}
+    assert largest == {"G": 700, "H": 1024, "I": 1024, "J": 700, "K": 1024}
+
+
+def test_side_by_side(testam):
+    words = ["--conduit", "loggp", "--conduit", "loggp:set=ethernet100", "--sections", "B", "--max-size", "1"]
+    outcome, found = testam(*words)
+    assert [each["conduit"] for each in found] == ["loggp", "loggp:set=ethernet100"]
+    slow, fast = rows(found[1], "B")[0]["microseconds"], rows(found[0], "B")[0]["microseconds"]
+    assert slow > 5 * fast
+    assert re.search(rf"0 +{fast:.3f} +{slow:.3f}", " ".join(outcome.out.split()))
+
+
+def test_parameters_stand_before_the_results(testam):
+    out = testam("--sections", "A", "--conduit", "loggp:slots=4", "--iterations", "7")[0].out
+    head, _, tail = out.partition("AMShort")
+    assert head.startswith("testam on loggp:slots=4: 2 ranks, virtual time\n")
+    assert "iterations=7 warmup=1 min_size=0" in head
+    assert "slots=4" in head
+    assert "order=strict inline=yes" in head
+    assert tail
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize("pairing", ["next", "cross"])
+def test_any_number_of_ranks(testam, ranks, pairing):
+    outcome, [found] = testam(
+        "--ranks", str(ranks), "--pairing", pairing, "--max-size", "4", "--iterations", "2", "--local", "in"
+    )
+    assert outcome.status == 0
+    assert found["ranks"] == ranks
+    assert len(rows(found, "K")) == 4
+
+
+def test_inside_and_outside_source_take_the_same_contents(testam):
+    inside = testam("--local", "in", "--sections", "GHIJK", "--max-size", "64")[0]
+    outside = testam("--local", "out", "--sections", "GHIJK", "--max-size", "64")[0]
+    assert (inside.status, outside.status) == (0, 0)
+    assert "segment=128" in inside.out
+    assert "segment=64" in outside.out
+
+
+def test_no_warmup(testam):
+    outcome, _ = testam("--no-warmup", "--sections", "AB", "--max-size", "1")
+    assert outcome.status == 0
+    assert "warmup=0" in outcome.out
+
+
+class Meddling:
+    """Stands between a port and the core, and changes what was received."""
+
+    def __init__(self, core, conduit, rank):
+        self._core, self._conduit, self._rank = core, conduit, rank
+
+    def __getattr__(self, name):
+        return getattr(self._core, name)
+
+    def deliver(self, message):
+        if message.nbytes >= 64:
+            segment = self._conduit.ports[self._rank].segment
+            self.meddle(message, segment[message.offset : message.offset + message.nbytes])
+        return self._core.deliver(message)
+
+
+class FlipLast(Meddling):
+    """Flips a bit of the last byte."""
+
+    def meddle(self, message, landed):
+        if message.category == Category.LONG:
+            landed[-1] ^= 1
+        else:
+            message.payload = message.payload[:-1] + bytes([message.payload[-1] ^ 1])
+
+
+class KeepFirst(Meddling):
+    """Puts the first long payload that arrived in the place of each later one."""
+
+    first = None
+
+    def meddle(self, message, landed):
+        if message.category == Category.LONG:
+            if self.first is None:
+                self.first = landed.copy()
+            landed[: len(self.first)] = self.first[: len(landed)]
+
+
+class Corrupting(Loggp):
+    name = "corrupting"
+
+    def port(self, rank, core):
+        return super().port(rank, FlipLast(core, self, rank))
+
+
+class Forgetful(Loggp):
+    name = "forgetful"
+
+    def port(self, rank, core):
+        return super().port(rank, KeepFirst(core, self, rank))
+
+
+@pytest.mark.parametrize("section", "BCDEFGHIJK")
+def test_contents_that_do_not_arrive_as_sent_fail_the_run(testam, install, section):
+    install(CONDUITS, "corrupting", Corrupting)
+    outcome, found = testam("--conduit", "corrupting", "--sections", section, "--max-size", "64", "--no-warmup")
+    assert (outcome.status, found) == (1, None)
+    assert re.match(
+        r"conduit testam: AM(Medium|Long) .*, 64 bytes from rank [01]: the contents are not what was sent, "
+        r"first at byte 63: \d+ instead of \d+\n",
+        outcome.err,
+    )
+
+
+@pytest.mark.parametrize("section", "GHIJK")
+def test_contents_of_an_earlier_message_do_not_pass(testam, install, section):
+    install(CONDUITS, "forgetful", Forgetful)
+    outcome, _ = testam("--conduit", "forgetful", "--sections", section, "--min-size", "64", "--max-size", "256")
+    assert outcome.status == 1
+    assert "the contents are not what was sent, first at byte 0: " in outcome.err
+
+
+def test_results_before_a_failure_are_shown(testam, install):
+    install(CONDUITS, "corrupting", Corrupting)
+    words = ["--conduit", "loggp", "--conduit", "corrupting", "--sections", "B", "--max-size", "64"]
+    outcome, found = testam(*words)
+    assert outcome.status == 1
+    assert "AMMedium ping-pong roundtrip ReqRep" in outcome.out
+    assert [each["conduit"] for each in found] == ["loggp"]
+
+
+class Small(Loggp):
+    """Has small segments."""
+
+    name = "small"
+
+    @classmethod
+    def max_segment(cls, options):
+        return 5000
+
+
+@pytest.mark.parametrize(("local", "largest"), [("out", 4096), ("in", 2048)])
+def test_size_is_lowered_to_what_the_segment_holds(testam, install, local, largest):
+    install(CONDUITS, "small", Small)
+    outcome, [found] = testam("--conduit", "small", "--local", local, "--sections", "G", "--iterations", "2")
+    assert outcome.status == 0
+    assert (
+        f"note: small gives segments of at most 5000 bytes: largest size lowered from 2097152 to {largest} bytes"
+        in outcome.out
+    )
+    assert rows(found, "G")[-1]["bytes"] == largest
+
+
+def test_size_that_was_given_is_not_lowered(testam, install):
+    install(CONDUITS, "small", Small)
+    outcome, _ = testam("--conduit", "small", "--sections", "G", "--max-size", "8192")
+    assert outcome.status == 2
+    assert "segment=8192 bytes is over the 5000 that 'small' can give" in outcome.err
+
+
+def test_no_segment_is_asked_for_without_long_messages(testam, install):
+    install(CONDUITS, "small", Small)
+    outcome, _ = testam("--conduit", "small", "--sections", "AB", "--max-size", "8192", "--iterations", "1")
+    assert outcome.status == 0
+    assert "segment=0" in outcome.out
+
+
+class Driven(Loggp):
+    """Has a bare driver that takes 5 us and a nanosecond for each byte, twice that there and back."""
+
+    name = "driven"
+
+    @classmethod
+    def raw_time(cls, options, category, nbytes, *, round_trip):
+        assert category is not Category.SHORT or nbytes == 0
+        return None if category is Category.LONG else (5e-6 + nbytes * 1e-9) * (2 if round_trip else 1)
+
+
+def test_driver_figures_stand_beside_ours(testam, install):
+    install(CONDUITS, "driven", Driven)
+    outcome, [found] = testam("--conduit", "driven", "--sections", "BDEG", "--min-size", "1000", "--max-size", "1000")
+    ours = rows(found, "B")[0]["microseconds"]
+    out = " ".join(outcome.out.split())
+    assert "driver us difference" in out
+    assert f"{ours:.3f} {rows(found, 'B')[0]['mb_per_s']:.3f} 12.000 {ours - 12:+.3f} D" in out
+    assert re.search(r"D AMMedium flood one-way Req 1000 \S+ \S+ \S+ 6\.000 [-+]\S+ E", out)
+    assert re.search(r"E AMMedium flood roundtrip ReqRep 1000 \S+ \S+ \S+ G", out)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sections", "XY"], "--sections 'XY' names no section; give letters out of ABCDEFGHIJK"),
+        (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
+        (["--ranks", "0"], "ranks=0 is not allowed"),
+        (["--conduit", "loggp", "--conduit", "nosuch"], "there is no conduit 'nosuch'"),
+        (["--json", "no/such/folder/out.json"], "--json no/such/folder/out.json cannot be written"),
+    ],
+)
+def test_wrong_call(command, words, message):
+    conduit = [] if "--conduit" in words else ["--conduit", "loggp"]
+    status, out, err = command("testam", *conduit, *words)
+    assert status == 2
+    assert message in err
+    assert out == ""
+
+
+def test_program_runs_on_the_public_core_alone():
+    source = testam_program.__loader__.get_data(testam_program.__file__).decode()
+    imported = set(re.findall(r"^(?:from|import) (\S+)", source, re.MULTILINE))
+    assert imported <= {"collections.abc", "typing", "attrs", "numpy", "numpy.typing", "conduit", "conduit.benchmarks"}
