@@ -93,21 +93,20 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_deadlines",
         "_guard",
         "_heap",
-        "look",
         "_nobody",
         "_parked",
         "_runnable",
-        "_tickets",
         "_steps",
         "_still",
         "_still_at",
-        "user_code",
+        "_tickets",
         "abandoned",
         "ending",
         "errors",
         "events",
         "inline",
         "late_errors",
+        "look",
         "now",
         "on_stall",
         "owner",
@@ -115,6 +114,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "seed",
         "task",
         "untimed",
+        "user_code",
     )
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
@@ -203,7 +203,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         start, left = self.now, 0
         action: Callable[..., object] = _nothing
         try:
-            for left in range(self._budget - 1, -1, -1):  # noqa: B007
+            for left in range(self._budget - 1, -1, -1):
                 if not heap or heap[0][0] > limit:
                     left += 1
                     return True

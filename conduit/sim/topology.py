@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-
 Step: TypeAlias = tuple[int, int, bool]
 """One link of a route: the node it leaves, the dimension along which it leads, and whether forward,
 towards the larger coordinate (around the ring)."""

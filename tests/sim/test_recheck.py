@@ -1,8 +1,9 @@
 """Predicates that another task of the rank makes true are noticed, however that task goes on (P3)."""
 
-import conduit
 import pytest
 import trio
+
+import conduit
 
 
 @pytest.mark.parametrize("inline", ["yes", "no"])
