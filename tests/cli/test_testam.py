@@ -316,3 +316,8 @@ def test_program_runs_on_the_public_core_alone():
     source = testam_program.__loader__.get_data(testam_program.__file__).decode()
     imported = set(re.findall(r"^(?:from|import) (\S+)", source, re.MULTILINE))
     assert imported <= {"collections.abc", "typing", "attrs", "numpy", "numpy.typing", "conduit", "conduit.benchmarks"}
+
+
+def test_parameters_of_a_set_are_printed_as_they_are(testam):
+    out = testam("--sections", "A", "--conduit", "loggp:set=ethernet100,L=7us")[0].out
+    assert "set=ethernet100 L=7e-06 o_s=1.5e-05 o_r=2e-05 g=2.5e-05 G=9e-08" in out
