@@ -4,7 +4,8 @@ from collections import Counter
 
 from rich.markup import escape
 
-from conduit.commands.tables import grid, limits_text, make_console, options_table
+from conduit.commands.tables import grid, limits_text, options_table
+from conduit.console import make_console
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
 
