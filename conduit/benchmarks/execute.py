@@ -113,6 +113,11 @@ def _run(
 
         result = conduit.run(main, ranks=options.ranks, conduit=spec.text, segment=segment)
     records = merge([records for records in result.values if records is not None])
+    if not records:
+        raise BadRequest(
+            f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "
+            f"'{spec.text}', whose limits are lower; give a smaller one or other sections"
+        )
     return Run(
         program=program.name,
         conduit=spec.text,
