@@ -10,7 +10,6 @@ import pytest
 from extended import Extended
 
 RANKS = 1024
-BARRIERS = 2
 
 
 async def barriers(ep: Any, count: int) -> None:
@@ -21,13 +20,14 @@ async def barriers(ep: Any, count: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["sci", "loggp"])
-def test_barrier(bench: Any, spec: str) -> None:
-    """A dissemination barrier: ten rounds, in each a message and its answer for every rank."""
+@pytest.mark.parametrize("which", ["first", "later"])
+def test_barrier(bench: Any, make_job: Callable[..., Any], spec: str, which: str) -> None:
+    """A barrier is ten rounds, in each a message of every rank and its answer; the first one also finds the routes."""
 
     def make(count: int) -> Any:
-        return bench.job(barriers, count, ranks=RANKS, spec=spec)
+        return make_job(barriers, count, ranks=RANKS, spec=spec)
 
-    bench.measure(f"barrier, {spec}, {RANKS} ranks", make, BARRIERS)
+    bench.measure(f"{which} barrier, {spec}, {RANKS} ranks", make, 1, before=0 if which == "first" else 1, rounds=2)
 
 
 async def idle(ep: Any, seen: list[int]) -> None:
@@ -39,24 +39,24 @@ async def idle(ep: Any, seen: list[int]) -> None:
 
 
 @pytest.mark.parametrize("spec", ["sci", "loggp"])
-def test_idle_rank(bench: Any, spec: str, note: Callable[[str], None]) -> None:
+def test_idle_rank(make_job: Callable[..., Any], spec: str, note: Callable[[str], None]) -> None:
     """Bytes that Python holds for one more rank, beside its segment."""
-    held = {ranks: _held(bench, spec, ranks) for ranks in (2, RANKS)}
+    held = {ranks: _held(make_job, spec, ranks) for ranks in (2, RANKS)}
     per_rank = (held[RANKS] - held[2]) / (RANKS - 2)
     note(f"memory of an idle rank, {spec}, {RANKS} ranks: {per_rank / 1000:.1f} KB")
 
 
-def _held(bench: Any, spec: str, ranks: int) -> int:
+def _held(make_job: Callable[..., Any], spec: str, ranks: int) -> int:
     seen: list[int] = []
 
     async def main(ep: Any) -> None:  # a closure, because arguments are copied for every rank
         await idle(ep, seen)
 
-    bench.job(main, ranks=2, spec=spec).run()  # what the first job of all leaves behind
+    make_job(main, ranks=2, spec=spec).run()  # what the first job of all leaves behind
     gc.collect()
     tracemalloc.start()
     try:
-        bench.job(main, ranks=ranks, spec=spec).run()
+        make_job(main, ranks=ranks, spec=spec).run()
     finally:
         tracemalloc.stop()
     return seen[-1]

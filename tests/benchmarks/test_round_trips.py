@@ -3,6 +3,7 @@
 A short, medium or long request is answered by a short reply; both sides poll in `block_until`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -42,25 +43,25 @@ async def ping_pong(ep: Any, trips: int, category: str, nbytes: int) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 64, 1024])
 @pytest.mark.parametrize("spec", ["sci", "loggp"])
-def test_short(bench: Any, spec: str, ranks: int) -> None:
+def test_short(bench: Any, make_job: Callable[..., Any], spec: str, ranks: int) -> None:
     """Short: the figure to watch, and the number of its events on sci."""
     trips = TRIPS[ranks]
 
     def make(count: int) -> Any:
-        return bench.job(ping_pong, count, "short", 0, ranks=ranks, spec=spec)
+        return make_job(ping_pong, count, "short", 0, ranks=ranks, spec=spec)
 
-    figure = bench.measure(f"short round trip, {spec}, {ranks} ranks", make, trips, trips * ranks // 2)
+    figure = bench.measure(f"short round trip, {spec}, {ranks} ranks", make, trips, count=trips * ranks // 2)
     if spec == "sci" and ranks == 2:
         assert figure.events <= EVENTS
 
 
 @pytest.mark.parametrize(("category", "nbytes"), [("medium", 512), ("long", LONG)])
 @pytest.mark.parametrize("spec", ["sci", "loggp"])
-def test_payload(bench: Any, spec: str, category: str, nbytes: int) -> None:
+def test_payload(bench: Any, make_job: Callable[..., Any], spec: str, category: str, nbytes: int) -> None:
     """Medium of 512 bytes, and long of 64 KB, which a real machine would send by DMA."""
     trips = 500
 
     def make(count: int) -> Any:
-        return bench.job(ping_pong, count, category, nbytes, ranks=2, spec=spec, segment=LONG)
+        return make_job(ping_pong, count, category, nbytes, ranks=2, spec=spec, segment=LONG)
 
     bench.measure(f"{category} of {nbytes} bytes, {spec}, 2 ranks", make, trips)
