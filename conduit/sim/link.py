@@ -50,7 +50,8 @@ class Link:
     """
 
     __slots__ = (
-        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name", "takes",
+        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name",
+        "takes",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, bytes_per_s: int, name: str = "") -> None:
