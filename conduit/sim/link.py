@@ -11,7 +11,7 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -58,7 +58,7 @@ class Link:
         self.kernel = kernel
         self.bytes_per_s = bytes_per_s
         self.name = name
-        self.takes = _durations(bytes_per_s)
+        self.takes = durations(bytes_per_s)
         """How long a number of bytes takes it, picoseconds, rounded up."""
         self.free_at = 0
         """From when on a newcomer may have it, picoseconds; never while others wait for it."""
@@ -124,8 +124,11 @@ class _Durations(dict[int, int]):
 
 
 @cache
-def _durations(rate: int) -> _Durations:
-    """Return the durations at `rate`, the same for all links of that rate."""
+def durations(rate: int) -> Mapping[int, int]:
+    """Return how many picoseconds each number of bytes takes at `rate` bytes per second, rounded up.
+
+    A mapping that reckons what it is asked for the first time; the same one for all of a rate.
+    """
     return _Durations(rate)
 
 

@@ -142,7 +142,7 @@ class Sisci:
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit", "weak")
+    __slots__ = ("_announced", "_waiting", "adapter", "complete", "fabric", "host", "limit", "pending", "weak")
 
     def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
         self.fabric = fabric
@@ -150,8 +150,10 @@ class Sisci:
         self.weak = fabric.weak
         self.adapter: Adapter = fabric.adapter(host)
         self.limit = segment_limit(patched=patched)
-        self._pending = 0
-        self._complete = 0
+        self.pending = 0
+        """Stores of which it is not known yet when they land."""
+        self.complete = 0
+        """When all others have landed and this side knows it, picoseconds."""
         self._waiting: Then | None = None
         self._announced: list[tuple[Segment, int, Buffer]] = []
 
@@ -239,7 +241,7 @@ class Sisci:
 
     # -- PIO -----------------------------------------------------------------------------------
 
-    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, *, announced: bool = False) -> int:
+    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
         """Store `data` to remote memory (posted).
 
         Args:
@@ -258,12 +260,18 @@ class Sisci:
         size = len(data)
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, size)
-        if announced and not self.weak:
-            self._announced.append((mapping.segment, offset, data))
-            landed = mapping.placed
-        else:
-            landed = partial(self._land, mapping, offset, data)
-        return self._pio(mapping, size, (offset % 64 + size + 63) // 64, 1, issued, landed)
+        adapter, way, packets = self.adapter, mapping.way, (offset % 64 + size + 63) // 64
+        if self.weak or not announced:
+            return self._store(mapping, size, packets, 1, issued, partial(self._land, mapping, offset, data))
+        self._announced.append((mapping.segment, offset, data))
+        end = adapter.pio(way, size, packets, 1, issued, mapping.placed)
+        if end > 0:
+            back = adapter.arrival + way.response
+            if back > self.complete:
+                self.complete = back
+            return end
+        self.pending += 1
+        return -end
 
     def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> int:
         """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
@@ -273,17 +281,19 @@ class Sisci:
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
-        if min(offsets) < 0 or max(offsets) >= mapping.nbytes or not mapping.alive:
-            self._refuse(mapping, max(offsets), 1)
-        announced, self._announced = self._announced, []
         count = len(offsets)
-        return self._pio(mapping, count, count, count, issued, partial(self._land_flags, mapping, announced, offsets))
+        if not mapping.alive or not 0 <= offsets[0] < mapping.nbytes or not 0 <= offsets[-1] < mapping.nbytes:
+            self._refuse(mapping, max(offsets), count)
+        announced, self._announced = self._announced, []
+        return self._store(mapping, count, count, count, issued, partial(self._land_flags, mapping, announced, offsets))
 
-    def _pio(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
-        self._pending += 1
+    def _store(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
+        """Store what lands in an event of its own."""
         end = self.adapter.pio(mapping.way, size, packets, stores, issued, landed)
-        if end:
-            landed(self.adapter.arrival)
+        self.pending += 1
+        if end <= 0:
+            return -end
+        landed(self.adapter.arrival)
         return end
 
     def barrier(self, then: Then) -> int:
@@ -295,8 +305,8 @@ class Sisci:
         Returns:
             That time, if it is known at once, and `then` is not called; else 0.
         """
-        if not self._pending:
-            return self._complete
+        if not self.pending:
+            return self.complete
         if self._waiting is not None:
             raise SciError(f"host {self.host}: a process is in a store barrier already")
         self._waiting = then
@@ -377,12 +387,12 @@ class Sisci:
     def _landed(self, response: int, arrival: int) -> None:
         """A store lands at `arrival`; its response comes back after that."""
         arrival += response
-        if arrival > self._complete:
-            self._complete = arrival
-        self._pending -= 1
-        if self._waiting is not None and not self._pending:
+        if arrival > self.complete:
+            self.complete = arrival
+        self.pending -= 1
+        if self._waiting is not None and not self.pending:
             then, self._waiting = self._waiting, None
-            then(self._complete)
+            then(self.complete)
 
     def _land(self, mapping: Mapping, offset: int, data: Buffer, arrival: int) -> None:
         """Let bytes land in an event of their own, in weak ordering in two parts."""

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, Route
+from conduit.sim.link import Hop, Link, Route, durations
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
@@ -39,6 +39,7 @@ SPREAD_PS = c.ps(c.SPREAD)
 _OUT_PS, _IN_PS, _RESPONSE_PS = c.ps(c.SEND_LATENCY), c.ps(c.RECEIVE_LATENCY), c.ps(c.RESPONSE_LATENCY)
 _HOP_PS, _TURN_PS = c.ps(c.HOP), c.ps(c.TURN)
 _LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
+_STREAMED = durations(PIO_BYTES_PER_S)
 _DATA = c.whole(c.PACKET_DATA)
 _UNIT = c.whole(c.PACKET_UNIT)
 _HEADER = c.whole(c.PACKET_HEADER)
@@ -191,8 +192,9 @@ class Adapter:
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
         Returns:
-            If nothing is in the way: when the CPU has given the last byte to the bus; `arrival` then
-            is when it is in memory, and neither function is called.  Else 0.
+            When the CPU has given the last byte to the bus, `issued` not being called, and 0 if it
+            waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
+            memory, and `landed` is not called; else the time is returned negative.
         """
         now = self.kernel.now
         if self.bus.free_at > now:
@@ -205,22 +207,19 @@ class Adapter:
             stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
             stream.start(now + PIO_START_PS)
             return 0
-        takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        runs = self._runs
+        takes = stores * PIO_START_PS + _STREAMED[nbytes]
+        runs, turnaround = self._runs, way.turnaround
         if self._quiet <= now:
             runs.clear()
         if runs or count > WINDOW:
-            takes += self._stall(now, takes, count, way.turnaround)
+            takes += self._stall(now, takes, count, turnaround)
         end = now + takes
-        runs.append((now, takes, count, way.turnaround))
-        if end + way.turnaround > self._quiet:
-            self._quiet = end + way.turnaround
+        runs.append((now, takes, count, turnaround))
+        if end + turnaround > self._quiet:
+            self._quiet = end + turnaround
         wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
-        self.arrival = way.carry(wire, now + PIO_START_PS, end, landed)
-        if self.arrival:
-            return end
-        issued(end)
-        return 0
+        self.arrival = arrival = way.carry(wire, now + PIO_START_PS, end, landed)
+        return end if arrival else -end
 
     def _pio_at(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then, when: int) -> None:
         """Store when the bus has been granted, in the event of its release."""
@@ -228,9 +227,10 @@ class Adapter:
             self.kernel.at(when, self._pio_at, way, nbytes, count, stores, issued, landed, when)
             return
         end = self.pio(way, nbytes, count, stores, issued, landed)
-        if end:
+        if end > 0:
             landed(self.arrival)
-            issued(end)
+        if end:
+            issued(abs(end))
 
     def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
         """Return how much longer `count` packets take because the window is full at times."""

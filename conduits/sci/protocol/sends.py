@@ -55,10 +55,11 @@ class Send:
         """Whose it is, for errors of the hardware."""
         return self.path.rank
 
-    def begin(self, header: bytes, message: Message, then: Then) -> None:
-        """Begin the chain when the CPU is free.
+    def begin(self, when: int, header: bytes, message: Message, then: Then) -> None:
+        """Begin the chain.
 
         Args:
+            when: when the CPU is free, picoseconds.
             header: what is stored first.
             message: the message.
             then: to be called when only CPU time is left.
@@ -66,17 +67,22 @@ class Send:
         self.header = header
         self.message = message
         self.then = then
-        self.kernel.at(self.path.cpu.free, self.start)
+        self.kernel.at(when, self.start)
 
     def start(self) -> None:
         """Store the header."""
-        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, announced=True)
+        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, True)
         if end:
             self.stored(end)
 
     def stored(self, end: int) -> None:
         """The CPU is done with the header at `end`: wait until it has landed."""
-        self.finish(end)
+        driver = self.driver
+        if driver.pending:
+            self.finish(end)
+        else:
+            when = driver.complete
+            self.kernel.at(when if when > end else end, self.flag)
 
     def finish(self, end: int) -> None:
         """The CPU is done with all stores at `end`: wait until they have landed."""
@@ -93,7 +99,8 @@ class Send:
         """Store message-ready, then message-exist."""
         end = self.driver.store_flags(self.peer.control, self.flags, self.flagged)
         if end:
-            self.flagged(end)
+            self.path.cpu.free = end
+            self.then()
 
     def flagged(self, end: int) -> None:
         """The CPU is free at `end`."""
@@ -113,7 +120,7 @@ class WithPayload(Send):
     def store_payload(self) -> None:
         """Store the payload."""
         place = self.place + wire.HEADER_MAX
-        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, announced=True)
+        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, True)
         if end:
             self.finish(end)
 
@@ -140,7 +147,7 @@ class ByDma(Send):
         head, body, _ = self.cut
         payload = self.message.payload
         ends = bytes(payload[:head]) + bytes(payload[head + body :])
-        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, announced=True)
+        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, True)
         if end:
             self.stage(end)
 
@@ -200,7 +207,7 @@ class Mapped(ByDma):
         """Store the next part."""
         start, end = self.rest.pop(0)
         data = memoryview(self.message.payload)[start:end]
-        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, announced=True)
+        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, True)
         if done:
             self.part_stored(done)
 
