@@ -1,5 +1,7 @@
 """Tori against graphs: routes exist, are shortest, and go through the dimensions in order."""
 
+from itertools import pairwise
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_routes_are_shortest_paths_of_the_graph(shape, data, both_ways):
     nodes = [node for node, _, _ in steps] + [target]
 
     assert nodes[0] == source
-    assert all(oracle.has_edge(*edge) for edge in zip(nodes, nodes[1:], strict=False))
+    assert all(oracle.has_edge(*edge) for edge in pairwise(nodes))
     assert len(steps) == nx.shortest_path_length(oracle, source, target) == torus.distance(source, target)
 
 
