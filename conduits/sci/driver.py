@@ -9,7 +9,7 @@ What the hardware would refuse raises `SciError`, which names the cause.
 
 Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.
 So a store with `announced=True` leaves its bytes to land in the event of the flags that announce
-them (`store_flags`), which must not be stored before a barrier or completion.  That spares an event
+them (`flags`), which must not be stored before a barrier or completion.  That spares an event
 each.  In weak ordering every part lands in an event of its own.
 
 Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
@@ -45,6 +45,9 @@ class Store(Protocol):
     def write(self, address: int, data: Buffer, /) -> None:
         """Store `data` at `address`."""
 
+    def write_each(self, addresses: Sequence[int], data: Buffer, /) -> None:
+        """Store `data` at each of `addresses`, in order."""
+
     def read(self, address: int, nbytes: int, /) -> bytes:
         """Return `nbytes` from `address`."""
 
@@ -60,6 +63,12 @@ class Flat:
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`."""
         self.view[address : address + len(data)] = data
+
+    def write_each(self, addresses: Sequence[int], data: Buffer) -> None:
+        """Store `data` at each of `addresses`, in order."""
+        size, view = len(data), self.view
+        for address in addresses:
+            view[address : address + size] = data
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`."""
@@ -98,16 +107,6 @@ class Segment:
         if self.on_landing is not None:
             self.on_landing()
 
-    def land_flags(self, announced: Sequence[tuple[Segment, int, Buffer]], offsets: Sequence[int]) -> None:
-        """Take flags that arrive, and what they announce."""
-        for segment, offset, data in announced:
-            segment.memory.write(offset, data)
-        write = self.memory.write
-        for offset in offsets:
-            write(offset, _ONE)
-        if self.on_landing is not None:
-            self.on_landing()
-
 
 class Remote:
     """A connection to another process's segment: enough for DMA, not for stores."""
@@ -131,6 +130,71 @@ class Mapping:
         self.way = remote.way
         self.alive = True
         self.placed: Then = partial(driver._landed, self.way.response)
+
+
+class FlagStore:
+    """Flags that a protocol stores again and again; made by `Sisci.flags`.
+
+    One serves all messages of a slot: the next is not stored before the last has landed.
+
+    Args:
+        driver: the process that stores them.
+        mapping: where to.
+        offsets: in the segment, in order.
+    """
+
+    __slots__ = ("_adapter", "_announced", "_count", "_driver", "_kernel", "_mapping", "_offsets")
+
+    def __init__(self, driver: Sisci, mapping: Mapping, offsets: tuple[int, ...]) -> None:
+        self._driver = driver
+        self._adapter = driver.adapter
+        self._kernel = driver.adapter.kernel
+        self._mapping = mapping
+        self._offsets = offsets
+        self._count = len(offsets)
+        self._announced: list[tuple[Segment, int, Buffer]] = []
+
+    def store(self, issued: Then) -> int:
+        """Store the flags, and land what they announce before them.  Returns as `Sisci.store` does.
+
+        Raises:
+            SciError: the segment is not mapped any more.
+        """
+        driver, mapping, adapter, count = self._driver, self._mapping, self._adapter, self._count
+        if not mapping.alive:
+            driver._refuse(mapping, self._offsets[-1], 1)
+        self._announced, driver._announced = driver._announced, []
+        way = mapping.way
+        end = adapter.pio(way, count, count, count, issued, self._placed)
+        if end <= 0 or driver.weak:
+            driver.pending += 1
+            if end <= 0:
+                return -end
+            self._placed(adapter.arrival)
+            return end
+        arrival = adapter.arrival
+        self._kernel.call(arrival, self._land)
+        if arrival + way.response > driver.complete:
+            driver.complete = arrival + way.response
+        return end
+
+    def _placed(self, arrival: int) -> None:
+        driver, mapping = self._driver, self._mapping
+        if driver.weak:
+            for offset in self._offsets:
+                arrival = driver.adapter.later(arrival, mapping.segment)
+                self._kernel.at(arrival, mapping.segment.land, offset, _ONE)
+        else:
+            self._kernel.call(arrival, self._land)
+        mapping.placed(arrival)
+
+    def _land(self) -> None:
+        for segment, offset, data in self._announced:
+            segment.memory.write(offset, data)
+        segment = self._mapping.segment
+        segment.memory.write_each(self._offsets, _ONE)
+        if segment.on_landing is not None:
+            segment.on_landing()
 
 
 class Sisci:
@@ -273,19 +337,17 @@ class Sisci:
         self.pending += 1
         return -end
 
-    def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> int:
-        """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
+    def flags(self, mapping: Mapping, offsets: Sequence[int]) -> FlagStore:
+        """Return a store of a byte of 1 at each of `offsets`, in that order, to be made any number of times.
 
-        The last flag is what the owner of the segment looks at first.  Returns as `store` does.
+        The last flag is what the owner of the segment looks at first.
 
         Raises:
-            SciError: outside the segment, or it is not mapped any more.
+            SciError: outside the segment.
         """
-        count = len(offsets)
-        if not mapping.alive or not 0 <= offsets[0] < mapping.nbytes or not 0 <= offsets[-1] < mapping.nbytes:
-            self._refuse(mapping, max(offsets), count)
-        announced, self._announced = self._announced, []
-        return self._store(mapping, count, count, count, issued, partial(self._land_flags, mapping, announced, offsets))
+        if min(offsets) < 0 or max(offsets) >= mapping.nbytes:
+            self._refuse(mapping, max(offsets), 1)
+        return FlagStore(self, mapping, tuple(offsets))
 
     def _store(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
         """Store what lands in an event of its own."""
@@ -403,22 +465,6 @@ class Sisci:
                 adapter.kernel.at(arrival, mapping.segment.land, offset + start, view[start:end])
         else:
             self.adapter.kernel.at(arrival, mapping.segment.land, offset, data)
-        mapping.placed(arrival)
-
-    def _land_flags(
-        self,
-        mapping: Mapping,
-        announced: Sequence[tuple[Segment, int, Buffer]],
-        offsets: Sequence[int],
-        arrival: int,
-    ) -> None:
-        kernel = self.adapter.kernel
-        if self.weak:
-            for offset in offsets:
-                arrival = self.adapter.later(arrival, mapping.segment)
-                kernel.at(arrival, mapping.segment.land, offset, _ONE)
-        else:
-            kernel.at(arrival, mapping.segment.land_flags, announced, offsets)
         mapping.placed(arrival)
 
     def _refuse(self, mapping: Mapping, offset: int, size: int) -> None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, Route, durations
+from conduit.sim.link import Hop, Link, Route
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
@@ -39,7 +39,6 @@ SPREAD_PS = c.ps(c.SPREAD)
 _OUT_PS, _IN_PS, _RESPONSE_PS = c.ps(c.SEND_LATENCY), c.ps(c.RECEIVE_LATENCY), c.ps(c.RESPONSE_LATENCY)
 _HOP_PS, _TURN_PS = c.ps(c.HOP), c.ps(c.TURN)
 _LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
-_STREAMED = durations(PIO_BYTES_PER_S)
 _DATA = c.whole(c.PACKET_DATA)
 _UNIT = c.whole(c.PACKET_UNIT)
 _HEADER = c.whole(c.PACKET_HEADER)
@@ -207,17 +206,16 @@ class Adapter:
             stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
             stream.start(now + PIO_START_PS)
             return 0
-        takes = stores * PIO_START_PS + _STREAMED[nbytes]
-        runs, turnaround = self._runs, way.turnaround
-        if self._quiet <= now:
-            runs.clear()
-        if runs or count > WINDOW:
-            takes += self._stall(now, takes, count, turnaround)
-        end = now + takes
-        runs.append((now, takes, count, turnaround))
-        if end + turnaround > self._quiet:
+        takes, wire = _COSTS.get((nbytes, count, stores)) or _cost(nbytes, count, stores)
+        turnaround = way.turnaround
+        if self._quiet <= now and count <= WINDOW:  # nothing under way: the window cannot fill
+            end = now + takes
+            self._runs = [(now, takes, count, turnaround)]
             self._quiet = end + turnaround
-        wire = -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+        else:
+            end = now + takes + self._stall(now, takes, count, turnaround)
+            self._runs.append((now, end - now, count, turnaround))
+            self._quiet = max(self._quiet, end + turnaround)
         self.arrival = arrival = way.carry(wire, now + PIO_START_PS, end, landed)
         return end if arrival else -end
 
@@ -234,6 +232,8 @@ class Adapter:
 
     def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
         """Return how much longer `count` packets take because the window is full at times."""
+        if self._quiet <= now:
+            self._runs = []
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
             return 0
@@ -304,6 +304,16 @@ class Adapter:
             return [(0, nbytes)]
         middle = first + 8 * self._random.randrange(words)
         return [(0, middle), (middle, nbytes)]
+
+
+_COSTS: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+
+def _cost(nbytes: int, count: int, stores: int) -> tuple[int, int]:
+    """Return what a store takes of the CPU, in picoseconds, and its bytes on a link; kept for the next."""
+    takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+    found = _COSTS[nbytes, count, stores] = (takes, wire_bytes(nbytes, count))
+    return found
 
 
 def _together(takes: int, count: int, turnaround: int) -> int:

@@ -122,8 +122,8 @@ class PairedSlots(SciPath):
 
     def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then, takes: int) -> None:
         self.sent += 1
-        cpu, now = self.cpu, self.kernel.now
-        cpu.free = when = (cpu.free if cpu.free > now else now) + takes
+        cpu = self.cpu
+        cpu.free = when = cpu.free + takes
         header = wire.pack(message, slot)
         if message.nbytes:
             self._send_payload(peer, kind, slot, header, message, then)
@@ -138,7 +138,7 @@ class PairedSlots(SciPath):
             send = self._long(message.nbytes)(self, peer, kind, slot)
         elif self.setting.transactions == 1:
             header = header.ljust(HEADER_MAX, b"\0") + message.payload
-            self.cpu.charge(self.setting.host.copy_ticks(len(header)))
+            self.cpu.free += self.setting.host.copy_ticks(len(header))
             send = sends.Send(self, peer, kind, slot)
         else:
             send = sends.WithPayload(self, peer, kind, slot)
@@ -161,7 +161,7 @@ class PairedSlots(SciPath):
 
     def begin_pass(self) -> None:
         """Clear message-exist, then begin the sweep where the last one stopped."""
-        self.cpu.charge(self._scan_ps)
+        self.cpu.free += self._scan_ps
         self.scans += 1
         self._flags[0] = 0
         self._start = self._place
@@ -183,8 +183,7 @@ class PairedSlots(SciPath):
         flags[place] = 0
         queue, slot = divmod(place - _READY, self._slots)
         peer = self._peers.get(queue >> 1) or self.peer(queue >> 1)
-        cpu, now = self.cpu, self.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + RECEIVE_PS
+        self.cpu.free += RECEIVE_PS
         place = (slot + self._slots if queue & 1 else slot) * self._slot_bytes
         message = wire.unpack(peer.incoming.memory.read(place, HEADER_MAX))
         message.source, message.slot = queue >> 1, slot

@@ -46,7 +46,7 @@ class Send:
         self.driver = path.driver
         self.kernel = path.kernel
         self.place = path.layout.slot(kind, slot)
-        self.flags = (path.layout.ready(path.rank, kind, slot), path.layout.EXIST)
+        self.flags = path.driver.flags(peer.control, (path.layout.ready(path.rank, kind, slot), path.layout.EXIST))
         self.header = b""
         self.end = 0
 
@@ -67,7 +67,7 @@ class Send:
         self.header = header
         self.message = message
         self.then = then
-        self.kernel.at(when, self.start)
+        self.kernel.call(when, self.start)
 
     def start(self) -> None:
         """Store the header."""
@@ -82,7 +82,7 @@ class Send:
             self.finish(end)
         else:
             when = driver.complete
-            self.kernel.at(when if when > end else end, self.flag)
+            self.kernel.call(when if when > end else end, self.flag)
 
     def finish(self, end: int) -> None:
         """The CPU is done with all stores at `end`: wait until they have landed."""
@@ -93,11 +93,11 @@ class Send:
 
     def landed(self, when: int) -> None:
         """All has landed, which is known here at `when`: the flags follow."""
-        self.kernel.at(when if when > self.end else self.end, self.flag)
+        self.kernel.call(when if when > self.end else self.end, self.flag)
 
     def flag(self) -> None:
         """Store message-ready, then message-exist."""
-        end = self.driver.store_flags(self.peer.control, self.flags, self.flagged)
+        end = self.flags.store(self.flagged)
         if end:
             self.path.cpu.free = end
             self.then()
@@ -115,7 +115,7 @@ class WithPayload(Send):
 
     def stored(self, end: int) -> None:
         """Store the payload when the CPU is done with the header."""
-        self.kernel.at(end, self.store_payload)
+        self.kernel.call(end, self.store_payload)
 
     def store_payload(self) -> None:
         """Store the payload."""
@@ -138,7 +138,7 @@ class ByDma(Send):
     def stored(self, end: int) -> None:
         """Store head and tail when the CPU is done with the header."""
         if self.cut.head or self.cut.tail:
-            self.kernel.at(end, self.store_ends)
+            self.kernel.call(end, self.store_ends)
         else:
             self.stage(end)
 
@@ -159,7 +159,7 @@ class ByDma(Send):
             return
         if (address_of(self.message, self.path.port.segment) + head) % ALIGN:
             end += self.path.setting.host.copy_ticks(body)
-        self.kernel.at(end, self.post)
+        self.kernel.call(end, self.post)
 
     def post(self) -> None:
         """Post the DMA of the body."""
@@ -193,7 +193,7 @@ class Mapped(ByDma):
         else:
             self.rest = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
         if self.rest:
-            self.kernel.at(end + MAP_PS, self.map)
+            self.kernel.call(end + MAP_PS, self.map)
         else:
             self.stage(end)
 
@@ -214,7 +214,7 @@ class Mapped(ByDma):
     def part_stored(self, end: int) -> None:
         """Go on with the next part, or with the body."""
         if self.rest:
-            self.kernel.at(end, self.store_part)
+            self.kernel.call(end, self.store_part)
         else:
             self.stage(end)
 
