@@ -47,8 +47,8 @@ class Owner(Protocol):
 
     rank: int
 
-    def recheck(self) -> None:
-        """Look again at what the owner's waiting tasks wait for."""
+    def recheck(self, task: trio.lowlevel.Task) -> None:
+        """Look again at what the owner's other tasks wait for, because `task` has run."""
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
@@ -136,7 +136,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """(time, rank, error) of what ended the job."""
         self.late_errors: list[tuple[int, int, BaseException]] = []
         """What tasks raised on their way out of a job that was ending."""
-        self.recheck: list[Owner] = []
+        self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._tickets = itertools.count()
@@ -351,8 +351,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Before time passes, let the ranks whose tasks have run look at their predicates (P3)."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
-            for owner in dict.fromkeys(owners):
-                owner.recheck()
+            for owner, task in dict.fromkeys(owners):
+                owner.recheck(task)
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
@@ -433,9 +433,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        owner = self.owner = task.context.get(OWNER)
-        if owner is not None:
-            self.recheck.append(owner)
+        self.owner = task.context.get(OWNER)
         if self.now != self._still_at:
             self._still_at, self._still = self.now, 0
             if self._steps:
@@ -445,7 +443,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._count_step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now."""
+        """Trio's own loop runs now; what the step changed may be waited for."""
+        if self.owner is not None:
+            self.recheck.append((self.owner, task))
         self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------
