@@ -43,7 +43,7 @@ class ActLog(list[int]):
 
 def checksum(message: Message, payload: bytes | bytearray | memoryview) -> int:
     """Return the checksum of a message's arguments and payload."""
-    return crc32(payload, crc32(message.args)) if message.nbytes else crc32(message.args)
+    return crc32(payload, crc32(message.args))
 
 
 def job_digest(logs: Iterable[ActLog]) -> str:

@@ -60,16 +60,15 @@ class Message:
             control (bit 16); bits 11-15 are left for the argument count of a header.
         args: the arguments, packed as little-endian 32-bit integers.
         payload: the bytes of a medium or long message; of an arrived long one `b""`, because they
-            are in the segment by then.
+            are in the segment by then.  Of a long-async request, and of a long reply out of the
+            replier's own segment, it is a view that the network may read until delivery.
         offset: where a long payload goes in the receiver's segment, bytes.
         nbytes: size of the payload.
         source: rank of the sender.
         slot: for the receiving path: what identifies the place of the request's reply.
-        in_segment: a long reply's payload is a view of the replier's own segment, which the
-            network may read until delivery (rules.md S4).
     """
 
-    __slots__ = ("args", "in_segment", "nbytes", "offset", "payload", "slot", "source", "word")
+    __slots__ = ("args", "nbytes", "offset", "payload", "slot", "source", "word")
 
     def __init__(
         self,
@@ -88,7 +87,6 @@ class Message:
         self.nbytes = nbytes
         self.source = source
         self.slot = slot
-        self.in_segment = False
 
     @property
     def handler(self) -> int:
@@ -200,6 +198,8 @@ class Core(Protocol):
     """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
     progress_due: bool
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
+    progressing: bool
+    """Whether `run_progress` is running."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.

@@ -287,7 +287,8 @@ class Endpoint:
                 counts.payload_bytes_off_host += nbytes
         acts = self._acts
         if acts is not None:
-            check = crc32(message.args) if not nbytes else checksum(message, message.payload)
+            args = message.args
+            check = checksum(message, message.payload) if nbytes else crc32(args) if args else 0
             acts += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
             if len(acts) > FLUSH:
                 acts.flush()

@@ -102,10 +102,9 @@ class Token:
         most = ep.limits.max_long_reply
         data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
         place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
-        lent = ep.is_in_segment(data)
-        reply = Message(index | _LONG, packed, data if lent else bytes(data), place if data else 0, len(data))
-        reply.in_segment = lent
-        self._reply = reply
+        if not ep.is_in_segment(data):
+            data = bytes(data)
+        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data))
 
     def _refuse(self, call: str) -> None:
         if not self._alive:

@@ -13,11 +13,13 @@ class Pair:
         peer: the rank on the other side; an odd last rank is its own.
         sends: this rank is the active side.
         receives: this rank is the passive side.
+        measures: the figures of this rank count: it is active, and not paired with itself where there are others.
     """
 
     peer: int
     sends: bool
     receives: bool
+    measures: bool
 
 
 def pair(rank: int, size: int, pairing: Literal["next", "cross"]) -> Pair:
@@ -26,9 +28,11 @@ def pair(rank: int, size: int, pairing: Literal["next", "cross"]) -> Pair:
     With an odd number of ranks the last one is both sides.
     """
     if size % 2 and rank == size - 1:
-        return Pair(rank, sends=True, receives=True)
+        return Pair(rank, sends=True, receives=True, measures=size == 1)
     if pairing == "next":
-        return Pair(rank ^ 1, sends=rank % 2 == 0, receives=rank % 2 == 1)
-    half = size // 2
-    sends = rank < half
-    return Pair(rank + half if sends else rank - half, sends=sends, receives=not sends)
+        peer, sends = rank ^ 1, rank % 2 == 0
+    else:
+        half = size // 2
+        sends = rank < half
+        peer = rank + half if sends else rank - half
+    return Pair(peer, sends=sends, receives=not sends, measures=sends)

@@ -343,8 +343,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
             progress.advance(block.operation)
         seconds = await side.measure(block, parameters.iterations)
         records.append(_record(block, parameters.iterations, seconds))
-    counts = side.pair.sends and (side.pair.peer != ep.rank or ep.size == 1)
-    return records if counts else None
+    return records if side.pair.measures else None
 
 
 async def _warm_up(side: Side, blocks: list[Block], iterations: int) -> None:

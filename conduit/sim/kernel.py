@@ -16,6 +16,7 @@ Rules (docs/virtual_time.md, with the reasons):
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
@@ -92,12 +93,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_deadlines",
         "_guard",
         "_heap",
+        "look",
+        "_nobody",
         "_parked",
         "_runnable",
-        "_sequence",
+        "_tickets",
         "_steps",
         "_still",
         "_still_at",
+        "user_code",
         "abandoned",
         "ending",
         "errors",
@@ -111,7 +115,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "seed",
         "task",
         "untimed",
-        "user_code",
     )
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
@@ -128,8 +131,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.events = 0
         self.owner: Owner | None = None
         """What that task works for."""
-        self.user_code: Owner | None = None
-        """Set by whoever runs code of a rank inside an event; the driver looks at it (I2)."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
         self.errors: list[tuple[int, int, BaseException]] = []
         """(time, rank, error) of what ended the job."""
@@ -138,9 +139,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.recheck: list[Owner] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
-        self._sequence = 0
+        self._tickets = itertools.count()
         self._runnable = 0
-        self._budget = BUDGET
+        self.look = False
+        """Whether after this event there is more to look at than the driver's own waiter."""
+        self.user_code: Owner | None = None
+        """Whose code the event has run; who sets it sets `look` too (I2)."""
+        self._nobody = Waiter()  # for Trio's loop, which waits for any task
+        self._budget = BUDGET if inline else 0
         self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
@@ -153,13 +159,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        self._sequence += 1
-        heappush(self._heap, (when, self._sequence, action, args))
+        heappush(self._heap, (when, next(self._tickets), action, args))
+
+    def call(self, when: int, action: Callable[[], object]) -> None:
+        """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
+        heappush(self._heap, (when, next(self._tickets), action, ()))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        self._sequence += 1
-        heappush(self._background, (when, self._sequence, action, args))
+        heappush(self._background, (when, next(self._tickets), action, args))
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -173,39 +181,65 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def end(self) -> None:
         """Let every task of the job out of its wait (D6)."""
         self.ending = True
+        self._budget = 0
         self._guard.wake()
 
-    def _run(self, limit: int, waiter: Waiter | None) -> None:
+    def _run(self, limit: int, waiter: Waiter) -> None:
         """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
-        heap, background = self._heap, self._background
-        start = self.now
-        budget = begun = self._budget
+        background = self._background
+        while background and background[0][0] <= limit:
+            first = background[0][0]
+            if not self._run_work(first - 1, waiter) or (limit == FOREVER and not self._heap):
+                return
+            self.now, _, action, args = heappop(background)
+            self._call(action, args)
+            if self.look:
+                return
+        self._run_work(limit, waiter)
+
+    def _run_work(self, limit: int, waiter: Waiter) -> bool:
+        """Run work events up to `limit`; return whether none is left that is due."""
+        heap = self._heap
+        start, left = self.now, 0
         action: Callable[..., object] = _nothing
         try:
-            while budget:
-                if background and background[0][0] <= (heap[0][0] if heap else limit if limit < FOREVER else -1):
-                    self.now, _, action, args = heappop(background)
-                elif heap and heap[0][0] <= limit:
-                    self.now, _, action, args = heappop(heap)
+            for left in range(self._budget - 1, -1, -1):  # noqa: B007
+                if not heap or heap[0][0] > limit:
+                    left += 1
+                    return True
+                self.now, _, action, args = heappop(heap)
+                if args:
+                    action(*args)
                 else:
-                    break
-                budget -= 1
-                action(*args)
-                if self._runnable or (waiter is not None and waiter.done):
-                    break
-                if self.user_code is not None:
-                    if self.user_code is self.owner and waiter is not None and trio_private.cancelled(self.task):
-                        break
-                    self.user_code = None
+                    action()
+                if waiter.done:
+                    return False
+                if self.look:
+                    if self._runnable or not self._may_go_on(waiter):
+                        return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
         except Exception as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
-            self._budget = budget
-            self.events += begun - budget
-            if self.now == start and not budget:
-                self._stand_still(begun)
+            self.events += self._budget - left
+            self._budget = left
+            if not left and self.now == start:
+                self._stand_still(BUDGET)
+        return False
+
+    def _call(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
+        """Run a background event."""
+        try:
+            action(*args)
+        except Exception as error:
+            self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
+
+    def _may_go_on(self, waiter: Waiter) -> bool:
+        """Return whether the driver may go on: False where code of its own rank cancelled it."""
+        self.look = False
+        owner, self.user_code = self.user_code, None
+        return owner is not self.owner or self.task is None or not trio_private.cancelled(self.task)
 
     def _next_deadline(self) -> int:
         deadline = trio_private.next_deadline()
@@ -231,14 +265,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             raise Ending
 
     def drive(self, waiter: Waiter) -> bool:
-        """Run events from a task until `waiter` is done; False where `switch` must end the wait."""
-        if not self.inline or not self._budget or self._runnable or self.ending:
+        """Run events from a task until `waiter`, which is not done yet, is; False where `switch` must end the wait."""
+        if self._runnable or not self._budget:
             return False
         if self.recheck:
             self._look_again()
-        if not self._runnable and not waiter.done:
-            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
-        return waiter.done and not self._runnable and not self.ending
+            if self._runnable or waiter.done:
+                return waiter.done and not self._runnable
+        self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        return waiter.done and not self._runnable
 
     async def switch(self, waiter: Waiter) -> None:
         """Wait for `waiter` through Trio's own loop.
@@ -257,7 +292,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if self.inline and self._budget and not self._runnable and not self.ending:
+        if self._budget and not self._runnable:
             if self.recheck:
                 self._look_again()
             if (
@@ -275,7 +310,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if when <= self.now or self.advance(when):
             return
         waiter = Waiter()
-        self.at(when, waiter.wake)
+        self.call(when, waiter.wake)
         await self.wait(waiter, shielded=shielded)
 
     async def chain(self, start: Callable[[Callable[[], None]], object]) -> None:
@@ -347,14 +382,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
-        self._budget = BUDGET
         self._look_again()
         if self._runnable:
             return 0
-        limit = FOREVER if deadline == math.inf else deadline_ps(deadline)
-        self._run(limit, None)
-        self.user_code = None
-        if self._runnable or not self._budget:
+        self._budget = BUDGET
+        self._run(FOREVER if deadline == math.inf else deadline_ps(deadline), self._nobody)
+        spent = not self._budget
+        self.look, self.user_code = False, None
+        self._budget = BUDGET if self.inline and not self.ending else 0
+        if self._runnable or spent:
             return 0
         limit = self._next_deadline()
         if self._heap and self._heap[0][0] <= limit:
@@ -391,6 +427,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """Count the tasks that Trio has in its queue."""
         self._runnable += 1
+        self.look = True
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """Note whose code runs, and that time has not passed since the last step."""

@@ -6,6 +6,7 @@ takes no room and reads as zeros (rules.md M).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -37,6 +38,11 @@ class Memory:
             page[start : start + size] = data
             return
         self._write_across(address, memoryview(data))
+
+    def write_each(self, addresses: Sequence[int], data: Buffer) -> None:
+        """Store `data` at each of `addresses`, in order."""
+        for address in addresses:
+            self.write(address, data)
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""

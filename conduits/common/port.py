@@ -46,7 +46,7 @@ class SimulatedPort(Port):
         "_chosen",
         "_left",
         "_look_later",
-        "_loop",
+        "_notice_at",
         "_loop_start",
         "_memory",
         "_miss_ps",
@@ -87,7 +87,7 @@ class SimulatedPort(Port):
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0
-        self._loop = 0
+        self._notice_at = 0
         self._scheduled = False
         self._calls = CALLS
         self._polls = 0
@@ -162,6 +162,7 @@ class SimulatedPort(Port):
             slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
+                cpu.free = max(cpu.free, self.kernel.now)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
@@ -263,16 +264,14 @@ class SimulatedPort(Port):
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
         self._attention = True
-        if self.blocked and not self.cpu.busy and not self._scheduled:
-            self._schedule_pass()
-
-    def pending(self) -> bool:
-        """Return whether a poll would have something to do now."""
-        if self._network.pending() or self.core.local:
-            return True
-        if self.core.progress_due and self._chosen is None:
-            return True
-        return len(self.paths) > 1 and self.paths[1].pending()
+        if self.blocked and not self._scheduled and not self.cpu.busy:
+            kernel, when = self.kernel, self._loop_start
+            now = kernel.now
+            if when < now:  # the first step of the loop that is not before now
+                when -= (when - now) // self._miss_ps * self._miss_ps
+            self._scheduled = True
+            self._notice_at = when
+            kernel.call(when, self._notice)
 
     def recheck(self) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
@@ -354,7 +353,7 @@ class SimulatedPort(Port):
             self._idle()
         while True:
             try:
-                if not self.kernel.drive(blocked):
+                if not blocked.done and not self.kernel.drive(blocked):
                     await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
@@ -391,23 +390,16 @@ class SimulatedPort(Port):
             self._look_later = False
             self._settle()
         if self.blocked:
-            self._loop += 1
-            self._scheduled = False
             free, now = self.cpu.free, self.kernel.now
-            self._loop_start = free if free > now else now
+            self._loop_start = free = free if free > now else now
+            self._scheduled = self._attention
             if self._attention:
-                self._schedule_pass()
+                self._notice_at = free
+                self.kernel.call(free, self._notice)
 
-    def _schedule_pass(self) -> None:
-        """Make the pass at the first step of the polling loop that is not before now."""
-        now, start = self.kernel.now, self._loop_start
-        when = start if now <= start else start + -(-(now - start) // self._miss_ps) * self._miss_ps
-        self._scheduled = True
-        self.kernel.at(when, self._notice, self._loop)
-
-    def _notice(self, loop: int) -> None:
-        """The polling loop sees that something is there."""
-        if loop != self._loop or self.cpu.busy:
+    def _notice(self) -> None:
+        """The polling loop sees that something is there, unless it has been left since."""
+        if not self._scheduled or self._notice_at != self.kernel.now or self.cpu.busy:
             return
         self._scheduled = False
         if self.blocked and self._attention:
@@ -417,13 +409,16 @@ class SimulatedPort(Port):
     # -- passes --------------------------------------------------------------------------------------
 
     def _begin_pass(self, after: Callable[[], object]) -> None:
+        """Begin a pass at the kernel's time, with the CPU taken."""
         self.cpu.free = self.kernel.now + self._miss_ps
+        self._attention = False  # what arrives from now on sets it again
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        for path in self.paths:
-            if path.pending():
-                path.begin_pass()
+        if self._network.pending():
+            self._network.begin_pass()
+        if not self._alone and self.paths[1].pending():
+            self.paths[1].begin_pass()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -434,7 +429,7 @@ class SimulatedPort(Port):
             if message is None:
                 break
             self._left -= 1
-            kernel.user_code = self
+            kernel.user_code, kernel.look = self, True
             if message.source != self.rank:
                 self.conduit.messages_handled += 1
             try:
@@ -447,9 +442,11 @@ class SimulatedPort(Port):
                 path = self._network if self._alone else self.path_to(message.source)
                 path.send_reply(message, reply, self._go_on)
                 return
-        for path in self.paths:
-            path.end_pass()
-        self._attention = self.pending()
+        else:
+            self._attention = True  # the pass is full: there may be more
+        self._network.end_pass()
+        if not self._alone:
+            self.paths[1].end_pass()
         self._after_pass()
 
     def _take_in_turn(self) -> Message | None:
@@ -464,9 +461,14 @@ class SimulatedPort(Port):
 
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
-        if self.core.progress_due and self._chosen is None and self.blocked:
-            woken = [self.blocked.pop(0)]
+        waiting = self.blocked
+        if self.core.progress_due and self._chosen is None and waiting:
+            woken = [waiting.pop(0)]
             self._chosen = woken[0]
+        elif len(waiting) == 1:  # nearly always
+            woken = waiting if waiting[0].ready() else []
+            if woken:
+                self.blocked = []
         else:
             woken = self._take_ready()
         cpu = self.cpu
@@ -476,31 +478,24 @@ class SimulatedPort(Port):
             cpu.busy = False
             if self.blocked or self._look_later:
                 self._idle()
-        for blocked in woken:
-            self._wake(blocked)
+        kernel = self.kernel
+        for blocked in woken:  # every wait returns at `cpu.free` (T3)
+            if cpu.free > kernel.now:
+                kernel.call(cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
         for blocked in self._take_ready():
-            self._wake(blocked)
+            if self.cpu.free > self.kernel.now:
+                self.kernel.call(self.cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
     def _take_ready(self) -> list[Blocked]:
         """Take out the blocked tasks whose wait is over."""
-        waiting = self.blocked
-        if len(waiting) == 1:  # nearly always
-            if not waiting[0].ready():
-                return []
-            self.blocked = []
-            return waiting
-        ready = [blocked for blocked in waiting if blocked.ready()]
+        ready = [blocked for blocked in self.blocked if blocked.ready()]
         for blocked in ready:
             self.blocked.remove(blocked)
         return ready
-
-    def _wake(self, blocked: Blocked) -> None:
-        """Every wait returns at `cpu.free` (T3)."""
-        kernel = self.kernel
-        if self.cpu.free > kernel.now:
-            kernel.at(self.cpu.free, blocked.wake)
-        else:
-            blocked.wake()

@@ -79,7 +79,7 @@ class SharedMemoryPath(Path):
         if self._inbox.head == self._inbox.tail:
             return None
         source, is_reply, slot = self._inbox.get()
-        self.port.cpu.charge(self.host.line_ps + self.host.message_ps)
+        self.port.cpu.free += self.host.line_ps + self.host.message_ps
         queue, at = self._queues[source, is_reply], slot * self._slot_bytes
         message = header.unpack(queue.read(at, header.MAX_SIZE), source, slot)
         if message.word & LONG:
@@ -107,7 +107,7 @@ class SharedMemoryPath(Path):
 
     def _send(self, dest: int, slot: int, message: Message, then: Then) -> None:
         host, cpu = self.host, self.port.cpu
-        cpu.charge(host.message_ps + host.copy_ticks(message.nbytes))
+        cpu.free += host.message_ps + host.copy_ticks(message.nbytes)
         self.port.kernel.at(cpu.free, self._store, dest, slot, message, then)
 
     def _store(self, dest: int, slot: int, message: Message, then: Then) -> None:

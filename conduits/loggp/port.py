@@ -177,7 +177,7 @@ class LoggpPath(Path):
         if not self.arrived:
             return None
         name = source, is_request, slot = self.arrived.popleft()
-        self.port.cpu.charge(self.receive_ps)
+        self.port.cpu.free += self.receive_ps
         message = header.unpack(self.memory.pop(name), source, slot)
         if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
@@ -210,14 +210,14 @@ class LoggpPath(Path):
         The network is this rank's own as far as g is concerned, but an injection is an act on
         something shared, and so happens in an event at its own time (rules.md T2).
         """
-        self.port.cpu.charge(self.send_ps)
+        self.port.cpu.free += self.send_ps
         self.port.kernel.at(self.port.cpu.free, self.inject, dest, slot, message, then)
 
     def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
         kernel = self.port.kernel
         if self.network_free > kernel.now:
-            self.port.cpu.charge(self.network_free - kernel.now)
+            self.port.cpu.free = self.network_free
             kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
         nbytes = message.nbytes

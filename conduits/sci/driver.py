@@ -45,6 +45,9 @@ class Store(Protocol):
     def write(self, address: int, data: Buffer, /) -> None:
         """Store `data` at `address`."""
 
+    def write_each(self, addresses: Sequence[int], data: Buffer, /) -> None:
+        """Store `data` at each of `addresses`, in order."""
+
     def read(self, address: int, nbytes: int, /) -> bytes:
         """Return `nbytes` from `address`."""
 
@@ -60,6 +63,12 @@ class Flat:
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`."""
         self.view[address : address + len(data)] = data
+
+    def write_each(self, addresses: Sequence[int], data: Buffer) -> None:
+        """Store `data` at each of `addresses`, in order."""
+        size, view = len(data), self.view
+        for address in addresses:
+            view[address : address + size] = data
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`."""
@@ -98,16 +107,6 @@ class Segment:
         if self.on_landing is not None:
             self.on_landing()
 
-    def land_flags(self, announced: Sequence[tuple[Segment, int, Buffer]], offsets: Sequence[int]) -> None:
-        """Take flags that arrive, and what they announce."""
-        for segment, offset, data in announced:
-            segment.memory.write(offset, data)
-        write = self.memory.write
-        for offset in offsets:
-            write(offset, _ONE)
-        if self.on_landing is not None:
-            self.on_landing()
-
 
 class Remote:
     """A connection to another process's segment: enough for DMA, not for stores."""
@@ -131,6 +130,62 @@ class Mapping:
         self.way = remote.way
         self.alive = True
         self.placed: Then = partial(driver._landed, self.way.response)
+
+
+class FlagStore:
+    """Flags that a protocol stores again and again; made by `Sisci.flags`.
+
+    One serves all messages of a slot: the next is not stored before the last has landed.
+
+    Args:
+        driver: the process that stores them.
+        mapping: where to.
+        offsets: in the segment, in order.
+    """
+
+    __slots__ = ("_announced", "_driver", "_kernel", "_mapping", "_offsets")
+
+    def __init__(self, driver: Sisci, mapping: Mapping, offsets: tuple[int, ...]) -> None:
+        self._driver = driver
+        self._kernel = driver.adapter.kernel
+        self._mapping = mapping
+        self._offsets = offsets
+        self._announced: list[tuple[Segment, int, Buffer]] = []
+
+    def store(self, issued: Then) -> int:
+        """Store the flags, and land what they announce before them.  Returns as `Sisci.store` does.
+
+        Raises:
+            SciError: the segment is not mapped any more.
+        """
+        driver, mapping = self._driver, self._mapping
+        if not mapping.alive:
+            driver._refuse(mapping, self._offsets[-1], 1)
+        self._announced, driver._announced = driver._announced, []
+        driver._pending += 1
+        adapter, count = driver.adapter, len(self._offsets)
+        end = adapter.pio(mapping.way, count, count, count, issued, self._placed)
+        if end:
+            self._placed(adapter.arrival)
+        return end
+
+    def _placed(self, arrival: int) -> None:
+        driver, mapping = self._driver, self._mapping
+        if driver.weak:
+            for offset in self._offsets:
+                arrival = driver.adapter.later(arrival, mapping.segment)
+                self._kernel.at(arrival, mapping.segment.land, offset, _ONE)
+        else:
+            self._kernel.call(arrival, self._land)
+        mapping.placed(arrival)
+
+    def _land(self) -> None:
+        for segment, offset, data in self._announced:
+            segment.memory.write(offset, data)
+        segment = self._mapping.segment
+        segment.memory.write_each(self._offsets, _ONE)
+        if segment.on_landing is not None:
+            segment.on_landing()
 
 
 class Sisci:
@@ -258,12 +313,28 @@ class Sisci:
         size = len(data)
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, size)
+        packets = (offset % 64 + size + 63) // 64
+        self._pending += 1
         if announced and not self.weak:
             self._announced.append((mapping.segment, offset, data))
-            landed = mapping.placed
+            placed = mapping.placed
         else:
-            landed = partial(self._land, mapping, offset, data)
-        return self._pio(mapping, size, (offset % 64 + size + 63) // 64, 1, issued, landed)
+            placed = partial(self._land, mapping, offset, data)
+        adapter = self.adapter
+        end = adapter.pio(mapping.way, size, packets, 1, issued, placed)
+        if end:
+            placed(adapter.arrival)
+        return end
+
+    def flags(self, mapping: Mapping, offsets: Sequence[int]) -> FlagStore:
+        """Return a store of a byte of 1 at each of `offsets`, in that order, to be made any number of times.
+
+        Raises:
+            SciError: outside the segment.
+        """
+        if min(offsets) < 0 or max(offsets) >= mapping.nbytes:
+            self._refuse(mapping, max(offsets), 1)
+        return FlagStore(self, mapping, tuple(offsets))
 
     def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> int:
         """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
@@ -273,18 +344,7 @@ class Sisci:
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
-        if min(offsets) < 0 or max(offsets) >= mapping.nbytes or not mapping.alive:
-            self._refuse(mapping, max(offsets), 1)
-        announced, self._announced = self._announced, []
-        count = len(offsets)
-        return self._pio(mapping, count, count, count, issued, partial(self._land_flags, mapping, announced, offsets))
-
-    def _pio(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
-        self._pending += 1
-        end = self.adapter.pio(mapping.way, size, packets, stores, issued, landed)
-        if end:
-            landed(self.adapter.arrival)
-        return end
+        return self.flags(mapping, offsets).store(issued)
 
     def barrier(self, then: Then) -> int:
         """Wait until all stores of this process have landed.
@@ -393,22 +453,6 @@ class Sisci:
                 adapter.kernel.at(arrival, mapping.segment.land, offset + start, view[start:end])
         else:
             self.adapter.kernel.at(arrival, mapping.segment.land, offset, data)
-        mapping.placed(arrival)
-
-    def _land_flags(
-        self,
-        mapping: Mapping,
-        announced: Sequence[tuple[Segment, int, Buffer]],
-        offsets: Sequence[int],
-        arrival: int,
-    ) -> None:
-        kernel = self.adapter.kernel
-        if self.weak:
-            for offset in offsets:
-                arrival = self.adapter.later(arrival, mapping.segment)
-                kernel.at(arrival, mapping.segment.land, offset, _ONE)
-        else:
-            kernel.at(arrival, mapping.segment.land_flags, announced, offsets)
         mapping.placed(arrival)
 
     def _refuse(self, mapping: Mapping, offset: int, size: int) -> None:

@@ -63,10 +63,10 @@ def unpack(data: bytes, payload: bytes = b"") -> Message:
         raise BadHeader(f"a header of {len(data)} bytes is shorter than {FIXED}")
     word, nbytes, offset = _unpack_from(data)
     end = FIXED + (word >> 9 & 124)
-    if end > HEADER_MAX or len(data) < end:
+    if end > HEADER_MAX or end > len(data):
         raise BadHeader(f"a header of {len(data)} bytes announces {word >> 11 & 31} arguments; at most {MAX_ARGS} fit")
     kind = word & _KIND
-    if kind & _CATEGORY == BARE and not kind & REQUEST_BIT:
+    if kind & ~255 == BARE:
         kind = CONTROL
     return Message(kind, data[FIXED:end], payload, offset, nbytes, -1, word >> 16)
 

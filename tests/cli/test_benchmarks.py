@@ -47,6 +47,7 @@ def test_sizes_ascend_from_low_to_high(low, high, max_step):
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8])
 def test_pairs_are_mutual_and_have_one_active_side(size, pairing):
     pairs = [pair(rank, size, pairing) for rank in range(size)]
+    assert sum(one.measures for one in pairs) == max(size // 2, 1)
     for rank, one in enumerate(pairs):
         assert pairs[one.peer].peer == rank
         if one.peer == rank:

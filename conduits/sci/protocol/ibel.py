@@ -91,7 +91,7 @@ class Ibel(SciPath):
         self.sent += 1
         block = self.layout.join(wire.pack(message, number), message.payload)
         if message.nbytes:
-            self.cpu.charge(self.setting.host.copy_ticks(len(block)))
+            self.cpu.free += self.setting.host.copy_ticks(len(block))
         self.kernel.at(self.cpu.free, self._store, mapping, self.layout.start(slot, len(block)), block, then)
 
     def _store(self, mapping: Mapping, offset: int, block: bytes, then: Then) -> None:
@@ -128,7 +128,7 @@ class Ibel(SciPath):
             return None
         queue = self._line.popleft()
         memory, slot, layout = queue.segment.memory, queue.head, self.layout
-        self.cpu.charge(RECEIVE_PS)
+        self.cpu.free += RECEIVE_PS
         message = wire.unpack(memory.read(layout.header(slot), wire.HEADER_MAX))
         if message.nbytes:
             data = memory.read(layout.header(slot) - message.nbytes, message.nbytes)
@@ -179,12 +179,12 @@ class SingleBuffer(Ibel):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into this rank's buffer at `dest`."""
-        self.cpu.charge(REQUEST_PS)
+        self.cpu.free += REQUEST_PS
         self.store(self.target(dest), 0, 0, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Store the reply into the requester's only reply buffer."""
-        self.cpu.charge(REPLY_PS)
+        self.cpu.free += REPLY_PS
         requester = request.source
         found = self._replies.get(requester)
         if found is None:
@@ -255,7 +255,7 @@ class SplitQueue(Ibel):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into its slot."""
-        self.cpu.charge(REQUEST_PS)
+        self.cpu.free += REQUEST_PS
         self.store(self.target(dest), slot, slot, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
@@ -265,7 +265,7 @@ class SplitQueue(Ibel):
             self.port.conduit.messages_sent -= 1
             self.kernel.at(self.cpu.now(), self._count, request.source, then)
             return
-        self.cpu.charge(REPLY_PS)
+        self.cpu.free += REPLY_PS
         slot = self.acquire(request.source)
         if slot is None:
             self._stuck = _Stuck(request, reply, then)
@@ -307,7 +307,7 @@ class SplitQueue(Ibel):
         slot = self.acquire(stuck.request.source)
         if slot is not None:
             self._stuck = None
-            self.cpu.charge(self.miss_ps)
+            self.cpu.free += self.miss_ps
             self._send_reply(stuck.request, stuck.reply, slot, stuck.then)
 
     def pending(self) -> bool:

@@ -112,12 +112,12 @@ class PairedSlots(SciPath):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send through request slot `slot` at `dest`."""
-        self.cpu.charge(REQUEST_PS)
+        self.cpu.free += REQUEST_PS
         self._send(self.peer(dest), REQUEST, slot, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
-        self.cpu.charge(REPLY_PS)
+        self.cpu.free += REPLY_PS
         self._send(self.peer(request.source), REPLY, request.slot, reply, then)
 
     def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then) -> None:
@@ -129,7 +129,7 @@ class PairedSlots(SciPath):
             self._long(message.nbytes)(self, peer, kind, slot).begin(header, message, then)
         elif self.setting.transactions == 1:
             header = header.ljust(HEADER_MAX, b"\0") + message.payload
-            self.cpu.charge(self.setting.host.copy_ticks(len(header)))
+            self.cpu.free += self.setting.host.copy_ticks(len(header))
             self._plain(peer, kind, slot).begin(header, message, then)
         else:
             sends.WithPayload(self, peer, kind, slot).begin(header, message, then)
@@ -158,7 +158,7 @@ class PairedSlots(SciPath):
 
     def begin_pass(self) -> None:
         """Clear message-exist, then begin the sweep where the last one stopped."""
-        self.cpu.charge(self._scan_ps)
+        self.cpu.free += self._scan_ps
         self.scans += 1
         self._flags[0] = 0
         self._start = self._place
@@ -188,7 +188,7 @@ class PairedSlots(SciPath):
             self._flags[0] = 1
 
     def _decode(self, source: int, kind: int, slot: int) -> Message:
-        self.cpu.charge(RECEIVE_PS)
+        self.cpu.free += RECEIVE_PS
         peer = self.peer(source)
         memory = peer.incoming.memory
         place = (kind * self.setting.slots + slot) * self._slot_bytes

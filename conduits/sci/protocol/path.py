@@ -70,7 +70,7 @@ class SciPath(Path):
 
     def copy_in(self, message: Message, data: bytes, at: int = 0) -> None:
         """Copy part of a long payload to its place in the segment, on this CPU."""
-        self.cpu.charge(self.setting.host.copy_ticks(len(data)))
+        self.cpu.free += self.setting.host.copy_ticks(len(data))
         start = message.offset + at
         self.port.memory[start : start + len(data)] = data
 

@@ -46,7 +46,7 @@ class Send:
         self.driver = path.driver
         self.kernel = path.kernel
         self.place = path.layout.slot(kind, slot)
-        self.flags = (path.layout.ready(path.rank, kind, slot), path.layout.EXIST)
+        self.flags = path.driver.flags(peer.control, (path.layout.ready(path.rank, kind, slot), path.layout.EXIST))
         self.header = b""
         self.end = 0
 
@@ -66,7 +66,7 @@ class Send:
         self.header = header
         self.message = message
         self.then = then
-        self.kernel.at(self.path.cpu.free, self.start)
+        self.kernel.call(self.path.cpu.free, self.start)
 
     def start(self) -> None:
         """Store the header."""
@@ -87,11 +87,11 @@ class Send:
 
     def landed(self, when: int) -> None:
         """All has landed, which is known here at `when`: the flags follow."""
-        self.kernel.at(when if when > self.end else self.end, self.flag)
+        self.kernel.call(when if when > self.end else self.end, self.flag)
 
     def flag(self) -> None:
         """Store message-ready, then message-exist."""
-        end = self.driver.store_flags(self.peer.control, self.flags, self.flagged)
+        end = self.flags.store(self.flagged)
         if end:
             self.flagged(end)
 
