@@ -270,9 +270,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return False
         if self.recheck:
             self._look_again()
-            if self._runnable or waiter.done:
-                return waiter.done and not self._runnable
-        self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+            if self._runnable:
+                return False
+        if not waiter.done:
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
         return waiter.done and not self._runnable
 
     async def switch(self, waiter: Waiter) -> None:
