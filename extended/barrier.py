@@ -124,10 +124,10 @@ class Places:
         self.to: tuple[int, ...] = ()
         self.origins: tuple[int, ...] = ()
         if self.parent is None:
-            first_of: dict[int, int] = {}
-            for rank in range(ep.size):
-                first_of.setdefault(ep.host_of(rank), rank)
-            firsts = list(first_of.values())
+            hosts = list(map(ep.host_of, range(ep.size)))
+            # The last to be put in is the first rank of its host.
+            first_of = dict(zip(reversed(hosts), reversed(range(ep.size)), strict=True))
+            firsts = sorted(first_of.values())
             here = firsts.index(ep.rank)
             strides = [1 << step for step in range((len(firsts) - 1).bit_length())]
             self.to = tuple(firsts[(here + stride) % len(firsts)] for stride in strides)

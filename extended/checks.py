@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from operator import index
 
+import numpy as np
+
 import conduit
 
 VALUE_BYTES = 8
@@ -48,8 +50,8 @@ def flag(call: str, name: str, value: object) -> bool:
     Raises:
         conduit.BadRequest: anything but True or False (0 and 1 mean the same).
     """
-    if value is True or value is False:
-        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
     if (number := integer(call, name, value)) in (0, 1):
         return bool(number)
     raise conduit.BadRequest(f"{call}: {name}={value!r} is neither True nor False; give one of them")

@@ -45,6 +45,6 @@ PROGRAM = Program(
 )
 
 
-def testlarge(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008, PT028
+def testlarge(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
     """Throughput of large puts and gets, in MB (2**20 bytes) per second."""
     return execute(PROGRAM, options)

@@ -54,6 +54,6 @@ PROGRAM = Program(
 )
 
 
-def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008, PT028
+def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
     """Latency and throughput of small puts and gets, in KB (2**10 bytes) per second."""
     return execute(PROGRAM, options)

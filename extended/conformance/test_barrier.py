@@ -90,6 +90,7 @@ def test_work_between_notify_and_wait(case: Case) -> None:
             # Everybody had notified, nobody has to have put: that takes another barrier.
             await x.barrier()
             assert holds(ep, 0, bytes([left(ep), turn]))
+            await x.barrier()
         await ep.block_until(lambda: len(seen) == 4)
 
     case.run(main)
@@ -262,7 +263,7 @@ async def _end(x: Extended, by_trying: bool, id: int | None) -> None:
         await x.barrier_wait(id)
         return
     while not await x.barrier_try(id):
-        pass
+        await x.ep.compute(1e-6)
 
 
 @pytest.mark.rule("X36")
@@ -312,7 +313,8 @@ def test_try_polls_once_and_says_whether_it_is_over(case: Case) -> None:
             await x.barrier_notify(turn)
             while not await x.barrier_try(turn):
                 tries += 1
-                assert tries < 1_000_000
+                assert tries < 100_000
+                await ep.compute(1e-6)
             with pytest.raises(conduit.BadRequest, match=r"\Abarrier_try: .*not notified"):
                 await x.barrier_try(turn)
         return tries
@@ -356,13 +358,11 @@ def test_a_cancelled_wait_is_done_later(case: Case) -> None:
             await ep.compute(1e-2)
             await x.barrier(4)
         else:
-            with trio.move_on_after(1e-3) as first:
+            with trio.move_on_after(1e-3) as scope:
                 await x.barrier(4)
-            with trio.move_on_after(1e-3) as second:
-                await x.barrier_wait(4)
-            assert first.cancelled_caught
-            assert second.cancelled_caught
-            await x.barrier_wait(4)
+            while scope.cancelled_caught:
+                with trio.move_on_after(1e-3) as scope:
+                    await x.barrier_wait(4)
         await x.barrier()
 
     case.run(main)

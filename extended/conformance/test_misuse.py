@@ -115,7 +115,7 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
 
 @pytest.mark.rule("X28")
 def test_anything_with_an_index_is_an_integer(case: Case) -> None:
-    """numpy's integers and bools too."""
+    """The integers of numpy and bools too."""
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
