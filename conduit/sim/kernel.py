@@ -270,10 +270,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return False
         if self.recheck:
             self._look_again()
-            if self._runnable:
-                return False
-        if not waiter.done:
-            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+            if self._runnable or waiter.done:
+                return waiter.done and not self._runnable
+        self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
         return waiter.done and not self._runnable
 
     async def switch(self, waiter: Waiter) -> None:
@@ -434,9 +433,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        owner = self.owner = task.context.get(OWNER)
-        if owner is not None:
-            self.recheck.append(owner)
+        self.owner = task.context.get(OWNER)
         if self.now != self._still_at:
             self._still_at, self._still = self.now, 0
             if self._steps:
@@ -446,7 +443,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._count_step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now."""
+        """Trio's own loop runs now; what the step has changed may be what others of its owner wait for."""
+        if self.owner is not None:
+            self.recheck.append(self.owner)
         self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------
