@@ -6,6 +6,7 @@ and digest must agree (`both_ways`).
 
 import contextvars
 import signal
+import sys
 import threading
 
 import pytest
@@ -185,7 +186,6 @@ def test_I5_whatever_a_predicate_raises_belongs_to_its_wait(both_ways):
         if ep.rank == 0:
             await ep.compute(1e-5)
             await ep.request_short(1, note)
-        await ep.block_until(lambda: handled or ep.rank != 2)
 
     assert both_ways.run(main, ranks=2).values == [None, "caught"]
 
@@ -208,7 +208,7 @@ def test_I5_what_an_event_raises_ends_the_run_with_the_rank_of_its_object(inline
         except LookupError as error:
             reached.append(error)
 
-    with pytest.raises(LookupError, match=r"\A'in an event'\Z"):
+    with pytest.raises(LookupError, match=r"\Ain an event\Z"):
         simulate(world, wait)
     assert [entry[:2] for entry in world.errors] == [(10, 7)]
     assert not reached
@@ -466,7 +466,7 @@ def test_I3_a_driver_parks_after_a_thousand_events():
         await drive()
 
     simulate(world, watched)
-    assert len([count for count in parked if 0 < count < 3500]) >= 3
+    assert [count for count in parked if 0 < count < 3500] == [2000, 3000]  # Trio's loop looks once in a thousand
 
 
 def test_I6_waking_a_wait_that_was_abandoned_does_nothing():
@@ -476,30 +476,29 @@ def test_I6_waking_a_wait_that_was_abandoned_does_nothing():
         waiter = Waiter()
         with trio.move_on_after(1e-9):
             await world.wait(waiter)
-        world.at(world.now + 10, waiter.wake)
-        await world.until(world.now + 20)
+        start = world.now
+        world.at(start + 10, waiter.wake)
+        await world.until(start + 20)
         waiter.wake()
         waiter.wake()
-        await world.until(world.now + 20)
-        return None
+        await world.until(start + 40)
+        took.append(world.now - start)
 
+    took = []
     simulate(world, abandon)
-    assert world.now == 1040
+    assert took == [40]
 
 
-@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
-@pytest.mark.parametrize("hook", ["task_scheduled", "before_task_step", "after_task_step"])
-def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(hook):
-    """Trio disables a hook that raises; one that Ctrl-C hits must put it off."""
-    import sys
-
-    code = getattr(Kernel, hook).__code__
+@pytest.mark.parametrize("driven", [True, False])
+def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(driven):
+    """Trio disables a hook that raises, and the kernel counts no more; one that Ctrl-C hits puts it off."""
     hits = []
 
     def profile(frame, event, arg):
-        if event == "call" and frame.f_code is code and len(hits) < 20:
-            hits.append(1)
-            if len(hits) == 20:
+        if event == "call" and frame.f_code is Kernel.task_scheduled.__code__ and not hits:
+            world = frame.f_locals["self"]
+            if world.now and (world.task is not None) == driven:
+                hits.append(world.now)
                 signal.raise_signal(signal.SIGINT)
 
     async def main(ep):
@@ -508,12 +507,9 @@ def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(hook):
 
         await ep.attach(note)
         async with trio.open_nursery() as nursery:
-            for _ in range(3):
-                nursery.start_soon(trio.sleep, 1e-6)
-        while True:
-            await ep.request_short(1 - ep.rank, note)
-            await ep.poll()
-            await trio.sleep(1e-6)
+            while True:
+                nursery.start_soon(ep.request_short, 1 - ep.rank, note)
+                await ep.request_short(1 - ep.rank, note)
 
     previous = sys.getprofile()
     sys.setprofile(profile)
@@ -522,4 +518,4 @@ def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(hook):
             conduit.run(main, conduit="loggp", time_limit=1e-3)
     finally:
         sys.setprofile(previous)
-    assert len(hits) == 20
+    assert hits
