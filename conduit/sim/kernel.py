@@ -287,6 +287,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         Raises:
             Ending: the job is over.
         """
+        self.owner = None  # the call has looked already at what its task has changed
         if not self.ending:
             if waiter.done:
                 # One event woke this task and others; parked, it would be put in order with them.
@@ -452,7 +453,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._count_step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now; what the step has changed may be what others of its owner wait for."""
+        """Trio's own loop runs now; what the task has changed may be what others of its owner wait for."""
         if self.owner is not None:
             self.recheck.append(self.owner)
         self.task = self.owner = None

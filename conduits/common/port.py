@@ -148,7 +148,7 @@ class SimulatedPort(Port):
         if self._interrupted():
             await self._enter()
         if self.blocked:
-            self._look_around()
+            self.recheck()  # this task may have made true what another waits for (P3)
         cpu = self.cpu
         if cpu.busy or (cpu.free > self.kernel.now and not self.kernel.advance(cpu.free)):
             await cpu.acquire()
@@ -312,15 +312,7 @@ class SimulatedPort(Port):
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()
         if self.blocked:
-            self._look_around()
-
-    def _look_around(self) -> None:
-        """Before a call takes time, look at what other tasks wait for: its task may just have made it true (P3).
-
-        A task that drives goes on after a wait without a new step of Trio's, which else tells the kernel to look.
-        """
-        self.recheck()
-        self._look_later = True
+            self.recheck()  # this task may have made true what another waits for (P3)
 
     async def _poll_pass(self) -> None:
         """Make a pass in a call's turn, then what layers above want to send, then predicates."""
@@ -361,7 +353,7 @@ class SimulatedPort(Port):
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
         if self.blocked:
-            self._look_around()
+            self.recheck()  # this task may have made true what another waits for (P3)
         self.blocked.append(blocked)
         if len(self.blocked) == 1 and not self.cpu.busy:
             self._idle()
