@@ -519,3 +519,39 @@ def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(driven):
     finally:
         sys.setprofile(previous)
     assert hits
+
+
+def test_I2_a_scope_cancelled_by_a_handler_ends_the_wait_of_a_lone_rank(both_ways):
+    async def main(ep):
+        scope = trio.CancelScope()
+
+        def stop(token):
+            scope.cancel()
+
+        await ep.attach(stop)
+        with scope:
+            await ep.request_short(0, stop)
+            await ep.block_until(lambda: False)
+        return scope.cancelled_caught
+
+    assert both_ways.run(main, ranks=1).values == [True]
+
+
+def test_I2_a_deadline_that_a_handler_sets_ends_the_wait_of_the_driving_rank(both_ways):
+    async def main(ep):
+        scope = trio.CancelScope()
+
+        def hurry(token):
+            scope.deadline = trio.current_time() + 1e-6
+
+        await ep.attach(hurry)
+        if ep.rank == 0:
+            await ep.compute(2e-5)
+            await ep.request_short(1, hurry)
+            await ep.compute(1e-3)
+            return None
+        with scope:
+            await ep.block_until(lambda: False)
+        return trio.current_time() - scope.deadline
+
+    assert 0 <= both_ways.run(main).values[1] < 1e-12
