@@ -92,6 +92,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_closing",
         "_deadlines",
         "_guard",
+        "_messengers",
         "_heap",
         "_nobody",
         "_parked",
@@ -125,7 +126,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """The task whose step is running, None while Trio's loop itself runs events."""
         self.ending = False
         self.untimed = False
-        """Whether the job ever waited for something outside virtual time."""
+        """Whether the job ever waited for something outside virtual time, or was told something by it."""
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
@@ -150,6 +151,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
+        self._messengers: Sequence[trio.lowlevel.Task] = ()
         self._closing = False
         self._still = 0
         self._still_at = -1
@@ -219,7 +221,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
             self.events += self._budget - left
@@ -232,7 +236,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Run a background event."""
         try:
             action(*args)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
 
     def _may_go_on(self, waiter: Waiter) -> bool:
@@ -281,6 +287,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         Raises:
             Ending: the job is over.
         """
+        self.owner = None  # the call has looked already at what its task has changed
         if not self.ending:
             if waiter.done:
                 # One event woke this task and others; parked, it would be put in order with them.
@@ -356,6 +363,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
+        self._messengers = inspect_tasks.messengers()
         try:
             if not self._guard.done:
                 await self._park(self._guard)
@@ -433,7 +441,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Note whose code runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
-        self.owner = task.context.get(OWNER)
+        owner = self.owner = task.context.get(OWNER)
+        if owner is None and self.events and not self._guard.done and task in self._messengers:
+            self.untimed = True
         if self.now != self._still_at:
             self._still_at, self._still = self.now, 0
             if self._steps:
