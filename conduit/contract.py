@@ -198,6 +198,8 @@ class Core(Protocol):
     """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
     progress_due: bool
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
+    progressing: bool
+    """Whether `run_progress` is running."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.

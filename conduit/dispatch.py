@@ -33,11 +33,12 @@ class Dispatch:
         progress: what the layers above want to be run after a pass.
         wanted: whether a layer has asked for it.
         progress_due: whether `run_progress` would run it now.
+        progressing: whether `run_progress` is running.
     """
 
     __slots__ = (
-        "_progressing", "acts", "counts", "endpoint", "functions", "local", "memory", "port", "progress",
-        "progress_due", "rank", "running", "wanted",
+        "acts", "counts", "endpoint", "functions", "local", "memory", "port", "progress", "progress_due",
+        "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
     def __init__(self, endpoint: Endpoint, acts: ActLog | None) -> None:
@@ -51,7 +52,7 @@ class Dispatch:
         self.progress: list[Action] = []
         self.progress_due = False
         self.wanted = False
-        self._progressing = False
+        self.progressing = False
 
     def connect(self, port: Port) -> None:
         """Take the port whose messages this object handles."""
@@ -172,22 +173,22 @@ class Dispatch:
     def want_progress(self) -> None:
         """Ask for a run of `progress` at the next poll."""
         self.wanted = True
-        if not self._progressing and not self.progress_due:
+        if not self.progressing and not self.progress_due:
             self.progress_due = True
             self.port.nudge()
 
     async def run_progress(self) -> None:
         """Run what the layers above asked for, again while they ask again; not re-entered (P6)."""
-        if self._progressing:
+        if self.progressing:
             return
-        self._progressing = True
+        self.progressing = True
         try:
             while self.wanted:
                 self.wanted = self.progress_due = False
                 for action in self.progress:
                     await self.port.shielded(action)
         finally:
-            self._progressing = False
+            self.progressing = False
 
 
 def _end_of_payload(view: memoryview, own: bytearray) -> None:

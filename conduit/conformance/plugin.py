@@ -12,6 +12,7 @@ from conduit.errors import ConduitError
 MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
     "crowds: run the default options with 1, 2, 3, 5, 8 and 16 ranks",
+    "once: checks what no option changes, at some expense: runs on the first case alone",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
 
@@ -69,7 +70,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     found = [
         case
         for spec in _specs(config)
-        for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)
+        for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)[
+            : 1 if "once" in markers else None
+        ]
         if case.simulated or "simulated" not in markers
     ]
     metafunc.parametrize("case", found, ids=[case.label for case in found])

@@ -10,8 +10,9 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
@@ -49,33 +50,22 @@ class Link:
     """
 
     __slots__ = (
-        "_carried",
-        "_plans",
-        "_queue",
-        "_until",
-        "_waited",
-        "_waits",
-        "bytes_per_s",
-        "free_at",
-        "kernel",
-        "name",
-    )
+        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name", "takes",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, bytes_per_s: int, name: str = "") -> None:
         self.kernel = kernel
         self.bytes_per_s = bytes_per_s
         self.name = name
+        self.takes = _durations(bytes_per_s)
+        """How long a number of bytes takes it, picoseconds, rounded up."""
         self.free_at = 0
         """From when on a newcomer may have it, picoseconds; never while others wait for it."""
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
-        self._plans: list[_Plan] = []
-        self._carried: dict[int, int] = {}
+        self._routes: list[Route] = []
+        self._carried: Counter[int] = Counter()
         self._waits = self._waited = 0
-
-    def duration(self, nbytes: int) -> int:
-        """Return how many picoseconds `nbytes` take, rounded up."""
-        return -(-nbytes * PS_PER_S // self.bytes_per_s)
 
     def wait(self, head: int, go: Callable[[int], object]) -> None:
         """Queue for the link: `go(when)` is called in an event at its release, when it is free.
@@ -88,17 +78,18 @@ class Link:
         if self.free_at < FOREVER:
             self._close()
 
+    def take(self, head: int, nbytes: int) -> int:
+        """Reserve the link, which is free when the head gets there; return when it is free again."""
+        self.free_at = end = head + self.takes[nbytes]
+        self._carried[nbytes] += 1
+        return end
+
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        carried = [*self._carried.items(), *((plan.nbytes, plan.uses) for plan in self._plans)]
-        transfers = sum(times for _, times in carried)
-        nbytes = sum(size * times for size, times in carried)
-        busy = sum(self.duration(size) * times for size, times in carried)
-        return LinkStatistics(transfers, nbytes, seconds(busy), self._waits, seconds(self._waited))
-
-    def count(self, nbytes: int) -> None:
-        """Count a transfer that some other link of its route kept waiting."""
-        self._carried[nbytes] = self._carried.get(nbytes, 0) + 1
+        carried = sum((route.carried for route in self._routes), self._carried)
+        nbytes = sum(size * times for size, times in carried.items())
+        busy = sum(self.takes[size] * times for size, times in carried.items())
+        return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
@@ -117,25 +108,24 @@ class Link:
             self._close()
 
 
-class _Plan:
-    """What a transfer of one size takes of a route.
+class _Durations(dict[int, int]):
+    """How long each number of bytes takes at one rate."""
 
-    Attributes:
-        nbytes: the size.
-        steps: each link, when the head gets there after the start, and how long it is taken.
-        spans: the same with when the link is released after the start.
-        longest: the longest of these.
-        uses: transfers that found all links free.
-    """
+    __slots__ = ("rate",)
 
-    __slots__ = ("longest", "nbytes", "spans", "steps", "uses")
+    def __init__(self, rate: int) -> None:
+        super().__init__()
+        self.rate = rate
 
-    def __init__(self, nbytes: int, steps: Sequence[tuple[Link, int, int]]) -> None:
-        self.nbytes = nbytes
-        self.steps = steps
-        self.spans = tuple((link, after, after + took) for link, after, took in steps)
-        self.longest = max(took for _, _, took in steps)
-        self.uses = 0
+    def __missing__(self, nbytes: int) -> int:
+        took = self[nbytes] = -(-nbytes * PS_PER_S // self.rate)
+        return took
+
+
+@cache
+def _durations(rate: int) -> _Durations:
+    """Return the durations at `rate`, the same for all links of that rate."""
+    return _Durations(rate)
 
 
 class Route:
@@ -143,19 +133,32 @@ class Route:
 
     Args:
         hops: the links, each with the delay to what follows it.
+
+    Attributes:
+        hops: the same.
+        first: the link that the sender feeds.
+        latency: the sum of the delays, picoseconds.
+        carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("_plans", "hops", "latency")
+    __slots__ = ("_slowest", "_steps", "carried", "first", "hops", "latency")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
         self.hops = tuple(hops)
-        self.latency = sum(delay for _, delay in hops)
-        self._plans: dict[int, _Plan] = {}
-
-    @property
-    def first(self) -> Link:
-        """The link that the sender feeds."""
-        return self.hops[0][0]
+        self.first = hops[0][0]
+        self.carried: Counter[int] = Counter()
+        after = 0
+        steps = []
+        slowest = self.first
+        for link, delay in hops:
+            steps.append((link, after, link.takes))
+            after += delay
+            link._routes.append(self)
+            if link.bytes_per_s < slowest.bytes_per_s:
+                slowest = link
+        self._steps = tuple(steps)
+        self._slowest = slowest.takes
+        self.latency = after
 
     def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> int:
         """Carry `nbytes` over the route.
@@ -170,40 +173,25 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        plan = self._plans.get(nbytes) or self._plan(nbytes)
-        for link, after, until in plan.spans:
-            if link.free_at > head + after:
-                self._wait(plan, link, head + after, tail, then)
+        for link, after, takes in self._steps:
+            begin = head + after
+            if link.free_at > begin:
+                self._wait(link, nbytes, head, tail, then)
                 return 0
-            link.free_at = head + until
-        plan.uses += 1
-        last = head + plan.longest
+            link.free_at = begin + takes[nbytes]
+        self.carried[nbytes] += 1
+        last = head + self._slowest[nbytes]
         return (last if last > tail else tail) + self.latency
 
-    def _plan(self, nbytes: int) -> _Plan:
-        steps = []
-        after = 0
-        for link, delay in self.hops:
-            steps.append((link, after, link.duration(nbytes)))
-            after += delay
-        plan = self._plans[nbytes] = _Plan(nbytes, tuple(steps))
-        for link, _ in self.hops:
-            link._plans.append(plan)
-        return plan
-
-    def _wait(self, plan: _Plan, busy: Link, head: int, tail: int, then: Callable[[int], object]) -> None:
-        """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
-
-        `head` is when the first byte gets to `busy`, `tail` when the last byte got to the first link.
-        """
+    def _wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of a transfer, from the link `busy` on, to the event of its release."""
         slowest = 0
-        for index, (link, after, took) in enumerate(plan.steps):
+        for index, (link, after, takes) in enumerate(self._steps):
             if link is busy:
-                tail = max(tail, head - after + slowest) + after
-                link.wait(head, _Rest(self, index, plan.nbytes, tail, then))
+                link.wait(head + after, _Rest(self, index, nbytes, max(tail, head + slowest) + after, then))
                 return
-            slowest = max(slowest, took)
-            link.count(plan.nbytes)
+            slowest = max(slowest, takes[nbytes])
+            link._carried[nbytes] += 1
 
 
 class _Rest:
@@ -227,8 +215,6 @@ class _Rest:
                 self.index, self.tail = index, tail
                 link.wait(head, self)
                 return
-            link.free_at = head + link.duration(self.nbytes)
-            link.count(self.nbytes)
-            tail = max(tail, link.free_at) + delay
+            tail = max(tail, link.take(head, self.nbytes)) + delay
             head += delay
         self.then(tail)

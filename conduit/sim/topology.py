@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TypeAlias
 
 
-class Step(NamedTuple):
-    """One link of a route.
-
-    Attributes:
-        node: where it starts.
-        dimension: along which it leads.
-        forward: towards the larger coordinate (around the ring), not the smaller.
-    """
-
-    node: int
-    dimension: int
-    forward: bool = True
+Step: TypeAlias = tuple[int, int, bool]
+"""One link of a route: the node it leaves, the dimension along which it leads, and whether forward,
+towards the larger coordinate (around the ring)."""
 
 
 class Torus:
@@ -48,7 +39,15 @@ class Torus:
 
     def route(self, source: int, target: int) -> list[Step]:
         """Return the links from `source` to `target`: all of the first dimension, then the next."""
-        return list(self._steps(source, target))
+        steps: list[Step] = []
+        node, stride = source, 1
+        for dimension, (side, (here, count)) in enumerate(zip(self.shape, self._turns(source, target), strict=True)):
+            base, way = node - here * stride, 1 if count > 0 else -1
+            for step in range(0, count, way):
+                steps.append((base + (here + step) % side * stride, dimension, count > 0))
+            node = base + (here + count) % side * stride
+            stride *= side
+        return steps
 
     def distance(self, source: int, target: int) -> int:
         """Return the number of links from `source` to `target`."""
@@ -58,17 +57,6 @@ class Torus:
         """Return how often the route changes from one dimension to another."""
         used = sum(1 for _, steps in self._turns(source, target) if steps)
         return max(0, used - 1)
-
-    def _steps(self, source: int, target: int) -> Iterator[Step]:
-        node, stride = source, 1
-        for dimension, (side, (here, steps)) in enumerate(zip(self.shape, self._turns(source, target), strict=True)):
-            direction = 1 if steps > 0 else -1
-            for _ in range(abs(steps)):
-                yield Step(node, dimension, direction > 0)
-                there = (here + direction) % side
-                node += (there - here) * stride
-                here = there
-            stride *= side
 
     def _turns(self, source: int, target: int) -> Iterator[tuple[int, int]]:
         """Yield for each dimension where the route enters it and the steps it makes, signed."""

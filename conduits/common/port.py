@@ -461,9 +461,14 @@ class SimulatedPort(Port):
 
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
-        if self.core.progress_due and self._chosen is None and self.blocked:
-            woken = [self.blocked.pop(0)]
+        waiting = self.blocked
+        if self.core.progress_due and self._chosen is None and waiting:
+            woken = [waiting.pop(0)]
             self._chosen = woken[0]
+        elif len(waiting) == 1:  # nearly always
+            woken = waiting if waiting[0].ready() else []
+            if woken:
+                self.blocked = []
         else:
             woken = self._take_ready()
         cpu = self.cpu
@@ -473,31 +478,24 @@ class SimulatedPort(Port):
             cpu.busy = False
             if self.blocked or self._look_later:
                 self._idle()
-        for blocked in woken:
-            self._wake(blocked)
+        kernel = self.kernel
+        for blocked in woken:  # every wait returns at `cpu.free` (T3)
+            if cpu.free > kernel.now:
+                kernel.call(cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
         for blocked in self._take_ready():
-            self._wake(blocked)
+            if self.cpu.free > self.kernel.now:
+                self.kernel.call(self.cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
     def _take_ready(self) -> list[Blocked]:
         """Take out the blocked tasks whose wait is over."""
-        waiting = self.blocked
-        if len(waiting) == 1:  # nearly always
-            if not waiting[0].ready():
-                return []
-            self.blocked = []
-            return waiting
-        ready = [blocked for blocked in waiting if blocked.ready()]
+        ready = [blocked for blocked in self.blocked if blocked.ready()]
         for blocked in ready:
             self.blocked.remove(blocked)
         return ready
-
-    def _wake(self, blocked: Blocked) -> None:
-        """Every wait returns at `cpu.free` (T3)."""
-        kernel = self.kernel
-        if self.cpu.free > kernel.now:
-            kernel.call(self.cpu.free, blocked.wake)
-        else:
-            blocked.wake()

@@ -90,5 +90,7 @@ class SimulatedConduit(Conduit):
             self.kernel.at(self.kernel.now, port.recheck)
 
     def quiet(self) -> bool:
-        """Return whether every message that was sent has been handled."""
-        return self.messages_sent == self.messages_handled and not any(port.core.local for port in self.ports)
+        """Return whether every message that was sent has been handled, and no layer above is about to send."""
+        return self.messages_sent == self.messages_handled and not any(
+            core.local or core.progress_due or core.progressing for core in (port.core for port in self.ports)
+        )

@@ -36,6 +36,9 @@ Then: TypeAlias = Callable[[int], object]
 
 SPREAD_PS = c.ps(c.SPREAD)
 
+_OUT_PS, _IN_PS, _RESPONSE_PS = c.ps(c.SEND_LATENCY), c.ps(c.RECEIVE_LATENCY), c.ps(c.RESPONSE_LATENCY)
+_HOP_PS, _TURN_PS = c.ps(c.HOP), c.ps(c.TURN)
+_LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
 _DATA = c.whole(c.PACKET_DATA)
 _UNIT = c.whole(c.PACKET_UNIT)
 _HEADER = c.whole(c.PACKET_HEADER)
@@ -118,7 +121,7 @@ class Fabric:
         found = self._links.get((node, dimension))
         if found is None:
             name = f"link {node} {'xyz'[dimension]}"
-            found = self._links[node, dimension] = Link(self.kernel, c.bytes_per_s(c.LINK_RATE), name)
+            found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
 
     def route(self, source: int, target: int) -> Way:
@@ -133,20 +136,22 @@ class Fabric:
         return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
 
     def _find(self, source: int, target: int) -> Way:
-        steps = self.torus.route(source, target)
-        hops: list[tuple[Link, int]] = [(self.adapter(source).bus, c.ps(c.SEND_LATENCY))]
-        for step, following in zip(steps, [*steps[1:], None], strict=True):
-            turns = following is not None and following.dimension != step.dimension
-            delay = c.ps(c.HOP) + (c.ps(c.TURN) if turns else 0)
-            hops.append((self.link(step.node, step.dimension), delay))
-        last, delay = hops[-1]
-        hops[-1] = (last, delay + c.ps(c.RECEIVE_LATENCY))
+        hops = [(self.adapter(source).bus, _OUT_PS)]
+        before = -1
+        for node, dimension, _ in self.torus.route(source, target):
+            if before not in (-1, dimension):
+                link, delay = hops[-1]
+                hops[-1] = (link, delay + _TURN_PS)
+            before = dimension
+            hops.append((self.link(node, dimension), _HOP_PS))
+        link, delay = hops[-1]
+        hops[-1] = (link, delay + _IN_PS)
         hops.append((self.adapter(target).bus, 0))
         return Way(hops, self._response(target, source))
 
     def _response(self, source: int, target: int) -> int:
         links, turns = self.torus.distance(source, target), self.torus.turns(source, target)
-        return c.ps(c.RESPONSE_LATENCY) + links * c.ps(c.HOP) + turns * c.ps(c.TURN)
+        return _RESPONSE_PS + links * _HOP_PS + turns * _TURN_PS
 
 
 class Adapter:

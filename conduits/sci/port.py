@@ -43,26 +43,32 @@ class SciOptions(SimOptions):
         "hosts along each dimension; auto: 4x2 up to 8 hosts, else the smallest near-cubic one",
         validator=_check_torus,
         allowed="auto, or 1 to 3 sides such as 8, 4x2, 4x4x2",
+        conformance=("auto", (16,), (2, 2, 4)),
     )
     slots: int = option(
         c.whole(c.SLOTS),
         "request slots per pair of ranks, each with its reply slot",
         validator=[attrs.validators.ge(1), attrs.validators.le(1024)],
+        conformance=(1, c.whole(c.SLOTS), 5),
     )
     slot_payload: int = option(
         c.whole(c.SLOT_PAYLOAD),
         "bytes of medium payload that a slot holds",
         validator=[attrs.validators.ge(512), attrs.validators.le(1 << 20)],
+        conformance=(c.whole(c.SLOT_PAYLOAD), 512),
     )
     transactions: Literal[1, 2] = option(2, "stores of a medium message: header and payload, or one copied together")
     dma_threshold: int = option(
         c.whole(c.DMA_THRESHOLD),
         "long payloads of at least this many bytes go by DMA; so do all that no slot holds",
         validator=attrs.validators.ge(0),
+        conformance=(c.whole(c.DMA_THRESHOLD), 0, 1 << 20),
     )
     dynamic_mapping: bool = option(False, "map the target for unaligned data instead of bouncing them through the slot")
     queue: Literal["paired", "single", "split"] = option(
-        "paired", "queue discipline: the paper's, Ibel's single buffer, or Ibel's split queue (can deadlock)"
+        "paired",
+        "queue discipline: the paper's, Ibel's single buffer, or Ibel's split queue (can deadlock)",
+        conformance=("paired", "single"),
     )
     patched: bool = option(False, "a kernel patched for large contiguous memory: segments over 2 MiB")
 

@@ -1,0 +1,53 @@
+"""What tests of rules share: a job run twice, with and without inline driving, which must agree."""
+
+import pytest
+
+import conduit
+
+
+def pytest_addoption(parser):
+    parser.addoption("--fresh", type=int, default=3, help="fresh processes per test of determinism (50 before a release)")
+
+
+class BothWays:
+    """Runs jobs with `inline=yes` and with `inline=no`, and compares all that a user can see of the two."""
+
+    def __init__(self, network):
+        self.network = network
+
+    def specs(self, options=""):
+        name, _, own = self.network.partition(":")
+        return [f"{name}:{','.join(filter(None, (own, options, f'inline={inline}')))}" for inline in ("yes", "no")]
+
+    def run(self, main, *args, options="", **settings):
+        driven, parked = (conduit.run(main, *args, conduit=spec, **settings) for spec in self.specs(options))
+        assert driven.values == parked.values
+        assert driven.seconds == parked.seconds
+        assert driven.statistics == parked.statistics
+        assert driven.digest == parked.digest
+        return driven
+
+    def fails(self, kind, main, *args, options="", **settings):
+        """Run a job that must fail; return the error of `kind`, the same both ways in text and notes."""
+        errors = []
+        for spec in self.specs(options):
+            with pytest.raises(kind) as caught:
+                conduit.run(main, *args, conduit=spec, **settings)
+            errors.append(caught.value)
+        driven, parked = errors
+        assert type(driven) is type(parked)
+        assert str(driven) == str(parked)
+        assert getattr(driven, "__notes__", []) == getattr(parked, "__notes__", [])
+        return driven
+
+
+@pytest.fixture(params=["loggp", "sci"])
+def both_ways(request):
+    """Run jobs on each of these networks, with and without inline driving."""
+    return BothWays(request.param)
+
+
+@pytest.fixture
+def on_loggp():
+    """Run jobs on loggp, with and without inline driving."""
+    return BothWays("loggp")
