@@ -33,7 +33,7 @@ def flat(data: Source) -> memoryview:
         return view.cast("B")
     except TypeError:
         # memoryview casts native single-character formats only; records and foreign byte orders are bytes as well.
-        return memoryview(np.frombuffer(view, np.uint8))
+        return np.frombuffer(view, np.uint8).data
 
 
 def check_readable(call: str, name: str, data: object) -> int:

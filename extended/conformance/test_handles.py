@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -283,12 +284,12 @@ def test_what_is_no_handle_is_refused(case: Case) -> None:
         handle = await x.put_nb(right(ep), 0, b"a")
         for call in (x.wait_all, x.wait_some):
             wrong: Any = x.put_nb(right(ep), 0, b"b")
-            message = refusal(lambda call=call, wrong=wrong: call([handle, wrong]))
+            message = refusal(partial(call, [handle, wrong]))
             assert message.startswith(f"{call.__name__}: handles[1] is a coroutine, a call that was not awaited")
             await wrong
-            assert "handles[0] is a int" in refusal(lambda call=call: call([7]))
-            assert "single handle" in refusal(lambda call=call: call(handle))
-            assert "NoneType" in refusal(lambda call=call: call(None))
+            assert "handles[0] is a int" in refusal(partial(call, [7]))
+            assert "single handle" in refusal(partial(call, handle))
+            assert "NoneType" in refusal(partial(call, None))
         await x.wait_all([handle])
 
     case.run(main)
