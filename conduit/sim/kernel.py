@@ -265,7 +265,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             raise Ending
 
     def drive(self, waiter: Waiter) -> bool:
-        """Run events from a task until `waiter` is done; False where `switch` must end the wait."""
+        """Run events from a task until `waiter`, which is not done yet, is; False where `switch` must end the wait."""
         if self._runnable or not self._budget:
             return False
         if self.recheck:

@@ -353,7 +353,7 @@ class SimulatedPort(Port):
             self._idle()
         while True:
             try:
-                if not self.kernel.drive(blocked):
+                if not blocked.done and not self.kernel.drive(blocked):
                     await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
