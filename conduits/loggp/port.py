@@ -72,12 +72,8 @@ class LoggpOptions(SimOptions):
 
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
-        given: float | None = getattr(self, name)
-        return ps(PARAMETER_SETS[self.set][name] if given is None else given)
-
-    def in_effect(self) -> Mapping[str, object]:
-        """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
-        return {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set]}
+        given = getattr(self, name)
+        return ps(float(PARAMETER_SETS[self.set][name] if given is None else given))
 
 
 # -- 2. the conduit ------------------------------------------------------------------------------
