@@ -19,6 +19,7 @@ from conduit.registry import Spec
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
 from conduit.sim.kernel import OWNER
+from conduit.sim.trace import Listener, TracingKernel
 from conduit.sim.units import ps
 
 Main = Callable[..., Awaitable[Any]]
@@ -33,12 +34,23 @@ class SimulatedJob:
         spec: the conduit.
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
+        listener: is told of every event of the simulation; None costs nothing.
     """
 
     def __init__(
-        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        spec: Spec,
+        setup: JobSetup,
+        time_limit: float | None = None,
+        listener: Listener | None = None,
     ) -> None:
-        self.kernel = Kernel(setup.seed, inline=bool(getattr(spec.options, "inline", True)))
+        inline = bool(getattr(spec.options, "inline", True))
+        if listener is None:
+            self.kernel = Kernel(setup.seed, inline=inline)
+        else:
+            self.kernel = TracingKernel(setup.seed, inline=inline, listener=listener)
         self.kernel.on_stall = self._stalled
         self._main = main
         self._args = args

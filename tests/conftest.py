@@ -6,7 +6,9 @@ import conduit
 
 
 def pytest_addoption(parser):
-    parser.addoption("--fresh", type=int, default=3, help="fresh processes per test of determinism (50 before a release)")
+    parser.addoption(
+        "--fresh", type=int, default=3, help="fresh processes per test of determinism (50 before a release)"
+    )
 
 
 class BothWays:

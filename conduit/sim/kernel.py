@@ -46,9 +46,10 @@ class Owner(Protocol):
     """What a task works for: a rank, whose other tasks may wait for what this one changes."""
 
     rank: int
+    blocked: list[Any]
 
-    def recheck(self) -> None:
-        """Look again at what the owner's waiting tasks wait for."""
+    def recheck(self, task: trio.lowlevel.Task) -> None:
+        """Look again at what the owner's other tasks wait for, because `task` has run."""
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
@@ -94,21 +95,20 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_guard",
         "_messengers",
         "_heap",
-        "look",
         "_nobody",
         "_parked",
         "_runnable",
-        "_tickets",
         "_steps",
         "_still",
         "_still_at",
-        "user_code",
+        "_tickets",
         "abandoned",
         "ending",
         "errors",
         "events",
         "inline",
         "late_errors",
+        "look",
         "now",
         "on_stall",
         "owner",
@@ -116,6 +116,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "seed",
         "task",
         "untimed",
+        "user_code",
     )
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
@@ -137,7 +138,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """(time, rank, error) of what ended the job."""
         self.late_errors: list[tuple[int, int, BaseException]] = []
         """What tasks raised on their way out of a job that was ending."""
-        self.recheck: list[Owner] = []
+        self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._tickets = itertools.count()
@@ -205,7 +206,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         start, left = self.now, 0
         action: Callable[..., object] = _nothing
         try:
-            for left in range(self._budget - 1, -1, -1):  # noqa: B007
+            for left in range(self._budget - 1, -1, -1):
                 if not heap or heap[0][0] > limit:
                     left += 1
                     return True
@@ -358,8 +359,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Before time passes, let the ranks whose tasks have run look at their predicates (P3)."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
-            for owner in dict.fromkeys(owners):
-                owner.recheck()
+            for owner, task in dict.fromkeys(owners):
+                owner.recheck(task)
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
@@ -453,9 +454,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._count_step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now; what the task has changed may be what others of its owner wait for."""
+        """Trio's own loop runs now; what the step changed may be waited for."""
         if self.owner is not None:
-            self.recheck.append(self.owner)
+            self.recheck.append((self.owner, task))
         self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------

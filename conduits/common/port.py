@@ -46,11 +46,11 @@ class SimulatedPort(Port):
         "_chosen",
         "_left",
         "_look_later",
-        "_notice_at",
         "_loop_start",
         "_memory",
         "_miss_ps",
         "_network",
+        "_notice_at",
         "_passes",
         "_polls",
         "_run_in_context",
@@ -147,8 +147,6 @@ class SimulatedPort(Port):
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
         if self._interrupted():
             await self._enter()
-        if self.blocked:
-            self.recheck()  # this task may have made true what another waits for (P3)
         cpu = self.cpu
         if cpu.busy or (cpu.free > self.kernel.now and not self.kernel.advance(cpu.free)):
             await cpu.acquire()
@@ -275,12 +273,21 @@ class SimulatedPort(Port):
             self._notice_at = when
             kernel.call(when, self._notice)
 
-    def recheck(self) -> None:
-        """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
+    def recheck(self, task: object = None) -> None:
+        """Look again at what blocked tasks wait for, because another task of the rank has run (P3).
+
+        Slots are not looked at: only passes free them.
+
+        Args:
+            task: which one; None for something outside the rank's tasks.
+        """
         if self.cpu.busy:
             self._look_later = True
-        elif self.blocked:
-            self._settle()
+            return
+        for blocked in list(self.blocked):
+            if blocked.owner is not task and not isinstance(blocked, ForSlot) and blocked.ready():
+                self.blocked.remove(blocked)
+                self._wake(blocked)
 
     def bind(self, context: Context, task: object) -> None:
         """Take the context of the rank's own task, in which its handlers run."""
@@ -295,6 +302,8 @@ class SimulatedPort(Port):
         The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
         driving makes no difference.
         """
+        if self.blocked:  # what the task did since its last call may be waited for by another
+            self.recheck(self.kernel.task)
         self._calls -= 1
         return self._calls <= 0 or self.kernel.ending or cancelled(self.kernel.task)
 
@@ -303,6 +312,8 @@ class SimulatedPort(Port):
         kernel = self.kernel
         if kernel.ending:
             raise Ending
+        if self.blocked:
+            self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
             await kernel.checkpoint()
@@ -311,8 +322,6 @@ class SimulatedPort(Port):
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()
-        if self.blocked:
-            self.recheck()  # this task may have made true what another waits for (P3)
 
     async def _poll_pass(self) -> None:
         """Make a pass in a call's turn, then what layers above want to send, then predicates."""
@@ -340,6 +349,8 @@ class SimulatedPort(Port):
 
     async def _wait_for_slot(self, path: Path, dest: int) -> Any:
         """Poll until a slot is free; called and returns with the turn taken."""
+        if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
+            await self.kernel.checkpoint_if_cancelled()
         self.cpu.release()
         waiting = ForSlot(self, path, dest)
         try:
@@ -352,14 +363,14 @@ class SimulatedPort(Port):
 
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
-        if self.blocked:
-            self.recheck()  # this task may have made true what another waits for (P3)
         self.blocked.append(blocked)
         if len(self.blocked) == 1 and not self.cpu.busy:
             self._idle()
+        again = False
         while True:
             try:
-                if not blocked.done and not self.kernel.drive(blocked):
+                # What is cancelled since the call began, while progress was made, must not drive: it would go on.
+                if not blocked.done and ((again and cancelled(self.kernel.task)) or not self.kernel.drive(blocked)):
                     await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
@@ -367,6 +378,7 @@ class SimulatedPort(Port):
             if blocked is not self._chosen:
                 break
             await self._progress_when_chosen(blocked)
+            again = True
         if blocked.error is not None:
             raise blocked.error
 
@@ -484,20 +496,20 @@ class SimulatedPort(Port):
             cpu.busy = False
             if self.blocked or self._look_later:
                 self._idle()
-        kernel = self.kernel
-        for blocked in woken:  # every wait returns at `cpu.free` (T3)
-            if cpu.free > kernel.now:
-                kernel.call(cpu.free, blocked.wake)
-            else:
-                blocked.wake()
+        for blocked in woken:
+            self._wake(blocked)
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
         for blocked in self._take_ready():
-            if self.cpu.free > self.kernel.now:
-                self.kernel.call(self.cpu.free, blocked.wake)
-            else:
-                blocked.wake()
+            self._wake(blocked)
+
+    def _wake(self, blocked: Blocked) -> None:
+        """Every wait returns at `cpu.free` (T3)."""
+        if self.cpu.free > self.kernel.now:
+            self.kernel.call(self.cpu.free, blocked.wake)
+        else:
+            blocked.wake()
 
     def _take_ready(self) -> list[Blocked]:
         """Take out the blocked tasks whose wait is over."""
