@@ -8,7 +8,7 @@ import pytest
 import conduit
 from conduit.cli import call
 
-PROGRAM = '''
+PROGRAM = """
 import pickle
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ async def main(ep, *args):
     again = pickle.loads(pickle.dumps(Note(count)))
     assert type(again) is Note
     print(ep.rank, again.number, __name__, *args)
-'''
+"""
 
 
 def test_E5_every_rank_gets_its_own_deep_copy_of_the_arguments(both_ways):
