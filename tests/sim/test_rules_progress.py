@@ -286,6 +286,22 @@ def test_P3_a_sibling_that_ends_a_computation_is_seen_too(both_ways):
     assert both_ways.run(main).values == [0.0, 0.0]
 
 
+def test_P3_what_a_sibling_does_last_after_an_inline_call_is_seen(both_ways):
+    async def main(ep):
+        event = trio.Event()
+
+        async def sibling():
+            await ep.poll()  # comes back without a task switch; then nothing of this task runs any more
+            event.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sibling)
+            await ep.block_until(event.is_set)
+        return True
+
+    assert both_ways.run(main, ranks=1).values == [True]
+
+
 class _Wrong(Exception):
     pass
 
