@@ -73,6 +73,5 @@ def waiting_leaves() -> list[trio.lowlevel.Task]:
     return [
         task
         for task in all_tasks()
-        if _parent(task) not in (None, root)
-        and not any(nursery.child_tasks for nursery in task.child_nurseries)
+        if _parent(task) not in (None, root) and not any(nursery.child_tasks for nursery in task.child_nurseries)
     ]
