@@ -230,10 +230,20 @@ class Events:
 
     # --------------------------------------------------------------------------------------------------------- handles
 
-    def handle(self, call: str, awaited: Operation | Group, result: Callable[[], T]) -> Handle[T]:
-        """Make the handle of an operation or of a region's operations, and remember it until it is synced."""
+    def handle(
+        self, call: str, awaited: Operation | Group, result: Callable[[], T], *, expected: bool = True
+    ) -> Handle[T]:
+        """Make the handle of an operation or of a region's operations.
+
+        Args:
+            call: the public call that gives it.
+            awaited: what it waits for.
+            result: gives what awaiting it gives.
+            expected: whether the program is expected to wait for it, and warned if it does not.
+        """
         handle = Handle(self, call, awaited, result)
-        self._unsynced[handle] = None
+        if expected:
+            self._unsynced[handle] = None
         return handle
 
     def synced(self, handle: Handle[Any]) -> None:
