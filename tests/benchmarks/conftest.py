@@ -1,0 +1,184 @@
+"""Benchmarks, run on demand: `pytest tests/benchmarks` (docs/benchmarks.md says how to read them).
+
+Each measures a job with n operations and one with none, and takes the difference, so that start-up and the end of the
+job are not in the figure.  Beside each a bare SimPy ping-pong runs in the same rounds: ratios to it hold on any machine,
+microseconds only on the one where they were measured.
+"""
+
+import gc
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import attrs
+import pytest
+import simpy
+
+from conduit.contract import JobSetup
+from conduit.registry import parse_spec
+from conduit.simulated_job import SimulatedJob
+
+SIMPY_TRIPS = 2000
+ROUNDS = 5
+
+
+def job(main: Callable[..., Awaitable[Any]], *args: Any, ranks: int, spec: str, segment: int = 0) -> SimulatedJob:
+    """Make what `conduit.run` makes, to look at its kernel afterwards."""
+    parsed = parse_spec(spec)
+    hosts = parsed.cls.placement(parsed.options, ranks, None)
+    setup = JobSetup(ranks=ranks, hosts=hosts, segment=segment, seed=0)
+    return SimulatedJob(main, args, parsed, setup, None)
+
+
+def simpy_ping_pong(trips: int) -> None:
+    """Two processes with a Store each; every message is a process that waits the flight time and puts."""
+    env = simpy.Environment()
+    stores = simpy.Store(env), simpy.Store(env)
+
+    def flight(store: simpy.Store) -> Iterator[Any]:
+        yield env.timeout(5)
+        store.put("message")
+
+    def player(me: int) -> Iterator[Any]:
+        for _ in range(trips):
+            if me == 0:
+                env.process(flight(stores[1]))
+            yield stores[me].get()
+            if me == 1:
+                env.process(flight(stores[0]))
+
+    env.process(player(0))
+    env.process(player(1))
+    env.run()
+
+
+@attrs.frozen
+class Figure:
+    """One line of the summary.
+
+    Attributes:
+        what: what was measured, with conduit and ranks.
+        cpu: microseconds of processor time for one operation; a job is one thread, so this is also the wall time where
+            nothing else runs on the processor.
+        events: kernel events of one operation, over all ranks.
+        ratio: the same in bare SimPy round trips.
+    """
+
+    what: str
+    cpu: float
+    events: float
+    ratio: float
+
+
+class Bench:
+    """Measures jobs against the empty job and SimPy, and keeps the figures for the summary.
+
+    Args:
+        benchmark: the fixture of pytest-benchmark.
+        figures: where the figures go.
+    """
+
+    def __init__(self, benchmark: Any, figures: list[Figure]) -> None:
+        self._benchmark = benchmark
+        self._timer = time.process_time
+        self._figures = figures
+
+    def measure(
+        self,
+        what: str,
+        make: Callable[[int], SimulatedJob],
+        repeat: int,
+        *,
+        count: int | None = None,
+        before: int = 0,
+        rounds: int = ROUNDS,
+    ) -> Figure:
+        """Measure one operation.
+
+        Args:
+            what: its name in the summary.
+            make: makes a job that does the operation so many times on each rank that begins one.
+            repeat: how often it does in the measured job, those of `before` not counted.
+            count: measured operations in sum over the ranks; `repeat` if not given.
+            before: how often the job does it that is subtracted, so that what it sets up is not measured.
+            rounds: samples of each kind, of which the least counts.
+        """
+        count = repeat if count is None else count
+        empty: list[float] = []
+        bare: list[float] = []
+
+        def prepare() -> tuple[tuple[SimulatedJob], dict[str, Any]]:
+            bare.append(self._time(lambda: simpy_ping_pong(SIMPY_TRIPS)) / SIMPY_TRIPS)
+            empty.append(self._time(make(before).run))
+            job = make(before + repeat)
+            gc.collect()
+            return (job,), {}
+
+        self._benchmark.pedantic(SimulatedJob.run, setup=prepare, rounds=rounds)
+        wall = (self._benchmark.stats.stats.min - min(empty)) / count
+        figure = Figure(what, wall * 1e6, self._events(make(before), make(before + repeat)) / count, wall / min(bare))
+        self._benchmark.extra_info.update(attrs.asdict(figure))
+        self._figures.append(figure)
+        return figure
+
+    def _time(self, action: Callable[[], object]) -> float:
+        gc.collect()
+        start = self._timer()
+        action()
+        return self._timer() - start
+
+    @staticmethod
+    def _events(fewer: SimulatedJob, more: SimulatedJob) -> int:
+        """Count the events that the measured operations add to a job."""
+        fewer.run()
+        more.run()
+        return more.kernel.events - fewer.kernel.events
+
+
+FIGURES = pytest.StashKey[list[Figure]]()
+LINES = pytest.StashKey[list[str]]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Count processor time, which other programs on the machine disturb least."""
+    for item in items:
+        item.add_marker(pytest.mark.benchmark(timer=time.process_time))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the summary."""
+    config.stash[FIGURES] = []
+    config.stash[LINES] = []
+
+
+@pytest.fixture
+def bench(benchmark: Any, request: pytest.FixtureRequest) -> Bench:
+    """Measure in this run; `--benchmark-timer time.process_time` counts this process alone."""
+    return Bench(benchmark, request.config.stash[FIGURES])
+
+
+@pytest.fixture
+def make_job() -> Callable[..., SimulatedJob]:
+    """Make jobs; see `job`."""
+    return job
+
+
+@pytest.fixture
+def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Add a line of its own to the summary."""
+    return request.config.stash[LINES].append
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the figures, one line for each."""
+    figures = config.stash[FIGURES]
+    if not figures and not config.stash[LINES]:
+        return
+    terminalreporter.section("simulation speed")
+    if figures:
+        width = max(len(figure.what) for figure in figures)
+        terminalreporter.write_line(f"{'one operation':{width}}  {'CPU us':>9}  {'events':>9}  {'x SimPy':>9}")
+    for each in figures:
+        terminalreporter.write_line(f"{each.what:{width}}  {each.cpu:9.1f}  {each.events:9.2f}  {each.ratio:9.2f}")
+    for line in config.stash[LINES]:
+        terminalreporter.write_line(line)

@@ -1,0 +1,67 @@
+"""A simulated round trip: every even rank asks its odd neighbour, all pairs at the same time.
+
+A short, medium or long request is answered by a short reply; both sides poll in `block_until`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+TRIPS = {2: 1000, 64: 60, 1024: 8}
+LONG = 65536
+EVENTS = 13  # of a short round trip on sci, at most
+
+
+async def ping_pong(ep: Any, trips: int, category: str, nbytes: int) -> None:
+    """Make so many round trips on each pair of ranks."""
+    answered = 0
+
+    def ask_short(token: Any) -> None:
+        token.reply_short(answer)
+
+    def ask(token: Any, payload: memoryview) -> None:
+        token.reply_short(answer)
+
+    def answer(token: Any) -> None:
+        nonlocal answered
+        answered += 1
+
+    await ep.attach(ask_short, ask, answer)
+    if ep.rank % 2:
+        return
+    payload = bytes(nbytes)
+    for trip in range(1, trips + 1):
+        if category == "short":
+            await ep.request_short(ep.rank + 1, ask_short)
+        elif category == "medium":
+            await ep.request_medium(ep.rank + 1, ask, payload)
+        else:
+            await ep.request_long(ep.rank + 1, ask, payload, 0)
+        await ep.block_until(lambda trip=trip: answered >= trip)
+
+
+@pytest.mark.parametrize("ranks", [2, 64, 1024])
+@pytest.mark.parametrize("spec", ["sci", "loggp"])
+def test_short(bench: Any, make_job: Callable[..., Any], spec: str, ranks: int) -> None:
+    """Short: the figure to watch, and the number of its events on sci."""
+    trips = TRIPS[ranks]
+
+    def make(count: int) -> Any:
+        return make_job(ping_pong, count, "short", 0, ranks=ranks, spec=spec)
+
+    figure = bench.measure(f"short round trip, {spec}, {ranks} ranks", make, trips, count=trips * ranks // 2)
+    if spec == "sci" and ranks == 2:
+        assert figure.events <= EVENTS
+
+
+@pytest.mark.parametrize(("category", "nbytes"), [("medium", 512), ("long", LONG)])
+@pytest.mark.parametrize("spec", ["sci", "loggp"])
+def test_payload(bench: Any, make_job: Callable[..., Any], spec: str, category: str, nbytes: int) -> None:
+    """Medium of 512 bytes, and long of 64 KB, which a real machine would send by DMA."""
+    trips = 500
+
+    def make(count: int) -> Any:
+        return make_job(ping_pong, count, category, nbytes, ranks=2, spec=spec, segment=LONG)
+
+    bench.measure(f"{category} of {nbytes} bytes, {spec}, 2 ranks", make, trips)
