@@ -46,7 +46,6 @@ class Owner(Protocol):
     """What a task works for: a rank, whose other tasks may wait for what this one changes."""
 
     rank: int
-    blocked: list[Any]
 
     def recheck(self, task: trio.lowlevel.Task) -> None:
         """Look again at what the owner's other tasks wait for, because `task` has run."""
@@ -280,7 +279,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             if self._runnable or waiter.done:
                 return waiter.done and not self._runnable
         self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
-        return waiter.done and not self._runnable and self._goes_on()
+        return waiter.done and not self._runnable
 
     async def switch(self, waiter: Waiter) -> None:
         """Wait for `waiter` through Trio's own loop.
@@ -310,15 +309,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 and (not self._deadlines or self._next_deadline() > when)
             ):
                 self.now = when
-                return self._goes_on()
+                return True
         return False
-
-    def _goes_on(self) -> bool:
-        """Let the step of the running task go on: what it does next concerns the other tasks of its rank too (P3)."""
-        owner = self.owner
-        if owner is not None and owner.blocked:
-            self.recheck.append(owner)
-        return True
 
     async def until(self, when: int, *, shielded: bool = False) -> None:
         """Wait until `when` picoseconds."""

@@ -123,7 +123,8 @@ class Loggp(SimulatedConduit):
     def exchange_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
         rounds = (self.setup.ranks - 1).bit_length()
-        return rounds * (self.options.time("o_s") + self.options.time("L") + self.options.time("o_r"))
+        options: LoggpOptions = self.options
+        return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
 # -- 3. the path ---------------------------------------------------------------------------------
