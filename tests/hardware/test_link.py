@@ -103,7 +103,8 @@ def test_against_a_queue_in_closed_form(seed, hops):
     """One route for all: each transfer starts at the link when it comes or when the one before leaves."""
     draws = random.Random(seed)
     kernel = Kernel()
-    route = Route([(Link(kernel, RATE), 7_000) for _ in range(hops)])
+    delays = [draws.choice([0, 7_000, 90_000, 400_000]) for _ in range(hops)]
+    route = Route([(Link(kernel, RATE), delay) for delay in delays])
     times = sorted(draws.sample(range(2_000_000), 30))
     sizes = [draws.randrange(1, 200) for _ in times]
     arrivals, expected, free = {}, {}, [0] * hops
@@ -112,7 +113,7 @@ def test_against_a_queue_in_closed_form(seed, hops):
         for hop in range(hops):
             head = max(head, free[hop])
             free[hop] = head + size * 1000
-            head, tail = head + 7_000, max(tail, free[hop]) + 7_000
+            head, tail = head + delays[hop], max(tail, free[hop]) + delays[hop]
         expected[number] = tail
     run(kernel, *((t, carry(kernel, route, s, arrivals, n)) for n, (t, s) in enumerate(zip(times, sizes, strict=True))))
     assert arrivals == expected
