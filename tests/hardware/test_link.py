@@ -88,6 +88,19 @@ def test_a_transfer_that_waits_has_not_taken_what_lies_behind():
     assert arrivals["waits"] == 1_000_000 + 100_000
 
 
+def test_a_wait_at_a_far_link_is_not_counted_twice():
+    """The head comes to the second link at 400 ns, has it at 490 ns, and the bytes pass in 100 ns."""
+    kernel = Kernel()
+    near, far = Link(kernel, RATE), Link(kernel, RATE)
+    arrivals = {}
+    run(
+        kernel,
+        (0, lambda: far.take(390_000, 100)),
+        (0, carry(kernel, Route([(near, 400_000), (far, 5_000)]), 100, arrivals, "waits")),
+    )
+    assert arrivals == {"waits": 595_000}
+
+
 def test_one_event_for_each_wait():
     kernel = Kernel()
     route = Route([(Link(kernel, RATE), 1000) for _ in range(30)])
