@@ -74,7 +74,8 @@ def _app(name: str) -> App:
         suppress_keyboard_interrupt=False,
     )
     found = commands()
-    for each in [name] if name in found else found:
+    wanted = [name] if name in found else [] if name == "--version" else list(found)
+    for each in wanted:
         app.command(_command(each, found[each]), name=each)
     return app
 

@@ -91,7 +91,9 @@ class Dispatch:
                     run(function, token, *args)
             else:
                 self._call_with_payload(run, function, token, message, args)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self._failed(error, name, message)
         finally:
             self.running = ""

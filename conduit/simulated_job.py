@@ -19,6 +19,7 @@ from conduit.registry import Spec
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
 from conduit.sim.kernel import OWNER
+from conduit.sim.trace import Listener, TracingKernel
 from conduit.sim.units import ps
 
 Main = Callable[..., Awaitable[Any]]
@@ -33,12 +34,23 @@ class SimulatedJob:
         spec: the conduit.
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
+        listener: is told of every event of the simulation; None costs nothing.
     """
 
     def __init__(
-        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        spec: Spec,
+        setup: JobSetup,
+        time_limit: float | None = None,
+        listener: Listener | None = None,
     ) -> None:
-        self.kernel = Kernel(setup.seed, inline=bool(getattr(spec.options, "inline", True)))
+        inline = bool(getattr(spec.options, "inline", True))
+        if listener is None:
+            self.kernel = Kernel(setup.seed, inline=inline)
+        else:
+            self.kernel = TracingKernel(setup.seed, inline=inline, listener=listener)
         self.kernel.on_stall = self._stalled
         self._main = main
         self._args = args
@@ -111,6 +123,12 @@ class SimulatedJob:
             except SystemExit as error:
                 port.fail(error)
                 return
+            except BaseExceptionGroup as group:
+                leaving = _exit_in(group)
+                if leaving is None:
+                    raise
+                port.fail(leaving)
+                return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
             self._returned[rank] = True
@@ -150,8 +168,22 @@ class SimulatedJob:
         time, rank, error = (interrupts or sorted(kernel.errors, key=lambda entry: entry[:2]))[0]
         if rank >= 0 and not isinstance(error, SystemExit):
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
+        for _, other, too in sorted(kernel.errors, key=lambda entry: entry[:2]):
+            if too is not error:
+                error.add_note(f"rank {other} raised {type(too).__name__} too: {too}")
         for _, other, late in kernel.late_errors:
             error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
         for line in kernel.abandoned:
             error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
         raise error
+
+
+def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    """Return the exit that a group of nothing else holds (E2)."""
+    exits, rest = group.split(SystemExit)
+    if rest is not None:
+        return None
+    error: BaseException | None = exits
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

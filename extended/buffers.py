@@ -5,7 +5,7 @@ Nothing here copies: what is handed on is the caller's memory, so that a long me
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,14 +13,18 @@ import conduit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from _typeshed import ReadableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+    # Arrays are buffers, but say so to type checkers from Python 3.12 on only.
+    Source: TypeAlias = ReadableBuffer | npt.NDArray[Any] | np.generic
+    Target: TypeAlias = WriteableBuffer | npt.NDArray[Any]
 
 EMPTY = memoryview(bytearray())
 
 
-def flat(data: ReadableBuffer) -> memoryview:
+def flat(data: Source) -> memoryview:
     """Return the bytes of a C-contiguous buffer as a one-dimensional view of format ``B``."""
-    view = memoryview(data)
+    view = memoryview(data)  # type: ignore[arg-type]
     if view.ndim == 1 and view.format == "B":
         return view
     if not view.nbytes:
@@ -29,7 +33,7 @@ def flat(data: ReadableBuffer) -> memoryview:
         return view.cast("B")
     except TypeError:
         # memoryview casts native single-character formats only; records and foreign byte orders are bytes as well.
-        return memoryview(np.frombuffer(view, np.uint8))
+        return np.frombuffer(view, np.uint8).data
 
 
 def check_readable(call: str, name: str, data: object) -> int:

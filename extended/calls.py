@@ -27,6 +27,8 @@ def public(
         method.__qualname__ = f"Extended.{method.__name__}"
         if check is not None:
             check.__qualname__ = method.__qualname__  # Python names it where arguments are missing
-        return conduit.checked_call(check)(method)
+        checked: Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]
+        checked = conduit.checked_call(check)  # type: ignore[arg-type, assignment]  # the overload for bare use comes first
+        return checked(method)
 
     return decorate

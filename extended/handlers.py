@@ -43,7 +43,7 @@ class PutGetHandlers:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._memory = memoryview(ep.segment)
+        self._memory = ep.segment.data
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""

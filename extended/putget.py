@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy.typing as npt
-    from _typeshed import ReadableBuffer, WriteableBuffer
+
+    from extended.buffers import Source, Target
 
     Bytes = npt.NDArray[np.uint8]
 
@@ -118,7 +119,7 @@ class PutGet:
     # -------------------------------------------------------------------------------------------------------- blocking
 
     @public(_for_put("put"))
-    async def put(self, dest: SupportsIndex, offset: SupportsIndex, data: ReadableBuffer) -> None:
+    async def put(self, dest: SupportsIndex, offset: SupportsIndex, data: Source) -> None:
         """Put bytes into the segment of a rank; return when they are there.
 
         Args:
@@ -140,7 +141,7 @@ class PutGet:
         offset: SupportsIndex,
         nbytes: SupportsIndex | None = None,
         *,
-        out: WriteableBuffer | None = None,
+        out: Target | None = None,
     ) -> Any:
         """Get bytes from the segment of a rank.
 
@@ -227,9 +228,7 @@ class PutGet:
     # ------------------------------------------------------------------------------------------------ explicit handles
 
     @public(_for_put("put_nb"))
-    async def put_nb(
-        self, dest: SupportsIndex, offset: SupportsIndex, data: ReadableBuffer, bulk: bool = True
-    ) -> Handle[None]:
+    async def put_nb(self, dest: SupportsIndex, offset: SupportsIndex, data: Source, bulk: bool = True) -> Handle[None]:
         """Begin a put; arguments as `put`.
 
         Args:
@@ -255,7 +254,7 @@ class PutGet:
         offset: SupportsIndex,
         nbytes: SupportsIndex | None = None,
         *,
-        out: WriteableBuffer | None = None,
+        out: Target | None = None,
     ) -> Handle[Any]:
         """Begin a get; arguments as `get`.
 
@@ -372,9 +371,7 @@ class PutGet:
     # -------------------------------------------------------------------------------------------------------- implicit
 
     @public(_for_put("put_nbi"))
-    async def put_nbi(
-        self, dest: SupportsIndex, offset: SupportsIndex, data: ReadableBuffer, bulk: bool = True
-    ) -> None:
+    async def put_nbi(self, dest: SupportsIndex, offset: SupportsIndex, data: Source, bulk: bool = True) -> None:
         """Begin a put that `sync_puts` or `sync` waits for; arguments as `put_nb`.
 
         Raises:
@@ -384,7 +381,7 @@ class PutGet:
         await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
 
     @public(_for_implicit_get)
-    async def get_nbi(self, dest: SupportsIndex, offset: SupportsIndex, *, out: WriteableBuffer) -> None:
+    async def get_nbi(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Target) -> None:
         """Begin a get into a buffer that `sync_gets` or `sync` waits for; arguments as `get`.
 
         Raises:
@@ -456,7 +453,7 @@ class PutGet:
         return AccessRegion(self._events)
 
 
-def _destination(nbytes: SupportsIndex | None, out: WriteableBuffer | None) -> tuple[Any, memoryview]:
+def _destination(nbytes: SupportsIndex | None, out: Target | None) -> tuple[Any, memoryview]:
     if out is not None:
         return out, flat(out)
     assert nbytes is not None

@@ -55,7 +55,7 @@ class Transfers:
         self._ep = ep
         self._events = events
         self._rank = ep.rank
-        self._memory = memoryview(ep.segment)
+        self._memory = ep.segment.data
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)

@@ -11,7 +11,8 @@ from conduit import BadRequest, Endpoint
 from conduit.benchmarks.options import Options, Parameters, parameters_for
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
-from conduit.benchmarks.report import Rate, Run, make_console, table, write_json
+from conduit.benchmarks.report import Rate, Run, table, write_json
+from conduit.console import make_console
 from conduit.contract import Limits
 from conduit.options import render
 from conduit.registry import Spec, parse_spec
@@ -112,6 +113,11 @@ def _run(
 
         result = conduit.run(main, ranks=options.ranks, conduit=spec.text, segment=segment)
     records = merge([records for records in result.values if records is not None])
+    if not records:
+        raise BadRequest(
+            f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "
+            f"'{spec.text}', whose limits are lower; give a smaller one or other sections"
+        )
     return Run(
         program=program.name,
         conduit=spec.text,
@@ -126,11 +132,14 @@ def _announce(
 ) -> None:
     """Print the parameters of a run."""
     clock = "virtual" if spec.cls.simulated else "wall"
-    console.print(f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time", style="bold")
-    console.print(f"  {_pairs(attrs.asdict(parameters))} segment={segment}", soft_wrap=True)
-    console.print(f"  {render(spec.options, defaults=True).replace(',', ' ')}", soft_wrap=True)
+    lines = [
+        f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time",
+        f"  {_pairs(attrs.asdict(parameters))} segment={segment}",
+        f"  {render(spec.options, defaults=True).replace(',', ' ')}",
+    ]
     if note:
-        console.print(f"  note: {note}", soft_wrap=True)
+        lines.append(f"  note: {note}")
+    console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
 def _pairs(values: dict[str, Any]) -> str:

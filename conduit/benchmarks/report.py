@@ -7,16 +7,13 @@ from typing import Literal
 
 import attrs
 from rich import box
-from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from conduit.benchmarks.record import Record, RecordList
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
-
-WIDTH = 160
-"""Columns where the output is no terminal, so that rows stay whole."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,12 +45,6 @@ class Run:
         }
 
 
-def make_console() -> Console:
-    """Return a console for tables: as wide as the terminal, wider where there is none."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH)
-
-
 def write_json(runs: Sequence[Run], path: Path) -> None:
     """Write the results of all conduits, one object each in a list."""
     text = json.dumps([run.as_json() for run in runs], indent=1)
@@ -69,7 +60,7 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s") -> Table:
     groups = [_columns(run, rate, single=len(runs) == 1) for run in runs]
     for run, columns in zip(runs, groups, strict=True):
         for index, (title, _) in enumerate(columns):
-            head = title if len(runs) == 1 else f"{run.conduit if index == 0 else ''}\n{title}"
+            head = title if len(runs) == 1 else f"{escape(run.conduit) if index == 0 else ''}\n{title}"
             grid.add_column(head, justify="right", overflow="fold")
     found = [{_key(record): record for record in run.records} for run in runs]
     shown = ("", "")
@@ -81,7 +72,7 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s") -> Table:
             grid.add_section()
         shown = key[:2]
         cells = [_cell(record, show) for record, columns in zip(records, groups, strict=True) for _, show in columns]
-        grid.add_row(key[0], operation, _size(some), *cells)
+        grid.add_row(key[0], escape(operation), _size(some), *cells)
     return grid
 
 

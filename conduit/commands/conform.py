@@ -1,6 +1,7 @@
 """`conduit conform SPEC`."""
 
 import os
+from importlib.util import find_spec
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -18,7 +19,7 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
         spec: The conduit, as NAME or NAME:option=value,...; options that it names stay as they are.
         full: Every number of ranks, five seeds and all combinations of options, where that takes at most two hours.
     """
-    text = parse_spec(spec).text
+    found = parse_spec(spec)
     try:
         import pytest
     except ImportError:
@@ -27,10 +28,16 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
 
     # The suite's own settings count, not those of the project in whose folder the command is called.
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]
-    chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", text, *(["--full"] if full else [])]
-    status = pytest.main([*settings, *chosen, *(str(folder) for folder in suite_folders().values())])
+    chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", found.text, *(["--full"] if full else [])]
+    folders = [str(folder) for folder in suite_folders().values()]
+    status = pytest.main([*settings, *chosen, *_spread(simulated=found.cls.simulated), *folders])
     if status == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if status == pytest.ExitCode.USAGE_ERROR:
-        raise BadRequest(f"the suite refused '{text}'; see above")
+        raise BadRequest(f"the suite refused '{found.text}'; see above")
     return 0 if status == pytest.ExitCode.OK else 1
+
+
+def _spread(*, simulated: bool) -> list[str]:
+    """Use all processors, where pytest can; real jobs want them for their own ranks."""
+    return ["-n", "auto"] if simulated and find_spec("xdist") is not None else []

@@ -2,7 +2,8 @@
 
 from rich.markup import escape
 
-from conduit.commands.tables import limits_text, make_console, options_table
+from conduit.commands.tables import limits_text, options_table
+from conduit.console import make_console
 from conduit.registry import available
 
 

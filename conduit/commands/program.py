@@ -3,7 +3,7 @@
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -14,7 +14,7 @@ from conduit.errors import BadRequest, ConduitError
 
 
 class NotAProgram(Exception):
-    """The file has no `async def main`."""
+    """The file has no `async def main` that takes the arguments given."""
 
 
 class ProgramFile:
@@ -59,6 +59,7 @@ class ProgramFile:
             raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
         if not inspect.iscoroutinefunction(found):
             raise NotAProgram(f"main of {self.path} is not `async def main(ep, *args)` but {found!r}; make it async")
+        self._check_arguments(found, args)
         return await found(first, *args)
 
     @contextmanager
@@ -84,6 +85,16 @@ class ProgramFile:
                 return step
             step = step.tb_next
         return None if isinstance(error, ConduitError) else error.__traceback__
+
+    def _check_arguments(self, main: Callable[..., Any], args: tuple[str, ...]) -> None:
+        signature = inspect.signature(main)
+        try:
+            signature.bind(None, *args)
+        except TypeError as exc:
+            given = " ".join(args) or "none"
+            raise NotAProgram(
+                f"main{signature} of {self.path} does not take the arguments given ({given}): {exc}"
+            ) from None
 
     def _execute(self, rank: int) -> ModuleType:
         """Execute the file in a new module.

@@ -2,7 +2,8 @@
 
 from rich.markup import escape
 
-from conduit.commands.tables import grid, make_console
+from conduit.commands.tables import grid
+from conduit.console import make_console
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
 from conduit.registry import Spec, available, parse_spec

@@ -4,11 +4,12 @@ from collections import Counter
 
 from rich.markup import escape
 
-from conduit.commands.tables import grid, limits_text, make_console, options_table
+from conduit.commands.tables import grid, limits_text, options_table
+from conduit.console import make_console
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
 
-_KINDS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
+_PLURALS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
 
 
 def show(name: str, /) -> int:
@@ -35,7 +36,7 @@ def _constants(cls: type[Conduit]) -> None:
     rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
     console.print(grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
-    shares = ", ".join(f"{counts[kind]} {words}" for kind, words in _KINDS.items())
+    shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else many}" for kind, many in _PLURALS.items())
     console.print(f"{len(cls.constants)} constants: {shares}")
 
 

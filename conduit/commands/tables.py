@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -42,9 +41,3 @@ def limits_text(cls: type[Conduit], options: Any) -> str:
         f"at most {limits.max_args} arguments, medium {limits.max_medium}, long request {limits.max_long_request}, "
         f"long reply {limits.max_long_reply}, segment {'of any size' if largest is None else largest} (bytes)"
     )
-
-
-def make_console() -> Console:
-    """Return a console for tables: as wide as the terminal, wider where there is none."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)

@@ -128,7 +128,7 @@ async def _play(ep: Endpoint, script: list[Step]) -> tuple[Counter[Any], bytes]:
 
 
 def _scripts(case: Case) -> Any:
-    """Give scripts of up to 30 steps for the ranks of a case."""
+    """Give scripts of 8 to 30 steps for the ranks of a case."""
     most = min(case.limits.max_medium, case.longest(), case.longest(reply=True), PLACE - 16)
     sizes = strategies.one_of(strategies.sampled_from(case.sizes(most)), strategies.integers(0, most))
     rank = strategies.integers(0, case.size - 1)
@@ -145,7 +145,7 @@ def _scripts(case: Case) -> Any:
             "pause": strategies.sampled_from((0, 0, 0, 1, 7, 60, 400)),
         }
     )
-    return strategies.lists(step, min_size=1, max_size=30).map(_numbered)
+    return strategies.lists(step, min_size=8, max_size=30).map(_numbered)
 
 
 def _numbered(steps: list[dict[str, Any]]) -> list[Step]:

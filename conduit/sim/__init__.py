@@ -8,5 +8,17 @@ from conduit.sim.cpu import Cpu
 from conduit.sim.kernel import Ending, Kernel, Waiter
 from conduit.sim.memory import Memory
 from conduit.sim.run import run_tasks, simulate
+from conduit.sim.trace import Trace, TraceEvent, TracingKernel
 
-__all__ = ["Cpu", "Ending", "Kernel", "Memory", "Waiter", "run_tasks", "simulate"]
+__all__ = [
+    "Cpu",
+    "Ending",
+    "Kernel",
+    "Memory",
+    "Trace",
+    "TraceEvent",
+    "TracingKernel",
+    "Waiter",
+    "run_tasks",
+    "simulate",
+]

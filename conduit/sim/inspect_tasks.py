@@ -32,6 +32,17 @@ def waits_outside() -> bool:
     return any(_in_thread_call(task) for task in all_tasks())
 
 
+def messengers() -> list[trio.lowlevel.Task]:
+    """Return Trio's own tasks, which take a step when a thread has something to say; called by the main task."""
+    root, main = trio.lowlevel.current_root_task(), trio.lowlevel.current_task()
+    return [task for task in all_tasks() if task is not main and _parent(task) is root]
+
+
+def _parent(task: trio.lowlevel.Task) -> trio.lowlevel.Task | None:
+    nursery = task.parent_nursery
+    return nursery.parent_task if nursery is not None else None
+
+
 def _in_thread_call(task: trio.lowlevel.Task) -> bool:
     return any(
         frame.f_code.co_name == "to_thread_run_sync" and frame.f_code.co_filename.startswith(_OWN[0])
@@ -62,7 +73,6 @@ def waiting_leaves() -> list[trio.lowlevel.Task]:
     return [
         task
         for task in all_tasks()
-        if task.parent_nursery is not None
-        and task.parent_nursery.parent_task is not root
+        if _parent(task) not in (None, root)
         and not any(nursery.child_tasks for nursery in task.child_nurseries)
     ]

@@ -47,8 +47,8 @@ class Owner(Protocol):
 
     rank: int
 
-    def recheck(self) -> None:
-        """Look again at what the owner's waiting tasks wait for."""
+    def recheck(self, task: trio.lowlevel.Task) -> None:
+        """Look again at what the owner's other tasks wait for, because `task` has run."""
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
@@ -92,22 +92,22 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_closing",
         "_deadlines",
         "_guard",
+        "_messengers",
         "_heap",
-        "look",
         "_nobody",
         "_parked",
         "_runnable",
-        "_tickets",
         "_steps",
         "_still",
         "_still_at",
-        "user_code",
+        "_tickets",
         "abandoned",
         "ending",
         "errors",
         "events",
         "inline",
         "late_errors",
+        "look",
         "now",
         "on_stall",
         "owner",
@@ -115,6 +115,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "seed",
         "task",
         "untimed",
+        "user_code",
     )
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
@@ -125,7 +126,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """The task whose step is running, None while Trio's loop itself runs events."""
         self.ending = False
         self.untimed = False
-        """Whether the job ever waited for something outside virtual time."""
+        """Whether the job ever waited for something outside virtual time, or was told something by it."""
         self.abandoned: list[str] = []
         """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
@@ -136,7 +137,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """(time, rank, error) of what ended the job."""
         self.late_errors: list[tuple[int, int, BaseException]] = []
         """What tasks raised on their way out of a job that was ending."""
-        self.recheck: list[Owner] = []
+        self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._tickets = itertools.count()
@@ -150,6 +151,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._deadlines: Sequence[object] = ()
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
+        self._messengers: Sequence[trio.lowlevel.Task] = ()
         self._closing = False
         self._still = 0
         self._still_at = -1
@@ -203,7 +205,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         start, left = self.now, 0
         action: Callable[..., object] = _nothing
         try:
-            for left in range(self._budget - 1, -1, -1):  # noqa: B007
+            for left in range(self._budget - 1, -1, -1):
                 if not heap or heap[0][0] > limit:
                     left += 1
                     return True
@@ -219,7 +221,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
         finally:
             self.events += self._budget - left
@@ -232,7 +236,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Run a background event."""
         try:
             action(*args)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
 
     def _may_go_on(self, waiter: Waiter) -> bool:
@@ -281,6 +287,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         Raises:
             Ending: the job is over.
         """
+        self.owner = None  # the call has looked already at what its task has changed
         if not self.ending:
             if waiter.done:
                 # One event woke this task and others; parked, it would be put in order with them.
@@ -351,11 +358,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Before time passes, let the ranks whose tasks have run look at their predicates (P3)."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
-            for owner in dict.fromkeys(owners):
-                owner.recheck()
+            for owner, task in dict.fromkeys(owners):
+                owner.recheck(task)
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
+        self._messengers = inspect_tasks.messengers()
         try:
             if not self._guard.done:
                 await self._park(self._guard)
@@ -434,8 +442,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._runnable -= 1
         self.task = task
         owner = self.owner = task.context.get(OWNER)
-        if owner is not None:
-            self.recheck.append(owner)
+        if owner is None and self.events and not self._guard.done and task in self._messengers:
+            self.untimed = True
         if self.now != self._still_at:
             self._still_at, self._still = self.now, 0
             if self._steps:
@@ -445,7 +453,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._count_step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now."""
+        """Trio's own loop runs now; what the step changed may be waited for."""
+        if self.owner is not None:
+            self.recheck.append((self.owner, task))
         self.task = self.owner = None
 
     # -- livelock (T6) -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -50,14 +50,15 @@ class Link:
     """
 
     __slots__ = (
-        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name", "takes",
+        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name",
+        "takes",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, bytes_per_s: int, name: str = "") -> None:
         self.kernel = kernel
         self.bytes_per_s = bytes_per_s
         self.name = name
-        self.takes = _durations(bytes_per_s)
+        self.takes = durations(bytes_per_s)
         """How long a number of bytes takes it, picoseconds, rounded up."""
         self.free_at = 0
         """From when on a newcomer may have it, picoseconds; never while others wait for it."""
@@ -123,8 +124,11 @@ class _Durations(dict[int, int]):
 
 
 @cache
-def _durations(rate: int) -> _Durations:
-    """Return the durations at `rate`, the same for all links of that rate."""
+def durations(rate: int) -> Mapping[int, int]:
+    """Return how many picoseconds each number of bytes takes at `rate` bytes per second, rounded up.
+
+    A mapping that reckons what it is asked for the first time; the same one for all of a rate.
+    """
     return _Durations(rate)
 
 

@@ -32,13 +32,13 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
             try:
                 await kernel.wait(start)
                 await body()
-            except Ending:
-                pass
             except trio.Cancelled:
                 if not kernel.ending:
                     raise
             except BaseException as error:
-                kernel.fail(error, rank)
+                news = _news(kernel, error)
+                if news is not None:
+                    kernel.fail(news, rank)
             finally:
                 running -= 1
                 if not running:
@@ -66,6 +66,20 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
             raise
     finally:
         order.leave(previous)
+
+
+def _news(kernel: Kernel, error: BaseException) -> BaseException | None:
+    """Return what of a task's error is neither the ending itself nor known already, None if nothing is."""
+    if not kernel.ending:
+        return error
+    known = [entry[2] for entry in kernel.errors]
+
+    def is_old(part: BaseException) -> bool:
+        return isinstance(part, (Ending, trio.Cancelled)) or any(part is each for each in known)
+
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(is_old)[1]
+    return None if is_old(error) else error
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-
 Step: TypeAlias = tuple[int, int, bool]
 """One link of a route: the node it leaves, the dimension along which it leads, and whether forward,
 towards the larger coordinate (around the ring)."""
@@ -43,8 +42,8 @@ class Torus:
         node, stride = source, 1
         for dimension, (side, (here, count)) in enumerate(zip(self.shape, self._turns(source, target), strict=True)):
             base, way = node - here * stride, 1 if count > 0 else -1
-            for step in range(0, count, way):
-                steps.append((base + (here + step) % side * stride, dimension, count > 0))
+            ring = range(here, here + count, way)
+            steps += [(base + place % side * stride, dimension, count > 0) for place in ring]
             node = base + (here + count) % side * stride
             stride *= side
         return steps

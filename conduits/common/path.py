@@ -5,8 +5,8 @@ cancelling is the port's business (`conduits.common.port`).
 
 Acts of a rank on anything shared happen in events, at the time of the act; the rank's own time runs
 ahead in `port.cpu`.  While a path's methods run the CPU is taken and `cpu.free` is not before the
-kernel's time, so `cpu.free += ticks` is how they spend time.  A send is a chain of such events that ends by calling `then()`
-in the event after which only CPU time is left.
+kernel's time, so `cpu.free += ticks` is how they spend time.  A send is a chain of such events that
+ends by calling `then()` in the event after which only CPU time is left.
 """
 
 from __future__ import annotations

@@ -46,11 +46,11 @@ class SimulatedPort(Port):
         "_chosen",
         "_left",
         "_look_later",
-        "_notice_at",
         "_loop_start",
         "_memory",
         "_miss_ps",
         "_network",
+        "_notice_at",
         "_passes",
         "_polls",
         "_run_in_context",
@@ -273,12 +273,21 @@ class SimulatedPort(Port):
             self._notice_at = when
             kernel.call(when, self._notice)
 
-    def recheck(self) -> None:
-        """Look again at what blocked tasks wait for, because another task of the rank has run (P3)."""
+    def recheck(self, task: object = None) -> None:
+        """Look again at what blocked tasks wait for, because another task of the rank has run (P3).
+
+        Slots are not looked at: only passes free them.
+
+        Args:
+            task: which one; None for something outside the rank's tasks.
+        """
         if self.cpu.busy:
             self._look_later = True
-        elif self.blocked:
-            self._settle()
+            return
+        for blocked in list(self.blocked):
+            if blocked.owner is not task and not isinstance(blocked, ForSlot) and blocked.ready():
+                self.blocked.remove(blocked)
+                self._wake(blocked)
 
     def bind(self, context: Context, task: object) -> None:
         """Take the context of the rank's own task, in which its handlers run."""
@@ -293,6 +302,8 @@ class SimulatedPort(Port):
         The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
         driving makes no difference.
         """
+        if self.blocked:  # what the task did since its last call may be waited for by another
+            self.recheck(self.kernel.task)
         self._calls -= 1
         return self._calls <= 0 or self.kernel.ending or cancelled(self.kernel.task)
 
@@ -301,6 +312,8 @@ class SimulatedPort(Port):
         kernel = self.kernel
         if kernel.ending:
             raise Ending
+        if self.blocked:
+            self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
             await kernel.checkpoint()
@@ -478,20 +491,20 @@ class SimulatedPort(Port):
             cpu.busy = False
             if self.blocked or self._look_later:
                 self._idle()
-        kernel = self.kernel
-        for blocked in woken:  # every wait returns at `cpu.free` (T3)
-            if cpu.free > kernel.now:
-                kernel.call(cpu.free, blocked.wake)
-            else:
-                blocked.wake()
+        for blocked in woken:
+            self._wake(blocked)
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
         for blocked in self._take_ready():
-            if self.cpu.free > self.kernel.now:
-                self.kernel.call(self.cpu.free, blocked.wake)
-            else:
-                blocked.wake()
+            self._wake(blocked)
+
+    def _wake(self, blocked: Blocked) -> None:
+        """Every wait returns at `cpu.free` (T3)."""
+        if self.cpu.free > self.kernel.now:
+            self.kernel.call(self.cpu.free, blocked.wake)
+        else:
+            blocked.wake()
 
     def _take_ready(self) -> list[Blocked]:
         """Take out the blocked tasks whose wait is over."""

@@ -32,7 +32,7 @@ class Blocked(Waiter):
         self.what = what
         self.since = port.kernel.now
         self.owner = port.kernel.task
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def ready(self) -> bool:
         """Return whether the wait is over; may take what was waited for."""
@@ -68,7 +68,9 @@ class ForPredicate(Blocked):
             if owner is self.port.kernel.task or owner is None:
                 return bool(self.predicate())
             return bool(owner.context.run(self.predicate))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.error = error
             return True
 

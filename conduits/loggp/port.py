@@ -75,6 +75,10 @@ class LoggpOptions(SimOptions):
         given: float | None = getattr(self, name)
         return ps(PARAMETER_SETS[self.set][name] if given is None else given)
 
+    def in_effect(self) -> Mapping[str, object]:
+        """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
+        return {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set]}
+
 
 # -- 2. the conduit ------------------------------------------------------------------------------
 
@@ -119,7 +123,8 @@ class Loggp(SimulatedConduit):
     def exchange_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
         rounds = (self.setup.ranks - 1).bit_length()
-        return rounds * (self.options.time("o_s") + self.options.time("L") + self.options.time("o_r"))
+        options: LoggpOptions = self.options
+        return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
 # -- 3. the path ---------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ RESPONSE_LATENCY = _constant(
 )  # fmt: skip
 PIO_START = _constant(
     "pio.start", 200, "ns", "assumed",
-    "CPU time of a store to the card's bus; Dolphin's talks of the time give about 210 ns for 8 bytes",
+    "CPU time of a store to the card's bus; notes of a Dolphin talk of 2006 give about 210 ns for 8 bytes, at worst",
 )  # fmt: skip
 PIO_RATE = _constant(
     "pio.rate", 190, "MB/s", "anchor", "sci.am.long.scampi_max: ScaMPI stores all sizes by PIO, 190 MB/s at best"
@@ -102,7 +102,7 @@ DMA_ALIGN = _constant("dma.align", 8, "bytes", "fact", "sci.dma.align: both addr
 DMA_RATE = _constant(
     "dma.rate", 227, "MB/s", "anchor",
     "sci.am.long.bw_128k: 131072 bytes at 213 MB/s take 615.4 us; less 30 us set-up, 3.6 us software, 0.3 us header, "
-    "1.9 us from the last byte to the completion and 1.8 us for the flags, 577.8 us remain: 227 MB/s",
+    "2.0 us from the last byte to the completion and 1.8 us for the flags, 577.7 us remain: 227 MB/s",
 )  # fmt: skip
 ORDER = _constant(
     "pio.order", "in order to one segment", "-", "assumed",

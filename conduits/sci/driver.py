@@ -9,7 +9,7 @@ What the hardware would refuse raises `SciError`, which names the cause.
 
 Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.
 So a store with `announced=True` leaves its bytes to land in the event of the flags that announce
-them (`store_flags`), which must not be stored before a barrier or completion.  That spares an event
+them (`flags`), which must not be stored before a barrier or completion.  That spares an event
 each.  In weak ordering every part lands in an event of its own.
 
 Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
@@ -143,13 +143,15 @@ class FlagStore:
         offsets: in the segment, in order.
     """
 
-    __slots__ = ("_announced", "_driver", "_kernel", "_mapping", "_offsets")
+    __slots__ = ("_adapter", "_announced", "_count", "_driver", "_kernel", "_mapping", "_offsets")
 
     def __init__(self, driver: Sisci, mapping: Mapping, offsets: tuple[int, ...]) -> None:
         self._driver = driver
+        self._adapter = driver.adapter
         self._kernel = driver.adapter.kernel
         self._mapping = mapping
         self._offsets = offsets
+        self._count = len(offsets)
         self._announced: list[tuple[Segment, int, Buffer]] = []
 
     def store(self, issued: Then) -> int:
@@ -158,15 +160,22 @@ class FlagStore:
         Raises:
             SciError: the segment is not mapped any more.
         """
-        driver, mapping = self._driver, self._mapping
+        driver, mapping, adapter, count = self._driver, self._mapping, self._adapter, self._count
         if not mapping.alive:
             driver._refuse(mapping, self._offsets[-1], 1)
         self._announced, driver._announced = driver._announced, []
-        driver._pending += 1
-        adapter, count = driver.adapter, len(self._offsets)
-        end = adapter.pio(mapping.way, count, count, count, issued, self._placed)
-        if end:
+        way = mapping.way
+        end = adapter.pio(way, count, count, count, issued, self._placed)
+        if end <= 0 or driver.weak:
+            driver.pending += 1
+            if end <= 0:
+                return -end
             self._placed(adapter.arrival)
+            return end
+        arrival = adapter.arrival
+        self._kernel.call(arrival, self._land)
+        if arrival + way.response > driver.complete:
+            driver.complete = arrival + way.response
         return end
 
     def _placed(self, arrival: int) -> None:
@@ -197,7 +206,7 @@ class Sisci:
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_announced", "_complete", "_pending", "_waiting", "adapter", "fabric", "host", "limit", "weak")
+    __slots__ = ("_announced", "_waiting", "adapter", "complete", "fabric", "host", "limit", "pending", "weak")
 
     def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
         self.fabric = fabric
@@ -205,8 +214,10 @@ class Sisci:
         self.weak = fabric.weak
         self.adapter: Adapter = fabric.adapter(host)
         self.limit = segment_limit(patched=patched)
-        self._pending = 0
-        self._complete = 0
+        self.pending = 0
+        """Stores of which it is not known yet when they land."""
+        self.complete = 0
+        """When all others have landed and this side knows it, picoseconds."""
         self._waiting: Then | None = None
         self._announced: list[tuple[Segment, int, Buffer]] = []
 
@@ -294,7 +305,7 @@ class Sisci:
 
     # -- PIO -----------------------------------------------------------------------------------
 
-    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, *, announced: bool = False) -> int:
+    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
         """Store `data` to remote memory (posted).
 
         Args:
@@ -313,21 +324,23 @@ class Sisci:
         size = len(data)
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, size)
-        packets = (offset % 64 + size + 63) // 64
-        self._pending += 1
-        if announced and not self.weak:
-            self._announced.append((mapping.segment, offset, data))
-            placed = mapping.placed
-        else:
-            placed = partial(self._land, mapping, offset, data)
-        adapter = self.adapter
-        end = adapter.pio(mapping.way, size, packets, 1, issued, placed)
-        if end:
-            placed(adapter.arrival)
-        return end
+        adapter, way, packets = self.adapter, mapping.way, (offset % 64 + size + 63) // 64
+        if self.weak or not announced:
+            return self._store(mapping, size, packets, 1, issued, partial(self._land, mapping, offset, data))
+        self._announced.append((mapping.segment, offset, data))
+        end = adapter.pio(way, size, packets, 1, issued, mapping.placed)
+        if end > 0:
+            back = adapter.arrival + way.response
+            if back > self.complete:
+                self.complete = back
+            return end
+        self.pending += 1
+        return -end
 
     def flags(self, mapping: Mapping, offsets: Sequence[int]) -> FlagStore:
         """Return a store of a byte of 1 at each of `offsets`, in that order, to be made any number of times.
+
+        The last flag is what the owner of the segment looks at first.
 
         Raises:
             SciError: outside the segment.
@@ -336,15 +349,14 @@ class Sisci:
             self._refuse(mapping, max(offsets), 1)
         return FlagStore(self, mapping, tuple(offsets))
 
-    def store_flags(self, mapping: Mapping, offsets: Sequence[int], issued: Then) -> int:
-        """Store a byte of 1 at each of `offsets`, in that order, and land what they announce.
-
-        The last flag is what the owner of the segment looks at first.  Returns as `store` does.
-
-        Raises:
-            SciError: outside the segment, or it is not mapped any more.
-        """
-        return self.flags(mapping, offsets).store(issued)
+    def _store(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
+        """Store what lands in an event of its own."""
+        end = self.adapter.pio(mapping.way, size, packets, stores, issued, landed)
+        self.pending += 1
+        if end <= 0:
+            return -end
+        landed(self.adapter.arrival)
+        return end
 
     def barrier(self, then: Then) -> int:
         """Wait until all stores of this process have landed.
@@ -355,8 +367,8 @@ class Sisci:
         Returns:
             That time, if it is known at once, and `then` is not called; else 0.
         """
-        if not self._pending:
-            return self._complete
+        if not self.pending:
+            return self.complete
         if self._waiting is not None:
             raise SciError(f"host {self.host}: a process is in a store barrier already")
         self._waiting = then
@@ -437,12 +449,12 @@ class Sisci:
     def _landed(self, response: int, arrival: int) -> None:
         """A store lands at `arrival`; its response comes back after that."""
         arrival += response
-        if arrival > self._complete:
-            self._complete = arrival
-        self._pending -= 1
-        if self._waiting is not None and not self._pending:
+        if arrival > self.complete:
+            self.complete = arrival
+        self.pending -= 1
+        if self._waiting is not None and not self.pending:
             then, self._waiting = self._waiting, None
-            then(self._complete)
+            then(self.complete)
 
     def _land(self, mapping: Mapping, offset: int, data: Buffer, arrival: int) -> None:
         """Let bytes land in an event of their own, in weak ordering in two parts."""

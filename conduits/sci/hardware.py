@@ -191,8 +191,9 @@ class Adapter:
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
         Returns:
-            If nothing is in the way: when the CPU has given the last byte to the bus; `arrival` then
-            is when it is in memory, and neither function is called.  Else 0.
+            When the CPU has given the last byte to the bus, `issued` not being called, and 0 if it
+            waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
+            memory, and `landed` is not called; else the time is returned negative.
         """
         now = self.kernel.now
         if self.bus.free_at > now:
@@ -215,11 +216,8 @@ class Adapter:
             end = now + takes + self._stall(now, takes, count, turnaround)
             self._runs.append((now, end - now, count, turnaround))
             self._quiet = max(self._quiet, end + turnaround)
-        self.arrival = way.carry(wire, now + PIO_START_PS, end, landed)
-        if self.arrival:
-            return end
-        issued(end)
-        return 0
+        self.arrival = arrival = way.carry(wire, now + PIO_START_PS, end, landed)
+        return end if arrival else -end
 
     def _pio_at(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then, when: int) -> None:
         """Store when the bus has been granted, in the event of its release."""
@@ -227,9 +225,10 @@ class Adapter:
             self.kernel.at(when, self._pio_at, way, nbytes, count, stores, issued, landed, when)
             return
         end = self.pio(way, nbytes, count, stores, issued, landed)
-        if end:
+        if end > 0:
             landed(self.arrival)
-            issued(end)
+        if end:
+            issued(abs(end))
 
     def _stall(self, now: int, takes: int, count: int, turnaround: int) -> int:
         """Return how much longer `count` packets take because the window is full at times."""

@@ -141,11 +141,6 @@ class PairedLayout:
         """Return where the message-ready flag of a slot that `peer` writes is in the control segment."""
         return self.READY + (2 * peer + kind) * self.slots + slot
 
-    def whose(self, place: int) -> tuple[int, int, int]:
-        """Return `(peer, kind, slot)` of the message-ready flag at `place`: the inverse of `ready`."""
-        queue, slot = divmod(place - self.READY, self.slots)
-        return queue >> 1, queue & 1, slot
-
 
 @attrs.frozen
 class QueueLayout:

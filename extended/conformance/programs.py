@@ -13,8 +13,8 @@ ROOM = 66_000
 """Sizes above this many bytes are left to checks of their own: every size is sent by every rank."""
 
 
-async def attached(ep: Endpoint) -> Extended:
-    """Attach the layer."""
+async def attached(ep: Endpoint) -> Any:
+    """Attach the layer; typed loosely, because the checks call it in ways that types forbid."""
     return await Extended.attach(ep)
 
 

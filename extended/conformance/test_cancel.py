@@ -1,5 +1,7 @@
 """Cancelled puts and gets: not begun, or begun for good."""
 
+from functools import partial
+
 import pytest
 import trio
 
@@ -19,13 +21,13 @@ def test_what_is_cancelled_before_it_begins_does_nothing(case: Case) -> None:
         out = bytearray(8)
         for dest in range(ep.size):
             for call in (
-                lambda d=dest: x.put(d, 0, b"12345678"),
-                lambda d=dest: x.put_nb(d, 0, b"12345678"),
-                lambda d=dest: x.put_nbi(d, 0, b"12345678"),
-                lambda d=dest: x.put_value(d, 0, 1),
-                lambda d=dest: x.memset(d, 0, 1, 8),
-                lambda d=dest: x.get(d, 8, out=out),
-                lambda d=dest: x.get_nbi(d, 8, out=out),
+                partial(x.put, dest, 0, b"12345678"),
+                partial(x.put_nb, dest, 0, b"12345678"),
+                partial(x.put_nbi, dest, 0, b"12345678"),
+                partial(x.put_value, dest, 0, 1),
+                partial(x.memset, dest, 0, 1, 8),
+                partial(x.get, dest, 8, out=out),
+                partial(x.get_nbi, dest, 8, out=out),
             ):
                 with trio.CancelScope() as scope:
                     scope.cancel()

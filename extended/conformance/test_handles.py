@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import refusal
-from extended.conformance.programs import attached, filled, holds, left, right, segment_for, transfer_sizes
+from extended.conformance.programs import attached, filled, holds, left, right, segment_for, source, transfer_sizes
 
 pytestmark = pytest.mark.filterwarnings("ignore::conduit.ConduitWarning")
 
@@ -183,6 +184,41 @@ def test_a_source_that_is_not_bulk_may_change_after_the_call(case: Case) -> None
     case.run(main, **segment_for(max(sizes)))
 
 
+@pytest.mark.rule("X13", "X12")
+@pytest.mark.parametrize("where", ["in", "out"])
+def test_a_large_bulk_put_leaves_from_its_source(case: Case, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is handed to the core is the program's own memory, in every bulk form; what arrives is right."""
+    size = case.limits.max_medium + 11
+
+    given: list[Any] = []
+    send = Endpoint.request_long_async
+
+    def watch(ep: Endpoint, dest: int, handler: Any, payload: Any, *args: Any) -> Any:
+        given.append(np.frombuffer(payload, np.uint8))
+        return send(ep, dest, handler, payload, *args)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        if ep.rank > 0:
+            return
+        for turn in range(3):
+            data = source(ep, where, size + 64, pattern(size, turn))
+            if turn == 0:
+                await x.put(1, 0, data)
+            elif turn == 1:
+                await (await x.put_nb(1, 0, data))
+            else:
+                await x.put_nbi(1, 0, data)
+                await x.sync()
+            assert bytes(await x.get(1, 0, size)) == pattern(size, turn)
+            assert sum(piece.nbytes for piece in given) == size
+            assert all(np.shares_memory(piece, data) for piece in given)
+            given.clear()
+
+    monkeypatch.setattr(Endpoint, "request_long_async", watch)
+    case.at_least(2).run(main, **segment_for(size, size))
+
+
 @pytest.mark.rule("X17")
 def test_many_operations_can_be_outstanding(case: Case) -> None:
     """Handles by the thousand, none of which is waited for before the last has been made."""
@@ -248,12 +284,12 @@ def test_what_is_no_handle_is_refused(case: Case) -> None:
         handle = await x.put_nb(right(ep), 0, b"a")
         for call in (x.wait_all, x.wait_some):
             wrong: Any = x.put_nb(right(ep), 0, b"b")
-            message = refusal(lambda call=call, wrong=wrong: call([handle, wrong]))
+            message = refusal(partial(call, [handle, wrong]))
             assert message.startswith(f"{call.__name__}: handles[1] is a coroutine, a call that was not awaited")
             await wrong
-            assert "handles[0] is a int" in refusal(lambda call=call: call([7]))
-            assert "single handle" in refusal(lambda call=call: call(handle))
-            assert "NoneType" in refusal(lambda call=call: call(None))
+            assert "handles[0] is a int" in refusal(partial(call, [7]))
+            assert "single handle" in refusal(partial(call, handle))
+            assert "NoneType" in refusal(partial(call, None))
         await x.wait_all([handle])
 
     case.run(main)

@@ -1,6 +1,6 @@
 """The table of docs/extended.md: which messages a put or get of some size becomes, read from the statistics."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from conduit.conformance.cases import Case
 from extended import Extended
 from extended.conformance.programs import attached, segment_for, transfer_sizes
 
-Transfer = Callable[[Extended, int, int], Awaitable[Any]]
+Transfer = Callable[[Extended, int, int], Coroutine[Any, Any, None]]
 
 
 async def _put(x: Extended, size: int, most: int) -> None:
@@ -69,6 +69,8 @@ def test_sizes_choose_messages_as_the_table_says(case: Case, transfer: Transfer)
 
     counts = case.run(main, **segment_for(most, most)).statistics
 
+    name = transfer.__name__
+
     def messages(size: int) -> int:
         if transfer in (_memset, _put_value, _get_value) or size <= limits.max_medium:
             return 1
@@ -76,7 +78,7 @@ def test_sizes_choose_messages_as_the_table_says(case: Case, transfer: Transfer)
             return _pieces(size, limits.max_medium)
         return _pieces(size, limits.max_long_reply if transfer is _get_inside else limits.max_long_request)
 
-    carried = {_memset: 0, _put_value: 8 * len(sizes), _get_value: 8 * len(sizes)}.get(transfer, sum(sizes))
+    carried: int = {"_memset": 0, "_put_value": 8 * len(sizes), "_get_value": 8 * len(sizes)}.get(name, sum(sizes))
     expected = sum(map(messages, sizes))
     putting = transfer in (_put, _put_nb, _put_nbi, _memset, _put_value)
     assert [c["requests_sent"] for c in counts] == [expected, 0]

@@ -1,6 +1,7 @@
 """Wrong calls are answered where they stand, with the call, the argument, what is allowed and the way out."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,11 @@ def test_a_rank_that_is_none_is_refused(case: Case) -> None:
         x = await attached(ep)
         for name, call in _calls(x).items():
             for dest in (-1, ep.size, 10**9):
-                message = refusal(lambda c=call, d=dest: c(d, 0))
+                message = refusal(partial(call, dest, 0))
                 assert message.startswith(f"{name}: dest={dest} ")
                 names(message, ep.size - 1)
             for wrong in (1.0, "0", None):
-                names(refusal(lambda c=call, d=wrong: c(d, 0)), name, "dest", repr(wrong))
+                names(refusal(partial(call, wrong, 0)), name, "dest", repr(wrong))
         names(refusal(lambda: x.put(ep.size, 0, b"")), "dest", ep.size)
 
     case.run(main)
@@ -58,11 +59,11 @@ def test_a_range_outside_the_segment_is_refused(case: Case) -> None:
         x = await attached(ep)
         for name, call in _calls(x).items():
             for offset in (-1, SEGMENT - 15, SEGMENT, 1 << 40, 1 << 70):
-                message = refusal(lambda c=call, o=offset: c(right(ep), o))
+                message = refusal(partial(call, right(ep), offset))
                 assert message.startswith(f"{name}: offset={offset} ")
                 names(message, 16, SEGMENT, right(ep))
             for wrong in (0.0, "8", None):
-                names(refusal(lambda c=call, o=wrong: c(right(ep), o)), name, "offset", repr(wrong))
+                names(refusal(partial(call, right(ep), wrong)), name, "offset", repr(wrong))
             made = await call(right(ep), SEGMENT - 16)
             if hasattr(made, "done"):
                 await made
@@ -77,19 +78,20 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
+        wrong: Any
         gaps = np.zeros(20, np.uint8)[::2]
         turned = np.zeros((4, 4)).T
         objects = np.array([None, 1], dtype=object)
         dates = np.zeros(2, dtype="M8[s]")
         for call in (x.put, x.put_nb, x.put_nbi):
             for wrong in ("text", [1, 2], 5, None, dates):
-                names(refusal(lambda c=call, w=wrong: c(0, 0, w)), call.__name__, "data", type(wrong).__name__)
+                names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", type(wrong).__name__)
             for wrong in (gaps, turned):
-                names(refusal(lambda c=call, w=wrong: c(0, 0, w)), "data", "C-contiguous", "numpy.ascontiguousarray")
-            names(refusal(lambda c=call: c(0, 0, objects)), "data", "object")
+                names(refusal(partial(call, 0, 0, wrong)), "data", "C-contiguous", "numpy.ascontiguousarray")
+            names(refusal(partial(call, 0, 0, objects)), "data", "object")
         for call in (x.put_nb, x.put_nbi):
-            names(refusal(lambda c=call: c(0, 0, b"a", "no")), call.__name__, "bulk")
-            names(refusal(lambda c=call: c(0, 0, b"a", bulk=2)), call.__name__, "bulk", 2)
+            names(refusal(partial(call, 0, 0, b"a", "no")), call.__name__, "bulk")
+            names(refusal(partial(call, 0, 0, b"a", bulk=2)), call.__name__, "bulk", 2)
 
     case.run(main)
 
@@ -102,13 +104,13 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
         x = await attached(ep)
         for call in (x.get, x.get_nb, x.get_nbi):
             for wrong in ("text", [0] * 8, np.zeros(20, np.uint8)[::2]):
-                names(refusal(lambda c=call, w=wrong: c(0, 0, out=w)), call.__name__, "out")
-            names(refusal(lambda c=call: c(0, 0, out=bytes(8))), call.__name__, "out", "read-only")
+                names(refusal(partial(call, 0, 0, out=wrong)), call.__name__, "out")
+            names(refusal(partial(call, 0, 0, out=bytes(8))), call.__name__, "out", "read-only")
         for call in (x.get, x.get_nb):
-            names(refusal(lambda c=call: c(0, 0)), call.__name__, "nbytes", "out")
-            names(refusal(lambda c=call: c(0, 0, 8, out=bytearray(8))), call.__name__, "nbytes", "out")
-            names(refusal(lambda c=call: c(0, 0, -8)), call.__name__, "nbytes", -8)
-            names(refusal(lambda c=call: c(0, 0, 8.0)), call.__name__, "nbytes", 8.0)
+            names(refusal(partial(call, 0, 0)), call.__name__, "nbytes", "out")
+            names(refusal(partial(call, 0, 0, 8, out=bytearray(8))), call.__name__, "nbytes", "out")
+            names(refusal(partial(call, 0, 0, -8)), call.__name__, "nbytes", -8)
+            names(refusal(partial(call, 0, 0, 8.0)), call.__name__, "nbytes", 8.0)
 
     case.run(main)
 
@@ -156,7 +158,7 @@ def test_attach_wants_an_endpoint(case: Case) -> None:
         await attached(ep)
         for wrong in (None, ep.rank, Extended):
             thing: Any = wrong
-            names(refusal(lambda t=thing: Extended.attach(t)), "Extended.attach", "ep", type(wrong).__name__)
+            names(refusal(partial(Extended.attach, thing)), "Extended.attach", "ep", type(wrong).__name__)
 
     case.run(main)
 

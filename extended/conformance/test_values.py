@@ -1,5 +1,7 @@
 """Integers put and got as values, and memset."""
 
+from functools import partial
+
 import pytest
 
 from conduit import Endpoint
@@ -66,19 +68,19 @@ def test_values_that_do_not_fit_are_refused(case: Case) -> None:
         x = await attached(ep)
         for call in (x.put_value, x.put_value_nb, x.put_value_nbi):
             for nbytes, value in ((1, 256), (1, -129), (4, 1 << 32), (8, 1 << 64), (8, -(1 << 63) - 1)):
-                message = refusal(lambda c=call, n=nbytes, v=value: c(0, 0, v, n))
+                message = refusal(partial(call, 0, 0, value, nbytes))
                 names(message, call.__name__, "value", value, "nbytes", nbytes)
-            names(refusal(lambda c=call: c(0, 0, 1.5)), "value", 1.5)
+            names(refusal(partial(call, 0, 0, 1.5)), "value", 1.5)
             for nbytes in (0, 9, -1):
-                names(refusal(lambda c=call, n=nbytes: c(0, 0, 1, n)), call.__name__, "nbytes", nbytes)
+                names(refusal(partial(call, 0, 0, 1, nbytes)), call.__name__, "nbytes", nbytes)
         for call in (x.get_value, x.get_value_nb):
             for nbytes in (0, 9, -1):
-                names(refusal(lambda c=call, n=nbytes: c(0, 0, n)), call.__name__, "nbytes", nbytes)
-            names(refusal(lambda c=call: c(0, 0, 8, "yes")), call.__name__, "signed")
+                names(refusal(partial(call, 0, 0, nbytes)), call.__name__, "nbytes", nbytes)
+            names(refusal(partial(call, 0, 0, 8, "yes")), call.__name__, "signed")
         for call in (x.memset, x.memset_nb, x.memset_nbi):
             for byte in (-1, 256):
-                names(refusal(lambda c=call, b=byte: c(0, 0, b, 1)), call.__name__, "byte", byte)
-            names(refusal(lambda c=call: c(0, 0, 0, -1)), call.__name__, "nbytes", -1)
+                names(refusal(partial(call, 0, 0, byte, 1)), call.__name__, "byte", byte)
+            names(refusal(partial(call, 0, 0, 0, -1)), call.__name__, "nbytes", -1)
 
     case.run(main)
 

@@ -30,6 +30,14 @@ def test_every_suite_is_run_on_the_conduit(command, suite):
     assert any(re.search(r"conduit.conformance$", word) for word in words)
 
 
+def test_simulated_jobs_are_spread_over_the_processors(command, suite, monkeypatch):
+    command("conform", "loggp")
+    monkeypatch.setattr("conduit.commands.conform.find_spec", lambda name: None)
+    command("conform", "loggp")
+    spread, alone = suite[0]
+    assert [word for word in spread if word not in alone] == ["-n", "auto"]
+
+
 def test_full(command, suite):
     calls, _ = suite
     assert command("conform", "loggp", "--full").status == 0

@@ -56,7 +56,7 @@ def test_show_lists_constants_with_sources_and_counts_them(command, toy):
     assert status == 0
     assert re.search(r"link\.rate +160 +MB/s +fact +toy\.link\.rate", out)
     assert re.search(r"link\.delay +23\.3333 +ns +anchor +toy\.link\.delay, a third of it", out)
-    assert out.rstrip().endswith("4 constants: 1 facts, 1 anchors, 2 assumed")
+    assert out.rstrip().endswith("4 constants: 1 fact, 1 anchor, 2 assumed")
 
 
 def test_show_takes_a_spec_because_limits_depend_on_options(command, toy):

@@ -202,6 +202,12 @@ def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
     assert "Traceback" not in err
 
 
+def test_arguments_that_main_does_not_take(run):
+    status, _, err = run("async def main(ep, word): pass", "--", "a", "b")
+    assert status == 2
+    assert re.match(r"conduit run: main\(ep, word\) of .* does not take the arguments given \(a b\): too many ", err)
+
+
 def test_missing_file(command):
     status, _, err = command("run", "no_such_file.py")
     assert status == 2

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+import conduit
+from conduit.benchmarks import Parameters, Progress
 from conduit.commands import testam_program
 from conduit.contract import Category
 from conduit.registry import CONDUITS
@@ -265,6 +267,39 @@ def test_size_that_was_given_is_not_lowered(testam, install):
     assert "segment=8192 bytes is over the 5000 that 'small' can give" in outcome.err
 
 
+def test_sizes_above_every_limit_are_a_wrong_call(testam):
+    outcome, _ = testam("--conduit", "loggp:max_medium=1000", "--sections", "BC", "--min-size", "1001")
+    assert outcome.status == 2
+    assert "--min-size 1001 leaves nothing to measure in sections BC on 'loggp:max_medium=1000'" in outcome.err
+
+
+@pytest.fixture
+def as_if_real():
+    """Run sections B and K of 64 bytes, twice, telling the program that the network is a real one."""
+    parameters = Parameters(
+        iterations=2, warmup=0, min_size=64, max_size=64, max_step=None, sections="BK", local="out", pairing="next"
+    )
+
+    async def main(ep):
+        ep.simulated = False
+        return await testam_program.main(ep, parameters, Progress())
+
+    return lambda name: conduit.run(main, conduit=name)
+
+
+def test_real_network_sees_one_more_exchange_after_each_timed_block(as_if_real):
+    result = as_if_real("loggp")
+    # Of section B the active side sends 2 + 1 requests and gets as many replies, of section K both sides send.
+    assert [each["payload_bytes_sent"] for each in result.statistics] == [64 * (3 + 3)] * 2
+    assert [records and len(records) for records in result.values] == [2, None]
+
+
+def test_contents_are_checked_on_a_real_network(as_if_real, install):
+    install(CONDUITS, "corrupting", Corrupting)
+    with pytest.raises(conduit.ConduitError, match=r"^AMMedium ping-pong .*: the contents are not what was sent, "):
+        as_if_real("corrupting")
+
+
 def test_no_segment_is_asked_for_without_long_messages(testam, install):
     install(CONDUITS, "small", Small)
     outcome, _ = testam("--conduit", "small", "--sections", "AB", "--max-size", "8192", "--iterations", "1")
@@ -316,3 +351,8 @@ def test_program_runs_on_the_public_core_alone():
     source = testam_program.__loader__.get_data(testam_program.__file__).decode()
     imported = set(re.findall(r"^(?:from|import) (\S+)", source, re.MULTILINE))
     assert imported <= {"collections.abc", "typing", "attrs", "numpy", "numpy.typing", "conduit", "conduit.benchmarks"}
+
+
+def test_parameters_of_a_set_are_printed_as_they_are(testam):
+    out = testam("--sections", "A", "--conduit", "loggp:set=ethernet100,L=7us")[0].out
+    assert "set=ethernet100 L=7e-06 o_s=1.5e-05 o_r=2e-05 g=2.5e-05 G=9e-08" in out

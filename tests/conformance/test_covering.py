@@ -15,7 +15,9 @@ factors_of = st.lists(st.integers(1, 5), min_size=1, max_size=6).map(
 
 def missing(rows, factors, strength, allowed=lambda row: True):
     """Give the combinations that some allowed row of the product holds and no row given does."""
-    everything = [row for row in (dict(zip(factors, v, strict=True)) for v in product(*factors.values())) if allowed(row)]
+    everything = [
+        row for row in (dict(zip(factors, v, strict=True)) for v in product(*factors.values())) if allowed(row)
+    ]
 
     def held(rows):
         return {tuple((f, row[f]) for f in names) for row in rows for names in combinations(factors, strength)}

@@ -31,3 +31,30 @@ def test_order_after_a_common_wake_does_not_depend_on_inline(seed):
     )
     assert driven.values == parked.values
     assert driven.digest == parked.digest
+
+
+async def _progress_that_makes_it_true(ep):
+    acts = []
+
+    async def progress():
+        await ep.request_short(2, note)
+        acts.append("sent")
+
+    def note(token):
+        ep.want_progress()
+
+    await ep.attach(note)
+    if ep.rank == 1:
+        ep.on_progress(progress)
+        await ep.block_until(lambda: acts)
+    elif ep.rank == 0:
+        await ep.request_short(1, note)
+    return ep.now
+
+
+def test_I2_a_wait_that_is_over_already_runs_no_event():
+    driven, parked = (
+        conduit.run(_progress_that_makes_it_true, conduit=f"loggp:inline={inline}", ranks=3) for inline in ("yes", "no")
+    )
+    assert driven.values == parked.values
+    assert driven.digest == parked.digest

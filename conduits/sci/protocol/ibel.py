@@ -307,7 +307,7 @@ class SplitQueue(Ibel):
         slot = self.acquire(stuck.request.source)
         if slot is not None:
             self._stuck = None
-            self.cpu.free += self.miss_ps
+            self.cpu.charge(self.miss_ps)
             self._send_reply(stuck.request, stuck.reply, slot, stuck.then)
 
     def pending(self) -> bool:

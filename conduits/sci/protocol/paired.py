@@ -18,7 +18,7 @@ from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Flat, Mapping, Remote, Segment
+from conduits.sci.driver import Flat, Mapping, Remote, Segment, Store
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
@@ -64,6 +64,7 @@ class PairedSlots(SciPath):
     def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
         super().__init__(port, fabric, setting)
         self.layout = wire.PairedLayout(setting.ranks, setting.slots, setting.slot_payload)
+        self._slots = setting.slots
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, Peer] = {}
@@ -75,7 +76,8 @@ class PairedSlots(SciPath):
     def _create_segments(self) -> None:
         setting, driver = self.setting, self.driver
         control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
-        control.on_landing = self._on_landing
+        # In strict order all that lands here ends with message-exist.
+        control.on_landing = self._on_landing if driver.weak else self.port.notify
         control.export()
         driver.create_segments(
             self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
@@ -112,34 +114,35 @@ class PairedSlots(SciPath):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send through request slot `slot` at `dest`."""
-        self.cpu.free += REQUEST_PS
-        self._send(self.peer(dest), REQUEST, slot, message, then)
+        self._send(self._peers[dest], REQUEST, slot, message, then, REQUEST_PS)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send through the reply slot paired with the request's."""
-        self.cpu.free += REPLY_PS
-        self._send(self.peer(request.source), REPLY, request.slot, reply, then)
+        self._send(self._peers[request.source], REPLY, request.slot, reply, then, REPLY_PS)
 
-    def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then) -> None:
+    def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then, takes: int) -> None:
         self.sent += 1
+        cpu = self.cpu
+        cpu.free = when = cpu.free + takes
         header = wire.pack(message, slot)
-        if not message.nbytes:
-            self._plain(peer, kind, slot).begin(header, message, then)
-        elif message.word & _CATEGORY != _MEDIUM:
-            self._long(message.nbytes)(self, peer, kind, slot).begin(header, message, then)
+        if message.nbytes:
+            self._send_payload(peer, kind, slot, header, message, then)
+            return
+        send = peer.sends.get((kind, slot))
+        if send is None:
+            send = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
+        send.begin(when, header, message, then)
+
+    def _send_payload(self, peer: Peer, kind: int, slot: int, header: bytes, message: Message, then: Then) -> None:
+        if message.word & _CATEGORY != _MEDIUM:
+            send = self._long(message.nbytes)(self, peer, kind, slot)
         elif self.setting.transactions == 1:
             header = header.ljust(HEADER_MAX, b"\0") + message.payload
             self.cpu.free += self.setting.host.copy_ticks(len(header))
-            self._plain(peer, kind, slot).begin(header, message, then)
+            send = sends.Send(self, peer, kind, slot)
         else:
-            sends.WithPayload(self, peer, kind, slot).begin(header, message, then)
-
-    def _plain(self, peer: Peer, kind: int, slot: int) -> sends.Send:
-        """Return the send of a slot, kept because most messages are short."""
-        found = peer.sends.get((kind, slot))
-        if found is None:
-            found = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
-        return found
+            send = sends.WithPayload(self, peer, kind, slot)
+        send.begin(self.cpu.free, header, message, then)
 
     def _long(self, nbytes: int) -> type[sends.Send]:
         if self.setting.dynamic_mapping:
@@ -178,8 +181,17 @@ class PairedSlots(SciPath):
             return None
         self._place = place + 1
         flags[place] = 0
-        queue, slot = divmod(place - _READY, self.setting.slots)
-        return self._decode(queue >> 1, queue & 1, slot)
+        queue, slot = divmod(place - _READY, self._slots)
+        peer = self._peers.get(queue >> 1) or self.peer(queue >> 1)
+        self.cpu.free += RECEIVE_PS
+        place = (slot + self._slots if queue & 1 else slot) * self._slot_bytes
+        message = wire.unpack(peer.incoming.memory.read(place, HEADER_MAX))
+        message.source, message.slot = queue >> 1, slot
+        if message.nbytes:
+            self._take_payload(message, peer.incoming.memory, place + HEADER_MAX)
+        if queue & 1:
+            peer.free.append(slot)
+        return message
 
     def end_pass(self) -> None:
         """Set message-exist again where the pass stopped at its limit, before the sweep was done."""
@@ -187,23 +199,13 @@ class PairedSlots(SciPath):
             self._scanning = False
             self._flags[0] = 1
 
-    def _decode(self, source: int, kind: int, slot: int) -> Message:
-        self.cpu.free += RECEIVE_PS
-        peer = self.peer(source)
-        memory = peer.incoming.memory
-        place = (kind * self.setting.slots + slot) * self._slot_bytes
-        message = wire.unpack(memory.read(place, HEADER_MAX))
-        message.source, message.slot = source, slot
-        if message.nbytes:
-            if message.word & _CATEGORY == _MEDIUM:
-                message.payload = memory.read(place + HEADER_MAX, message.nbytes)
-            elif not self.setting.dynamic_mapping:
-                self._finish_long(message, memory, place + HEADER_MAX)
-        if kind == REPLY:
-            peer.free.append(slot)
-        return message
+    def _take_payload(self, message: Message, memory: Store, place: int) -> None:
+        if message.word & _CATEGORY == _MEDIUM:
+            message.payload = memory.read(place, message.nbytes)
+        elif not self.setting.dynamic_mapping:
+            self._finish_long(message, memory, place)
 
-    def _finish_long(self, message: Message, memory: Any, place: int) -> None:
+    def _finish_long(self, message: Message, memory: Store, place: int) -> None:
         """Copy to the segment what of a long payload came through the slot."""
         nbytes = message.nbytes
         if nbytes < self.setting.dma_threshold:

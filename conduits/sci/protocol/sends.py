@@ -55,10 +55,11 @@ class Send:
         """Whose it is, for errors of the hardware."""
         return self.path.rank
 
-    def begin(self, header: bytes, message: Message, then: Then) -> None:
-        """Begin the chain when the CPU is free.
+    def begin(self, when: int, header: bytes, message: Message, then: Then) -> None:
+        """Begin the chain.
 
         Args:
+            when: when the CPU is free, picoseconds.
             header: what is stored first.
             message: the message.
             then: to be called when only CPU time is left.
@@ -66,17 +67,22 @@ class Send:
         self.header = header
         self.message = message
         self.then = then
-        self.kernel.call(self.path.cpu.free, self.start)
+        self.kernel.call(when, self.start)
 
     def start(self) -> None:
         """Store the header."""
-        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, announced=True)
+        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, True)
         if end:
             self.stored(end)
 
     def stored(self, end: int) -> None:
         """The CPU is done with the header at `end`: wait until it has landed."""
-        self.finish(end)
+        driver = self.driver
+        if driver.pending:
+            self.finish(end)
+        else:
+            when = driver.complete
+            self.kernel.call(when if when > end else end, self.flag)
 
     def finish(self, end: int) -> None:
         """The CPU is done with all stores at `end`: wait until they have landed."""
@@ -93,7 +99,8 @@ class Send:
         """Store message-ready, then message-exist."""
         end = self.flags.store(self.flagged)
         if end:
-            self.flagged(end)
+            self.path.cpu.free = end
+            self.then()
 
     def flagged(self, end: int) -> None:
         """The CPU is free at `end`."""
@@ -108,12 +115,12 @@ class WithPayload(Send):
 
     def stored(self, end: int) -> None:
         """Store the payload when the CPU is done with the header."""
-        self.kernel.at(end, self.store_payload)
+        self.kernel.call(end, self.store_payload)
 
     def store_payload(self) -> None:
         """Store the payload."""
         place = self.place + wire.HEADER_MAX
-        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, announced=True)
+        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, True)
         if end:
             self.finish(end)
 
@@ -131,7 +138,7 @@ class ByDma(Send):
     def stored(self, end: int) -> None:
         """Store head and tail when the CPU is done with the header."""
         if self.cut.head or self.cut.tail:
-            self.kernel.at(end, self.store_ends)
+            self.kernel.call(end, self.store_ends)
         else:
             self.stage(end)
 
@@ -140,7 +147,7 @@ class ByDma(Send):
         head, body, _ = self.cut
         payload = self.message.payload
         ends = bytes(payload[:head]) + bytes(payload[head + body :])
-        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, announced=True)
+        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, True)
         if end:
             self.stage(end)
 
@@ -152,7 +159,7 @@ class ByDma(Send):
             return
         if (address_of(self.message, self.path.port.segment) + head) % ALIGN:
             end += self.path.setting.host.copy_ticks(body)
-        self.kernel.at(end, self.post)
+        self.kernel.call(end, self.post)
 
     def post(self) -> None:
         """Post the DMA of the body."""
@@ -186,7 +193,7 @@ class Mapped(ByDma):
         else:
             self.rest = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
         if self.rest:
-            self.kernel.at(end + MAP_PS, self.map)
+            self.kernel.call(end + MAP_PS, self.map)
         else:
             self.stage(end)
 
@@ -200,14 +207,14 @@ class Mapped(ByDma):
         """Store the next part."""
         start, end = self.rest.pop(0)
         data = memoryview(self.message.payload)[start:end]
-        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, announced=True)
+        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, True)
         if done:
             self.part_stored(done)
 
     def part_stored(self, end: int) -> None:
         """Go on with the next part, or with the body."""
         if self.rest:
-            self.kernel.at(end, self.store_part)
+            self.kernel.call(end, self.store_part)
         else:
             self.stage(end)
 

@@ -1,0 +1,82 @@
+"""What happened when: every event of a job, in order, for tests, digests and tools.
+
+Nothing is spent where nobody listens: a job that is to be traced gets a `TracingKernel`, whose
+events pass by a listener; the plain kernel has no trace points at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from conduit.sim.kernel import Kernel
+
+
+class TraceEvent(NamedTuple):
+    """One event of the simulation, as it is about to run.
+
+    Attributes:
+        time: picoseconds.
+        name: what runs, `Class.method`.
+        rank: whose it is, -1 where it belongs to no rank.
+    """
+
+    time: int
+    name: str
+    rank: int
+
+
+Listener: TypeAlias = Callable[[TraceEvent], object]
+
+
+class Trace(list[TraceEvent]):
+    """A listener that keeps all events."""
+
+    def __call__(self, event: TraceEvent) -> None:
+        """Keep `event`."""
+        self.append(event)
+
+    def digest(self) -> str:
+        """Return a hash of the events in order, hexadecimal: the same for the same program, options and seed."""
+        whole = hashlib.blake2b(digest_size=16)
+        for event in self:
+            whole.update(f"{event.time} {event.name} {event.rank}\n".encode())
+        return whole.hexdigest()
+
+
+class TracingKernel(Kernel):
+    """A kernel that tells a listener of each event before it runs.
+
+    Args:
+        seed: as for `Kernel`.
+        inline: as for `Kernel`.
+        listener: called with each event; it must not change anything of the job.
+    """
+
+    __slots__ = ("_listener",)
+
+    def __init__(self, seed: int = 0, *, inline: bool = True, listener: Listener) -> None:
+        super().__init__(seed, inline=inline)
+        self._listener = listener
+
+    def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `Kernel.at`, past the listener."""
+        super().at(when, self._tell, action, args)
+
+    def call(self, when: int, action: Callable[[], object]) -> None:
+        """As `Kernel.call`, past the listener."""
+        super().at(when, self._tell, action, ())
+
+    def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `Kernel.background`, past the listener."""
+        super().background(when, self._tell, action, args)
+
+    def _tell(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
+        owner = getattr(action, "__self__", None)
+        rank = getattr(owner, "rank", -1)
+        self._listener(TraceEvent(self.now, getattr(action, "__qualname__", repr(action)), rank))
+        try:
+            action(*args)
+        except Exception as error:
+            self.fail(error, rank)

@@ -1,0 +1,158 @@
+"""Conduits with one fault each, made from loggp: the suite must find every one of them.
+
+A fault shows only now and then, as faults do: every seventh message, or only in payloads of some size.
+"""
+
+from conduits.loggp import Loggp
+from conduits.loggp.port import LoggpPath
+
+SEVENTH = 7
+REPLY = 0
+
+
+class _Path(LoggpPath):
+    """Counts what arrives, so that a fault can show now and then."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        self.count = 0
+
+    def due(self):
+        self.count += 1
+        return self.count % SEVENTH == 0
+
+    def land(self, name, slot, payload, offset):
+        super().arrive(name, slot, payload, offset)
+
+
+class _Drops(_Path):
+    def arrive(self, name, slot, payload, offset):
+        if not self.due():
+            self.land(name, slot, payload, offset)
+
+
+class _Twice(_Path):
+    """Shows every seventh request a second time."""
+
+    def take(self):
+        again = self.arrived[0] if self.arrived else None
+        held = self.memory.get(again)
+        message = super().take()
+        if message is not None and again[1] and self.due():
+            self.memory[again] = held
+            self.arrived.append(again)
+        return message
+
+
+class _Corrupts(_Path):
+    """Turns one bit of a payload over."""
+
+    def arrive(self, name, slot, payload, offset):
+        if payload and self.due():
+            payload = payload[:-1] + bytes([payload[-1] ^ 1])
+        self.land(name, slot, payload, offset)
+
+
+class _FlagsFirst(_Path):
+    """Raises the flag before any byte of a long payload is there."""
+
+    def arrive(self, name, slot, payload, offset):
+        self.land(name, slot, b"", offset)
+        if payload:
+            memory = self.port.memory
+            self.port.kernel.at(self.port.kernel.now + 3_000_000, _store, memory, payload, offset)
+
+
+class _TailLate(_Path):
+    """Runs the handler before the end of a longer payload has come."""
+
+    def arrive(self, name, slot, payload, offset):
+        cut = len(payload) - len(payload) % 64 if len(payload) > 256 else len(payload)
+        self.land(name, slot, payload[:cut], offset)
+        if payload[cut:]:
+            memory = self.port.memory
+            self.port.kernel.at(self.port.kernel.now + 3_000_000, _store, memory, payload[cut:], offset + cut)
+
+
+class _LosesSlots(_Path):
+    """Does not free the slot of every seventh reply."""
+
+    def take(self):
+        name = self.arrived[0] if self.arrived else None
+        message = super().take()
+        if message is not None and name[1] == REPLY and self.due():
+            self.free[name[0]].pop()
+        return message
+
+
+class _Rounds(_Path):
+    """Writes long payloads from the next lower multiple of eight on."""
+
+    def arrive(self, name, slot, payload, offset):
+        self.land(name, slot, payload, offset & ~7 if payload else offset)
+
+
+class _Overruns(_Path):
+    """Writes long payloads in whole words, with zeros behind the end."""
+
+    def arrive(self, name, slot, payload, offset):
+        room = len(self.port.memory) - offset
+        self.land(name, slot, (payload + bytes(-len(payload) % 8))[: max(room, 0)] if payload else payload, offset)
+
+
+class _Starves(_Path):
+    """Gives replies no room of their own: they wait while this rank's requests take up all slots."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        self.waiting = []
+
+    def send_reply(self, request, reply, then):
+        if sum(self.slots - len(free) for free in self.free.values()) >= self.slots:
+            self.waiting.append((request, reply))
+            then()
+        else:
+            super().send_reply(request, reply, then)
+
+    def pending(self):
+        # Nothing is handled while a reply waits, and so no slot becomes free either.
+        return not self.waiting and super().pending()
+
+    def take(self):
+        return None if self.waiting else super().take()
+
+
+def _store(memory, payload, offset):
+    memory[offset : offset + len(payload)] = payload
+
+
+class Sound(Loggp):
+    """No fault at all: what the suite says of the others is not due to this file."""
+
+    name = "sound"
+    path = _Path
+
+    def make_path(self, port):
+        return self.path(port, self)
+
+
+def _broken(name, path):
+    return type(name.title(), (Sound,), {"name": name, "path": path, "__doc__": path.__doc__})
+
+
+PATHS = {
+    "drops": _Drops,
+    "twice": _Twice,
+    "corrupts": _Corrupts,
+    "flags_first": _FlagsFirst,
+    "tail_late": _TailLate,
+    "loses_slots": _LosesSlots,
+    "rounds": _Rounds,
+    "overruns": _Overruns,
+    "starves": _Starves,
+}
+globals().update({name: _broken(name, path) for name, path in PATHS.items()})

@@ -1,0 +1,67 @@
+"""The suite finds broken conduits, and only those."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+# Each fault with the part of the suite that has to find it, to spare the time of the others.
+FAULTS = {
+    "drops": "test_progress",
+    "twice": "test_progress",
+    "corrupts": "test_random",
+    "flags_first": "test_limits",
+    "tail_late": "test_messages",
+    "loses_slots": "test_flow",
+    "rounds": "test_messages",
+    "overruns": "test_messages",
+    "starves": "test_flow",
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Give a folder that, on the path, counts as an installed package with the conduits of broken.py."""
+    folder = tmp_path_factory.mktemp("plugin")
+    shutil.copy(HERE / "broken.py", folder / "broken_conduits.py")
+    info = folder / "broken_conduits-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-conduits\nVersion: 1\n")
+    entries = "\n".join(f"{name} = broken_conduits:{name}" for name in FAULTS)
+    (info / "entry_points.txt").write_text(f"[conduit.conduits]\nsound = broken_conduits:Sound\n{entries}\n")
+    return folder
+
+
+def suite(installed, spec, parts, *arguments):
+    """Run parts of the core's suite on a spec, in a process of its own, and give its output."""
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
+    command += ["-p", "conduit.conformance.plugin", "--pyargs", *parts, "--conduit", spec]
+    command += ["--rootdir", str(installed), "--tb=line", "-q", "--conformance-seed", "1", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_conduit_fails(installed, fault):
+    done = suite(installed, fault, [f"conduit.conformance.{FAULTS[fault]}"], "-x", "-k", "default")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"^FAILED \S*::test_\w+\[" + fault, done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.slow
+def test_a_sound_conduit_passes(installed):
+    parts = sorted({f"conduit.conformance.{part}" for part in FAULTS.values()})
+    done = suite(installed, "sound", parts, "-k", "default-2ranks or default-3ranks")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_unknown_conduit_is_a_wrong_call(installed):
+    done = suite(installed, "nosuch", ["conduit.conformance"])
+    assert done.returncode == 4
+    assert "there is no conduit 'nosuch'" in done.stderr

@@ -1,0 +1,118 @@
+"""Links and routes: cut-through, contention, order, and how many events they take (rules.md T7)."""
+
+import math
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conduit.sim import Kernel, simulate
+from conduit.sim.link import Link, Route
+
+RATE = 1_000_000_000  # one byte in 1000 ps
+
+
+def run(kernel, *acts):
+    """Run `(time, function)` acts in virtual time and everything that follows from them."""
+
+    async def body():
+        for when, act in acts:
+            kernel.at(when, act)
+        await kernel.until(10**15)
+
+    simulate(kernel, body)
+
+
+def carry(kernel, route, nbytes, arrivals, name):
+    """An act that sends over a route now and notes its arrival."""
+
+    def told(arrival):
+        arrivals[name] = arrival
+
+    def act():
+        known = route.carry(nbytes, kernel.now, kernel.now, told)
+        if known:
+            told(known)
+
+    return act
+
+
+def test_a_free_route_is_reserved_in_one_go_without_an_event():
+    kernel = Kernel()
+    links = [Link(kernel, RATE) for _ in range(20)]
+    route = Route([(link, 50_000) for link in links])
+    arrivals = {}
+    run(kernel, (0, carry(kernel, route, 64, arrivals, "a")))
+    # 20 delays, and the bytes once: the head does not wait for the tail.
+    assert arrivals == {"a": 20 * 50_000 + 64_000}
+    # Start of the task, the act, the end of the run.
+    assert kernel.events <= 3
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**10), st.integers(0, 10**6)), min_size=1, max_size=6), st.integers(1, 5000))
+def test_the_slowest_link_decides_how_far_the_tail_is_behind(hops, nbytes):
+    kernel = Kernel()
+    route = Route([(Link(kernel, rate), delay) for rate, delay in hops])
+    arrival = route.carry(nbytes, 0, 0, lambda _: None)
+    slowest = min(rate for rate, _ in hops)
+    assert arrival == sum(delay for _, delay in hops) + math.ceil(nbytes * 10**12 / slowest)
+
+
+def test_who_comes_second_waits_for_the_release():
+    kernel = Kernel()
+    link = Link(kernel, RATE)
+    route = Route([(link, 0)])
+    arrivals = {}
+    run(
+        kernel,
+        (0, carry(kernel, route, 100, arrivals, "first")),
+        (10_000, carry(kernel, route, 100, arrivals, "second")),
+        (20_000, carry(kernel, route, 100, arrivals, "third")),
+    )
+    assert arrivals == {"first": 100_000, "second": 200_000, "third": 300_000}
+    assert link.statistics() == (3, 300, 300e-9, 2, (90_000 + 180_000) / 1e12)
+
+
+def test_a_transfer_that_waits_has_not_taken_what_lies_behind():
+    """A stranger on the last link is not delayed by one that waits for the first."""
+    kernel = Kernel()
+    busy, last = Link(kernel, RATE), Link(kernel, RATE)
+    arrivals = {}
+    run(
+        kernel,
+        (0, carry(kernel, Route([(busy, 0)]), 1000, arrivals, "holder")),
+        (1, carry(kernel, Route([(busy, 0), (last, 0)]), 100, arrivals, "waits")),
+        (2, carry(kernel, Route([(last, 0)]), 100, arrivals, "stranger")),
+    )
+    assert arrivals["stranger"] == 2 + 100_000
+    assert arrivals["waits"] == 1_000_000 + 100_000
+
+
+def test_one_event_for_each_wait():
+    kernel = Kernel()
+    route = Route([(Link(kernel, RATE), 1000) for _ in range(30)])
+    arrivals = {}
+    run(kernel, *((0, carry(kernel, route, 100, arrivals, number)) for number in range(50)))
+    assert [arrivals[number] for number in range(50)] == [30 * 1000 + (number + 1) * 100_000 for number in range(50)]
+    # 50 acts and 49 waits, and a few to start and end.
+    assert kernel.events <= 50 + 49 + 3
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4))
+def test_against_a_queue_in_closed_form(seed, hops):
+    """One route for all: each transfer starts at the link when it comes or when the one before leaves."""
+    draws = random.Random(seed)
+    kernel = Kernel()
+    route = Route([(Link(kernel, RATE), 7_000) for _ in range(hops)])
+    times = sorted(draws.sample(range(2_000_000), 30))
+    sizes = [draws.randrange(1, 200) for _ in times]
+    arrivals, expected, free = {}, {}, [0] * hops
+    for number, (time, size) in enumerate(zip(times, sizes, strict=True)):
+        head, tail = time, time
+        for hop in range(hops):
+            head = max(head, free[hop])
+            free[hop] = head + size * 1000
+            head, tail = head + 7_000, max(tail, free[hop]) + 7_000
+        expected[number] = tail
+    run(kernel, *((t, carry(kernel, route, s, arrivals, n)) for n, (t, s) in enumerate(zip(times, sizes, strict=True))))
+    assert arrivals == expected

@@ -1,0 +1,386 @@
+"""The simulated SCI cluster against closed forms with the numbers written out again here."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conduit.sim import Kernel, simulate
+from conduit.sim.topology import Torus
+from conduits.sci.driver import SciError, Sisci
+from conduits.sci.hardware import Fabric, packets, wire_bytes
+
+NS = 1000
+
+
+def run(kernel, *acts):
+    """Run `(time, function)` acts in virtual time and everything that follows from them."""
+
+    async def body():
+        for when, act in acts:
+            kernel.at(when, act)
+        await kernel.until(10**15)
+
+    simulate(kernel, body)
+
+
+class Pair:
+    """Two hosts of a fabric; `near` has a segment of `far` mapped."""
+
+    def __init__(self, shape=(4, 2), far=1, *, nbytes=1 << 16, weak=False, seed=0, piece=4096):
+        self.kernel = Kernel(seed)
+        self.fabric = Fabric(self.kernel, Torus(shape), weak=weak, piece=piece)
+        self.near, self.far = Sisci(self.fabric, 0), Sisci(self.fabric, far)
+        self.segment = self.far.create_segment(7, nbytes)
+        self.segment.export()
+        self.remote = self.near.connect(far, 7)
+        self.mapping = self.near.map(self.remote)
+
+    def store(self, offset, data, issued=lambda when: None, driver=None):
+        end = (driver or self.near).store(self.mapping, offset, data, issued)
+        if end:
+            issued(end)
+
+
+def bytes_at(nbytes, rate):
+    """Picoseconds of `nbytes` at a rate in MB/s, rounded up."""
+    return math.ceil(nbytes * 10**12 / (rate * 10**6))
+
+
+def store_time(nbytes, links, turns=0):
+    """Until the last of `nbytes` at an offset of a line is in memory: CPU or slowest link, then the way."""
+    issue = 200 * NS + bytes_at(nbytes, 190)
+    wire = math.ceil(nbytes / 16) * 16 + math.ceil(nbytes / 64) * 16
+    bus = 200 * NS + bytes_at(wire, 528)
+    way = (500 + 700 + 70 * links + 250 * turns) * NS
+    return max(issue, bus) + way
+
+
+@given(st.integers(1, 4096))
+def test_a_store_to_a_neighbour(nbytes):
+    pair = Pair()
+    landed = []
+    pair.segment.on_landing = lambda: landed.append(pair.kernel.now)
+    issued = []
+    run(pair.kernel, (0, lambda: pair.store(0, b"x" * nbytes, issued.append)))
+    assert landed == [store_time(nbytes, links=1)]
+    assert issued == [200 * NS + bytes_at(nbytes, 190)]
+    assert pair.segment.memory.read(0, nbytes) == b"x" * nbytes
+
+
+@pytest.mark.parametrize(("far", "links", "turns"), [(1, 1, 0), (3, 3, 0), (4, 1, 0), (5, 2, 1), (7, 4, 1)])
+def test_the_way_through_the_torus(far, links, turns):
+    pair = Pair(far=far)
+    landed = []
+    pair.segment.on_landing = lambda: landed.append(pair.kernel.now)
+    run(pair.kernel, (0, lambda: pair.store(0, b"12345678")))
+    assert landed == [store_time(8, links, turns)]
+
+
+def test_a_small_store_is_in_the_decade_that_the_paper_gives():
+    assert 1_000 * NS <= store_time(8, links=1) < 10_000 * NS
+
+
+@pytest.mark.parametrize("far", [1, 3, 5])
+def test_a_barrier_ends_when_the_response_is_back(far):
+    """The response goes on around the rings; the routes there and back make whole rings."""
+    pair = Pair(far=far)
+    landed, back = [], []
+    pair.segment.on_landing = lambda: landed.append(pair.kernel.now)
+
+    def act():
+        pair.store(0, b"12345678")
+        back.append(pair.near.barrier(back.append))
+
+    run(pair.kernel, (0, act))
+    links_back = {1: 3, 3: 1, 5: 3 + 1}[far]
+    turns_back = {1: 0, 3: 0, 5: 1}[far]
+    assert back == [landed[0] + (500 + 70 * links_back + 250 * turns_back) * NS]
+
+
+def test_a_barrier_with_nothing_under_way_is_over():
+    pair = Pair()
+    assert pair.near.barrier(lambda when: None) == 0
+
+
+def test_a_long_store_streams_at_the_rate_of_the_anchor():
+    pair = Pair(nbytes=1 << 20)
+    landed = []
+    pair.segment.on_landing = lambda: landed.append(pair.kernel.now)
+    run(pair.kernel, (0, lambda: pair.store(0, bytes(1 << 20))))
+    rate = (1 << 20) / (landed[0] / 1e12) / 1e6
+    assert rate == pytest.approx(190, rel=0.001)
+
+
+def test_the_window_of_16_stalls_the_cpu_where_responses_take_long():
+    """On a ring of 200 hosts the response is back after 15.8 us: 16 packets of 64 bytes in that time."""
+    pair = Pair((200,), far=1, nbytes=1 << 16, piece=1 << 16)
+    turnaround = (500 + 700 + 500 + 200 * 70) * NS
+    issued = []
+    run(pair.kernel, (0, lambda: pair.store(0, bytes(64 * 160), issued.append)))
+    assert issued[0] == pytest.approx(160 / 16 * turnaround, rel=0.1)
+    assert pair.near.adapter.statistics().stalled > 0
+
+
+def test_the_window_does_not_stall_a_single_cpu_on_the_paper_s_torus():
+    pair = Pair(far=7)
+    run(pair.kernel, (0, lambda: pair.store(0, bytes(4096))))
+    assert pair.near.adapter.statistics().stalled == 0
+
+
+def test_two_cpus_share_the_window():
+    pair = Pair((60,), far=30, nbytes=1 << 16)
+    second = Sisci(pair.fabric, 0)
+    alone, both = [], []
+    run(pair.kernel, (0, lambda: pair.store(0, bytes(2048), alone.append)))
+    pair = Pair((60,), far=30, nbytes=1 << 16)
+    second = Sisci(pair.fabric, 0)
+    run(
+        pair.kernel,
+        (0, lambda: pair.store(0, bytes(2048))),
+        (1 * NS, lambda: pair.store(4096, bytes(2048), both.append, second)),
+    )
+    assert both[0] > alone[0] + 1 * NS
+
+
+def test_two_cpus_share_the_bus():
+    """While one stores a burst that occupies the bus for b, the other waits for the rest of it."""
+    pair = Pair()
+    second = Sisci(pair.fabric, 0)
+    issued = []
+    wire = 4096 + 64 * 16
+    run(
+        pair.kernel,
+        (0, lambda: pair.store(0, bytes(4096))),
+        (1 * NS, lambda: pair.store(8192, bytes(8), issued.append, second)),
+    )
+    assert issued == [200 * NS + bytes_at(wire, 528) + 200 * NS + bytes_at(8, 190)]
+
+
+@pytest.mark.parametrize("nbytes", [4, 64, 256])
+def test_a_remote_read_costs_ten_times_a_write_of_that_size(nbytes):
+    pair = Pair()
+    pair.segment.memory.write(0, bytes(range(256))[:nbytes])
+    got = []
+    run(pair.kernel, (0, lambda: pair.near.read(pair.mapping, 0, nbytes, lambda data, when: got.append((data, when)))))
+    written = (200 + 500 + 700 + 70) * NS + bytes_at(nbytes, 190)
+    assert got == [(bytes(range(256))[:nbytes], 10 * written)]
+
+
+@given(st.integers(1, 2048))
+def test_dma_costs_its_set_up_and_streams(words):
+    nbytes = 8 * words
+    pair = Pair()
+    done = []
+    run(pair.kernel, (0, lambda: pair.near.dma(memoryview(bytes(nbytes)), 0, pair.remote, 0, done.append)))
+    way = (500 + 700 + 70 + 500 + 3 * 70) * NS
+    rest = done[0] - 30_000 * NS - way
+    # The engine's rate, or for the last piece the bus, whichever is slower.
+    assert bytes_at(nbytes, 227) <= rest <= bytes_at(nbytes, 227) + bytes_at(wire_bytes(64), 528)
+
+
+def test_dma_of_two_processes_goes_through_one_engine():
+    pair = Pair()
+    second = Sisci(pair.fabric, 0)
+    done = []
+    data = memoryview(bytes(8192))
+    run(
+        pair.kernel,
+        (0, lambda: pair.near.dma(data, 0, pair.remote, 0, done.append)),
+        (0, lambda: second.dma(data, 0, pair.remote, 16384, done.append)),
+    )
+    first, then = done
+    assert then - first >= 30_000 * NS + bytes_at(8192, 227) - 1
+
+
+@given(st.integers(0, 4095), st.integers(1, 300))
+def test_packets_are_the_lines_that_a_store_touches(offset, nbytes):
+    assert packets(offset, nbytes) == len({byte // 64 for byte in range(offset, offset + nbytes)})
+
+
+# -- the driver refuses what the hardware would ------------------------------------------------------
+
+
+@pytest.mark.parametrize(("address", "offset", "size"), [(1, 0, 8), (0, 4, 8), (0, 0, 12), (0, 0, 0)])
+def test_unaligned_dma_is_refused(address, offset, size):
+    pair = Pair()
+    with pytest.raises(
+        SciError, match=r"\Ahost 0: DMA of .* refused; all three must be multiples of 8 and the size not 0\Z"
+    ):
+        pair.near.dma(memoryview(bytes(size)), address, pair.remote, offset, lambda when: None)
+
+
+def test_dma_out_of_the_segment_is_refused():
+    pair = Pair(nbytes=64)
+    with pytest.raises(
+        SciError, match=r"\Ahost 0: DMA of 16 bytes to offset 56 leaves segment 7 of host 1, which has 64 "
+    ):
+        pair.near.dma(memoryview(bytes(16)), 0, pair.remote, 56, lambda when: None)
+
+
+@pytest.mark.parametrize(("offset", "size"), [(-1, 4), (61, 4), (0, 0), (64, 1)])
+def test_stores_out_of_the_segment_are_refused(offset, size):
+    pair = Pair(nbytes=64)
+    with pytest.raises(SciError, match=r"\Ahost 0: .* of segment 7 of host 1: outside its 64 bytes, or none\Z"):
+        pair.near.store(pair.mapping, offset, bytes(size), lambda when: None)
+    with pytest.raises(SciError, match=r"\Ahost 0: .*: outside its 64 bytes, or none\Z"):
+        pair.near.read(pair.mapping, offset, size, lambda data, when: None)
+
+
+def test_a_mapping_given_up_is_of_no_use():
+    pair = Pair()
+    pair.near.unmap(pair.mapping)
+    with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
+        pair.near.store(pair.mapping, 0, b"x", lambda when: None)
+    with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
+        pair.near.flags(pair.mapping, (0, 1)).store(lambda when: None)
+
+
+def test_only_exported_segments_can_be_connected_to():
+    pair = Pair()
+    with pytest.raises(SciError, match=r"\Ahost 0 cannot connect to segment 8 of host 1: there is none\Z"):
+        pair.near.connect(1, 8)
+    pair.far.create_segment(8, 64)
+    with pytest.raises(SciError, match=r"\Ahost 0 cannot connect to segment 8 of host 1: it is not exported\Z"):
+        pair.near.connect(1, 8)
+    with pytest.raises(SciError, match=r"\Ahost 1 has a segment 8 already; take another id\Z"):
+        pair.far.create_segment(8, 64)
+
+
+@pytest.mark.parametrize("size", [0, (2 << 20) + 1])
+def test_contiguous_memory_is_limited(size):
+    pair = Pair()
+    with pytest.raises(SciError, match=r"\Ahost 1 cannot allocate segment 9: .* it gives 1 to 2097152\Z"):
+        pair.far.create_segment(9, size)
+    with pytest.raises(SciError, match=r"\Ahost 1 cannot allocate segments 20 to 24: .* it gives 1 to 2097152\Z"):
+        pair.far.create_segments(20, 5, size, 64)
+
+
+def test_a_patched_kernel_gives_more():
+    driver = Sisci(Pair().fabric, 2, patched=True)
+    assert driver.create_segment(1, 512 << 20).memory.resident == 0
+
+
+def test_segments_made_together_exist_when_first_touched():
+    pair = Pair()
+    made = []
+    pair.far.create_segments(20, 1000, 4096, 512, made.append)
+    assert not made
+    pair.near.connect(1, 25)
+    pair.near.connect(1, 25)
+    assert [segment.number for segment in made] == [25]
+    assert pair.far.segment(1, 1020) is None
+
+
+# -- order (rules.md O) --------------------------------------------------------------------------------
+
+
+def landings(seed, acts):
+    """Which bytes are there after each landing, in weak ordering."""
+    pair = Pair(weak=True, seed=seed, nbytes=256)
+    other = pair.far.create_segment(8, 256)
+    other.export()
+    second = pair.near.map(pair.near.connect(1, 8))
+    seen = []
+    pair.segment.on_landing = lambda: seen.append(("one", pair.segment.memory.read(0, 256)))
+    other.on_landing = lambda: seen.append(("two", other.memory.read(0, 256)))
+    run(pair.kernel, (0, lambda: acts(pair, second)))
+    return seen
+
+
+def test_weak_stores_to_one_segment_stay_in_order():
+    def acts(pair, _):
+        for number in range(1, 6):
+            pair.store(8 * number, bytes([number]) * 8)
+
+    for seed in range(20):
+        for _, state in landings(seed, acts):
+            there = set(state) - {0}
+            assert there == set(range(1, len(there) + 1))
+
+
+def test_weak_stores_to_two_segments_overtake_one_another():
+    def acts(pair, second):
+        pair.store(0, b"\1")
+        pair.near.store(second, 0, b"\2", lambda when: None)
+
+    orders = {tuple(name for name, _ in landings(seed, acts)) for seed in range(20)}
+    assert orders == {("one", "two"), ("two", "one")}
+
+
+def test_weak_dma_and_stores_overtake_one_another():
+    def acts(pair, _):
+        pair.near.dma(memoryview(b"\1" * 16), 0, pair.remote, 0, lambda when: None)
+        pair.kernel.at(33_000_000, lambda: pair.store(64, b"\2"))
+
+    orders = set()
+    for seed in range(30):
+        states = [state for _, state in landings(seed, acts)]
+        done = next(index for index, state in enumerate(states) if state[:16] == b"\1" * 16)
+        stored = next(index for index, state in enumerate(states) if state[64] == 2)
+        orders.add(done < stored)
+    assert orders == {True, False}
+
+
+def test_words_of_8_bytes_never_tear():
+    def acts(pair, _):
+        pair.store(3, b"\1" * 21)
+
+    cut = set()
+    for seed in range(40):
+        for _, state in landings(seed, acts):
+            count = state.count(1)
+            assert count in (5, 13, 21)
+            cut.add(count)
+    assert cut == {5, 13, 21}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_after_the_barrier_all_is_there(seed):
+    pair = Pair(weak=True, seed=seed)
+    checked = []
+
+    def check():
+        checked.append(pair.segment.memory.read(0, 100) == b"\1" * 100)
+
+    def act():
+        pair.store(0, b"\1" * 100)
+        when = pair.near.barrier(lambda when: pair.kernel.at(when, check))
+        if when:
+            pair.kernel.at(when, check)
+
+    run(pair.kernel, (0, act))
+    assert checked == [True]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_after_its_completion_a_dma_is_there(seed):
+    pair = Pair(weak=True, seed=seed)
+    checked = []
+
+    def check():
+        checked.append(pair.segment.memory.read(0, 64) == b"\1" * 64)
+
+    run(
+        pair.kernel,
+        (0, lambda: pair.near.dma(memoryview(b"\1" * 64), 0, pair.remote, 0, lambda w: pair.kernel.at(w, check))),
+    )
+    assert checked == [True]
+
+
+def test_announced_bytes_land_with_their_flags():
+    pair = Pair()
+    flags = pair.far.create_segment(8, 16)
+    flags.export()
+    control = pair.near.map(pair.near.connect(1, 8))
+    states = []
+    flags.on_landing = lambda: states.append((pair.segment.memory.read(0, 3), flags.memory.read(0, 3)))
+
+    def act():
+        pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
+        when = pair.near.barrier(lambda when: None)
+        pair.kernel.at(when, lambda: pair.near.flags(control, (2, 0)).store(lambda when: None))
+
+    run(pair.kernel, (0, act))
+    assert states == [(b"abc", b"\1\0\1")]
