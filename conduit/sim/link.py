@@ -4,7 +4,7 @@ The head of a transfer moves on as soon as it can (cut-through); a link is taken
 head gets there for as long as the bytes need at the link's rate.
 
 A route is reserved in one go as long as each link is free when the head gets there.  At the first
-busy link the rest is left to an event at that link's release (rules.md T7): one event per wait,
+busy link the rest is left to an event at that link's release (rule T7): one event per wait,
 none per hop.  Who waits for a link gets it in the order of arrival.
 """
 
