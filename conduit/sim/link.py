@@ -87,7 +87,7 @@ class Link:
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        carried = sum((route.carried for route in self._routes), self._carried)
+        carried = sum((route.counts() for route in self._routes), self._carried)
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
@@ -179,15 +179,27 @@ class Route:
         for link, after, takes in self.steps:
             begin = head + after
             if link.free_at > begin:
-                self._wait(link, nbytes, head, tail, then)
+                self.wait(link, nbytes, head, tail, then)
                 return 0
             link.free_at = begin + takes[nbytes]
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
 
-    def _wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
-        """Leave the rest of a transfer, from the link `busy` on, to the event of its release."""
+    def counts(self) -> Counter[int]:
+        """Return how many transfers of each size found all links free."""
+        return self.carried
+
+    def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
+
+        Args:
+            busy: the first link that is not free; those before it have been taken.
+            nbytes: bytes on every link.
+            head: when the first byte gets to the first link, picoseconds.
+            tail: when the last byte gets there.
+            then: called as `then(arrival)`.
+        """
         slowest = 0
         for index, (link, after, takes) in enumerate(self.steps):
             if link is busy:
