@@ -2,7 +2,7 @@
 
 A rank has one CPU.  A call takes its turn on it, polls, sends, and gives it back; while tasks are
 blocked the CPU polls, and the simulation finds out when that loop would notice an arrival instead
-of running it (rules.md P5).  A *pass* handles up to 10 messages: take one, run its handler, send the
+of running it (rule P5).  A *pass* handles up to 10 messages: take one, run its handler, send the
 reply as a chain of events, take the next when the chain has ended (S1).
 """
 
