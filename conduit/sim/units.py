@@ -26,9 +26,12 @@ def duration(nbytes: int, bytes_per_s: float) -> int:
 def deadline_ps(deadline: float) -> int:
     """Return the first whole picosecond whose `seconds` is not before `deadline`.
 
-    Trio compares floats: a time rounded down would leave the deadline for ever in the future.
+    Trio compares floats: a time rounded down would leave the deadline for ever in the future, one rounded up would
+    let a task go on past a deadline that Trio takes for due.
     """
-    ticks = math.ceil(deadline * 1e12)
+    ticks = round(deadline * 1e12)
     while ticks / 1e12 < deadline:
         ticks += 1
+    while (ticks - 1) / 1e12 >= deadline:
+        ticks -= 1
     return ticks

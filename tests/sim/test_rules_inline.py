@@ -579,3 +579,20 @@ def test_I2_a_task_cancelled_while_progress_was_made_does_not_go_on_waiting(both
         return scope.cancelled_caught, len(got)
 
     assert both_ways.run(main).values[1] == (True, 0)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_I2_a_timeout_that_is_due_when_a_wait_ends_is_over_before_the_task_goes_on(inline):
+    world = Kernel(inline=inline)
+    seen = []
+
+    async def main():
+        with trio.move_on_at(5e-6):
+            for when in (4_000_000, 5_000_000):
+                await world.until(when)
+                await world.checkpoint_if_cancelled()
+                seen.append(when)
+
+    simulate(world, main)
+    assert seen == [4_000_000]
+    assert world.now == 5_000_000
