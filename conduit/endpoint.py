@@ -107,6 +107,9 @@ class Endpoint:
     @property
     def ranks_on_host(self) -> tuple[int, ...]:
         """The ranks of this rank's host, sorted."""
+        first, count = self._hosts.index(self.host), self._hosts.count(self.host)
+        if self._hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
+            return tuple(range(first, first + count))
         return tuple(rank for rank, host in enumerate(self._hosts) if host == self.host)
 
     @property
@@ -123,7 +126,9 @@ class Endpoint:
 
     def host_of(self, rank: int) -> int:
         """Return the index of the host of `rank`."""
-        return self._hosts[arguments.rank("host_of", "rank", rank, self.size)]
+        if type(rank) is not int or not 0 <= rank < self.size:
+            rank = arguments.rank("host_of", "rank", rank, self.size)
+        return self._hosts[rank]
 
     # -- attach --------------------------------------------------------------------------------
 

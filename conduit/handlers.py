@@ -93,6 +93,8 @@ def mismatch(tables: Sequence[bytes], rank: int) -> str:
         rank: whose table to show beside the first that differs from it.
     """
     mine = tables[rank]
+    if tables.count(mine) == len(tables):
+        return ""
     other = next((peer for peer, table in enumerate(tables) if table != mine), None)
     if other is None:
         return ""

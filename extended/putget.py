@@ -1,4 +1,4 @@
-"""The put and get calls of api.md: blocking, with explicit handles, implicit; of bytes, of values, memset."""
+"""The put and get calls: blocking, with explicit handles, implicit; of bytes, of values, memset."""
 
 from __future__ import annotations
 

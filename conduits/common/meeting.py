@@ -1,4 +1,4 @@
-"""The all-gather at attach, outside the network: start-up costs are charged, not performed (rules.md M)."""
+"""The all-gather at attach, outside the network: start-up costs are charged, not performed (rule M)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Meeting:
         self._ticks = ticks
         self._tell = tell
         self._data: dict[int, bytes] = {}
+        self._all: tuple[bytes, ...] = ()
 
     def give(self, rank: int, data: bytes) -> None:
         """Contribute the data of `rank`; the last one ends the meeting."""
@@ -39,9 +40,10 @@ class Meeting:
         return tuple(rank for rank in range(self._ranks) if rank not in self._data)
 
     def data(self) -> Sequence[bytes]:
-        """Return what the ranks gave, by rank."""
-        return [self._data[rank] for rank in range(self._ranks)]
+        """Return what the ranks gave, by rank: one tuple for all of them."""
+        return self._all
 
     def _end(self) -> None:
         self.over = True
+        self._all = tuple(self._data[rank] for rank in range(self._ranks))
         self._tell()
