@@ -46,6 +46,7 @@ class Owner(Protocol):
     """What a task works for: a rank, whose other tasks may wait for what this one changes."""
 
     rank: int
+    blocked: list[Any]
 
     def recheck(self, task: trio.lowlevel.Task) -> None:
         """Look again at what the owner's other tasks wait for, because `task` has run."""
@@ -92,8 +93,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_closing",
         "_deadlines",
         "_guard",
-        "_messengers",
         "_heap",
+        "_messengers",
         "_nobody",
         "_parked",
         "_runnable",

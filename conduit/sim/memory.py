@@ -1,7 +1,7 @@
 """Simulated memory: bytes at addresses, made by page on first write.
 
 A job of a thousand ranks has far more memory than it touches.  A page that was never written
-takes no room and reads as zeros (rules.md M).
+takes no room and reads as zeros (rule M).
 """
 
 from __future__ import annotations

@@ -150,8 +150,9 @@ class Fabric:
         return Way(hops, self._response(target, source))
 
     def _response(self, source: int, target: int) -> int:
-        links, turns = self.torus.distance(source, target), self.torus.turns(source, target)
-        return _RESPONSE_PS + links * _HOP_PS + turns * _TURN_PS
+        steps = self.torus.steps(source, target)
+        turns = max(0, sum(map(bool, steps)) - 1)
+        return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
 
 
 class Adapter:
