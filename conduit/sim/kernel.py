@@ -279,14 +279,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._look_again()
             if self._runnable:
                 return False
-        if not self._deadlines:
-            if not waiter.done:
-                self._run(FOREVER, waiter)
-            return waiter.done and not self._runnable and not self._deadlines
         if not waiter.done:
-            self._run(self._next_deadline(), waiter)
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        if self._runnable or not waiter.done:
+            return False
         # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.
-        return waiter.done and not self._runnable and self._next_deadline() > self.now
+        return not self._deadlines or self._next_deadline() > self.now
 
     async def switch(self, waiter: Waiter) -> None:
         """Wait for `waiter` through Trio's own loop.
