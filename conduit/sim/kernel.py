@@ -358,7 +358,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._parked.pop(waiter, None)
 
     def _look_again(self) -> bool:
-        """Before time passes, let the ranks whose tasks have run look at their predicates (P3); return whether one can run."""
+        """Let the ranks whose tasks have run look at their predicates (P3); return whether a task can run."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
             for owner, task in dict.fromkeys(owners):
