@@ -4,7 +4,7 @@ The head of a transfer moves on as soon as it can (cut-through); a link is taken
 head gets there for as long as the bytes need at the link's rate.
 
 A route is reserved in one go as long as each link is free when the head gets there.  At the first
-busy link the rest is left to an event at that link's release (rules.md T7): one event per wait,
+busy link the rest is left to an event at that link's release (rule T7): one event per wait,
 none per hop.  Who waits for a link gets it in the order of arrival.
 """
 
@@ -87,7 +87,7 @@ class Link:
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        carried = sum((route.carried for route in self._routes), self._carried)
+        carried = sum((route.counts() for route in self._routes), self._carried)
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
@@ -139,16 +139,14 @@ class Route:
         hops: the links, each with the delay to what follows it.
 
     Attributes:
-        hops: the same.
         first: the link that the sender feeds.
         latency: the sum of the delays, picoseconds.
         carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("_slowest", "_steps", "carried", "first", "hops", "latency")
+    __slots__ = ("carried", "first", "latency", "slowest", "steps")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        self.hops = tuple(hops)
         self.first = hops[0][0]
         self.carried: Counter[int] = Counter()
         after = 0
@@ -160,8 +158,9 @@ class Route:
             link._routes.append(self)
             if link.bytes_per_s < slowest.bytes_per_s:
                 slowest = link
-        self._steps = tuple(steps)
-        self._slowest = slowest.takes
+        self.steps = tuple(steps)
+        """Each link, how much later than the first the head gets there, and how long sizes take it."""
+        self.slowest = slowest.takes
         self.latency = after
 
     def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> int:
@@ -177,22 +176,34 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link, after, takes in self._steps:
+        for link, after, takes in self.steps:
             begin = head + after
             if link.free_at > begin:
-                self._wait(link, nbytes, head, tail, then)
+                self.wait(link, nbytes, head, tail, then)
                 return 0
             link.free_at = begin + takes[nbytes]
         self.carried[nbytes] += 1
-        last = head + self._slowest[nbytes]
+        last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
 
-    def _wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
-        """Leave the rest of a transfer, from the link `busy` on, to the event of its release."""
+    def counts(self) -> Counter[int]:
+        """Return how many transfers of each size found all links free."""
+        return self.carried
+
+    def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
+
+        Args:
+            busy: the first link that is not free; those before it have been taken.
+            nbytes: bytes on every link.
+            head: when the first byte gets to the first link, picoseconds.
+            tail: when the last byte gets there.
+            then: called as `then(arrival)`.
+        """
         slowest = 0
-        for index, (link, after, takes) in enumerate(self._steps):
+        for index, (link, after, takes) in enumerate(self.steps):
             if link is busy:
-                link.wait(head + after, _Rest(self, index, nbytes, max(tail, head + slowest) + after, then))
+                link.wait(head + after, _Rest(self, index, nbytes, max(tail, head + slowest), then))
                 return
             slowest = max(slowest, takes[nbytes])
             link._carried[nbytes] += 1
@@ -212,13 +223,15 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
-        head, tail = when, max(self.tail, when)
-        for index in range(self.index, len(self.route.hops)):
-            link, delay = self.route.hops[index]
-            if link.free_at > head:
+        route = self.route
+        start = when - route.steps[self.index][1]
+        tail = max(self.tail, start)
+        for index in range(self.index, len(route.steps)):
+            link, after, _ = route.steps[index]
+            # The tail is kept as seen from the first link, so that only what holds it up moves it.
+            if link.free_at > start + after:
                 self.index, self.tail = index, tail
-                link.wait(head, self)
+                link.wait(start + after, self)
                 return
-            tail = max(tail, link.take(head, self.nbytes)) + delay
-            head += delay
-        self.then(tail)
+            tail = max(tail, link.take(start + after, self.nbytes) - after)
+        self.then(tail + route.latency)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 Step: TypeAlias = tuple[int, int, bool]
@@ -38,34 +37,37 @@ class Torus:
 
     def route(self, source: int, target: int) -> list[Step]:
         """Return the links from `source` to `target`: all of the first dimension, then the next."""
-        steps: list[Step] = []
-        node, stride = source, 1
-        for dimension, (side, (here, count)) in enumerate(zip(self.shape, self._turns(source, target), strict=True)):
-            base, way = node - here * stride, 1 if count > 0 else -1
-            ring = range(here, here + count, way)
-            steps += [(base + place % side * stride, dimension, count > 0) for place in ring]
-            node = base + (here + count) % side * stride
+        found: list[Step] = []
+        node, rest, stride = source, source, 1
+        for dimension, (side, steps) in enumerate(zip(self.shape, self.steps(source, target), strict=True)):
+            rest, here = divmod(rest, side)
+            if steps:
+                base, forward = node - here * stride, steps > 0
+                ring = range(here, here + steps, 1 if forward else -1)
+                found += [(base + place % side * stride, dimension, forward) for place in ring]
+                node = base + (here + steps) % side * stride
             stride *= side
-        return steps
+        return found
 
-    def distance(self, source: int, target: int) -> int:
-        """Return the number of links from `source` to `target`."""
-        return sum(abs(steps) for _, steps in self._turns(source, target))
-
-    def turns(self, source: int, target: int) -> int:
-        """Return how often the route changes from one dimension to another."""
-        used = sum(1 for _, steps in self._turns(source, target) if steps)
-        return max(0, used - 1)
-
-    def _turns(self, source: int, target: int) -> Iterator[tuple[int, int]]:
-        """Yield for each dimension where the route enters it and the steps it makes, signed."""
+    def steps(self, source: int, target: int) -> list[int]:
+        """Return the steps that a route makes along each dimension, negative where it goes backwards."""
+        found = []
         for side in self.shape:
             source, here = divmod(source, side)
             target, there = divmod(target, side)
             steps = (there - here) % side
             if self.both_ways and steps > side - steps:
                 steps -= side
-            yield here, steps
+            found.append(steps)
+        return found
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the number of links from `source` to `target`."""
+        return sum(map(abs, self.steps(source, target)))
+
+    def turns(self, source: int, target: int) -> int:
+        """Return how often the route changes from one dimension to another."""
+        return max(0, sum(map(bool, self.steps(source, target))) - 1)
 
 
 def near_cubic(nodes: int) -> tuple[int, int, int]:

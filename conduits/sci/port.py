@@ -43,13 +43,13 @@ class SciOptions(SimOptions):
         "hosts along each dimension; auto: 4x2 up to 8 hosts, else the smallest near-cubic one",
         validator=_check_torus,
         allowed="auto, or 1 to 3 sides such as 8, 4x2, 4x4x2",
-        conformance=("auto", (16,), (2, 2, 4)),
+        conformance=("auto", (2, 2, 4)),
     )
     slots: int = option(
         c.whole(c.SLOTS),
         "request slots per pair of ranks, each with its reply slot",
         validator=[attrs.validators.ge(1), attrs.validators.le(1024)],
-        conformance=(1, c.whole(c.SLOTS), 5),
+        conformance=(c.whole(c.SLOTS), 1),
     )
     slot_payload: int = option(
         c.whole(c.SLOT_PAYLOAD),
@@ -62,7 +62,7 @@ class SciOptions(SimOptions):
         c.whole(c.DMA_THRESHOLD),
         "long payloads of at least this many bytes go by DMA; so do all that no slot holds",
         validator=attrs.validators.ge(0),
-        conformance=(c.whole(c.DMA_THRESHOLD), 0, 1 << 20),
+        conformance=(c.whole(c.DMA_THRESHOLD), 0),
     )
     dynamic_mapping: bool = option(False, "map the target for unaligned data instead of bouncing them through the slot")
     queue: Literal["paired", "single", "split"] = option(

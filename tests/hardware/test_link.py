@@ -1,4 +1,4 @@
-"""Links and routes: cut-through, contention, order, and how many events they take (rules.md T7)."""
+"""Links and routes: cut-through, contention, order, and how many events they take (rule T7)."""
 
 import math
 import random
@@ -88,6 +88,19 @@ def test_a_transfer_that_waits_has_not_taken_what_lies_behind():
     assert arrivals["waits"] == 1_000_000 + 100_000
 
 
+def test_a_wait_at_a_far_link_is_not_counted_twice():
+    """The head comes to the second link at 400 ns, has it at 490 ns, and the bytes pass in 100 ns."""
+    kernel = Kernel()
+    near, far = Link(kernel, RATE), Link(kernel, RATE)
+    arrivals = {}
+    run(
+        kernel,
+        (0, lambda: far.take(390_000, 100)),
+        (0, carry(kernel, Route([(near, 400_000), (far, 5_000)]), 100, arrivals, "waits")),
+    )
+    assert arrivals == {"waits": 595_000}
+
+
 def test_one_event_for_each_wait():
     kernel = Kernel()
     route = Route([(Link(kernel, RATE), 1000) for _ in range(30)])
@@ -103,7 +116,8 @@ def test_against_a_queue_in_closed_form(seed, hops):
     """One route for all: each transfer starts at the link when it comes or when the one before leaves."""
     draws = random.Random(seed)
     kernel = Kernel()
-    route = Route([(Link(kernel, RATE), 7_000) for _ in range(hops)])
+    delays = [draws.choice([0, 7_000, 90_000, 400_000]) for _ in range(hops)]
+    route = Route([(Link(kernel, RATE), delay) for delay in delays])
     times = sorted(draws.sample(range(2_000_000), 30))
     sizes = [draws.randrange(1, 200) for _ in times]
     arrivals, expected, free = {}, {}, [0] * hops
@@ -112,7 +126,7 @@ def test_against_a_queue_in_closed_form(seed, hops):
         for hop in range(hops):
             head = max(head, free[hop])
             free[hop] = head + size * 1000
-            head, tail = head + 7_000, max(tail, free[hop]) + 7_000
+            head, tail = head + delays[hop], max(tail, free[hop]) + delays[hop]
         expected[number] = tail
     run(kernel, *((t, carry(kernel, route, s, arrivals, n)) for n, (t, s) in enumerate(zip(times, sizes, strict=True))))
     assert arrivals == expected
