@@ -32,7 +32,8 @@ def test_ranks_per_host_places_consecutive_ranks(case: Case) -> None:
     for per_host in (1, 2, 3):
         try:
             case.cls.placement(case.options, case.size, per_host)
-        except BadRequest:
+        except BadRequest as refused:
+            names(str(refused), "ranks_per_host", per_host)
             continue
 
         async def main(ep: Endpoint) -> int:

@@ -1,5 +1,6 @@
 """What the core offers to the layers above it: progress, warnings, and jobs beside jobs."""
 
+import asyncio
 import threading
 import warnings
 from typing import Any
@@ -215,6 +216,23 @@ def test_jobs_run_inside_a_trio_program(case: Case) -> None:
     for result in inside:
         assert list(result.values) == list(outside.values)
         assert result.digest == outside.digest
+
+
+@pytest.mark.rule("R79")
+@pytest.mark.simulated
+def test_jobs_run_where_an_asyncio_loop_is_running(case: Case) -> None:
+    """As in a notebook; the loop goes on afterwards."""
+
+    async def main(ep: Endpoint) -> int:
+        await ep.attach()
+        return ep.rank
+
+    async def outer() -> list[int]:
+        values = list(case.run(main).values)
+        await asyncio.sleep(0)
+        return values
+
+    assert asyncio.run(outer()) == list(range(case.size))
 
 
 @pytest.mark.rule("R79")

@@ -84,6 +84,28 @@ def test_poll_runs_what_is_pending(case: Case) -> None:
     assert case.run(main).values[0] == 2
 
 
+@pytest.mark.rule("R41")
+def test_one_poll_handles_ten_messages_at_most(case: Case) -> None:
+    """However many have come meanwhile, from several ranks."""
+    case = case.at_least(3)
+    count = 14
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+        if ep.rank in (1, 2):
+            for number in range(count):
+                await ep.request_short(0, box.short, number)
+        most = 0
+        while ep.rank == 0 and len(box.seen) < 2 * count:
+            await ep.compute(1e-4)
+            before = len(box.seen)
+            await ep.poll()
+            most = max(most, len(box.seen) - before)
+        return most
+
+    assert case.run(main).values[0] <= 10
+
+
 @pytest.mark.rule("R42")
 @pytest.mark.simulated
 def test_block_until_true_returns_without_polling(case: Case) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from conduit import BadRequest, Endpoint, HandlerError, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, names, neighbour, refusal, send
+from conduit.conformance.patterns import first_difference, pattern
+from conduit.conformance.programs import CATEGORIES, answer, attached, more_than, names, neighbour, refusal, send
 
 
 @pytest.mark.rule("R22")
@@ -290,6 +290,42 @@ def test_long_reply_from_the_own_segment(case: Case) -> None:
         return all(one.payload == expected[one.args[0] :] for one in box.seen) and bytes(ep.segment[:size]) == expected
 
     assert all(case.run(main, segment=2 * size).values)
+
+
+@pytest.mark.rule("R15", "R22", "R28")
+@pytest.mark.parametrize("own", [False, True], ids=["buffer", "segment"])
+def test_long_replies_of_every_pair_of_offsets_modulo_8(case: Case, own: bool) -> None:
+    """The 64 combinations of source and destination, in sizes below and above every threshold."""
+    ceiling = min(case.longest(reply=True), 5000)
+    sizes = [size for size in (1, 8, 33, 400, *(edge + 21 for edge in case.thresholds), ceiling) if size <= ceiling]
+    room = ceiling + 64
+
+    async def main(ep: Endpoint) -> list[tuple[int, int, str]]:
+        wrong: list[tuple[int, int, str]] = []
+        done: list[int] = []
+        source = ep.segment[room:] if own else np.zeros(room, np.uint8)
+
+        def ask(token: Token, start: int, place: int, nbytes: int) -> None:
+            piece = source[start : start + nbytes]
+            piece[:] = np.frombuffer(pattern(nbytes, start * 8 + place), np.uint8)
+            token.reply_long(check, piece, 8 + place, start, place, nbytes)
+
+        def check(token: Token, payload: memoryview, start: int, place: int, nbytes: int) -> None:
+            around = bytes(ep.segment[place : nbytes + place + 16])
+            expected = bytes(8) + pattern(nbytes, start * 8 + place) + bytes(8)
+            if around != expected:
+                wrong.append((start, place, first_difference(around, expected)))
+            payload[:] = bytes(nbytes)
+            done.append(1)
+
+        await ep.attach(ask, check)
+        for index in range(64 if ep.rank < 2 else 3):
+            nbytes = sizes[(index + index // 8) % len(sizes)]
+            await ep.request_short(neighbour(ep), ask, index // 8, index % 8, nbytes)
+            await ep.block_until(more_than(done, index))
+        return wrong
+
+    assert list(case.run(main, segment=2 * room).values) == [[]] * case.size
 
 
 @pytest.mark.rule("R29", "R60")
