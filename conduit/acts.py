@@ -1,4 +1,4 @@
-"""The digest of a job: a hash of what its ranks observably did (rules.md E6).
+"""The digest of a job: a hash of what its ranks observably did (rule E6).
 
 Acts, not kernel events, so that a faster simulation of the same machine has the same digest.  Each
 rank hashes its own stream; the job's digest joins them in rank order.

@@ -1,4 +1,4 @@
-"""Calls that are checked when they are made and noticed when they are forgotten (rules.md E4).
+"""Calls that are checked when they are made and noticed when they are forgotten (rule E4).
 
 A call of this package is a plain function: it checks its arguments, so that an error stands at the
 line that is wrong, and returns a coroutine.  The coroutine holds a `Guard`; one that dies before

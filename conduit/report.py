@@ -1,6 +1,6 @@
 """The report of a job that gets no further: who waits where, for what, since when, and for whom.
 
-A wait-for graph in words (rules.md D): each rank with its source line, what it waits for, its slots
+A wait-for graph in words (rule D): each rank with its source line, what it waits for, its slots
 in use and the messages that nobody has taken, and the cycle if there is one.
 """
 

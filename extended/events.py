@@ -74,14 +74,19 @@ class Operation:
 class Events:
     """The operations of one rank.
 
+    Attributes:
+        ep: the rank's endpoint.
+        operations: those that are outstanding, at their numbers.
+        completed: how many ever completed; tells a waiter for some of many whether it is worth looking again.
+
     Args:
         ep: the rank's endpoint.
     """
 
     def __init__(self, ep: Endpoint) -> None:
         self.ep = ep
-        self.completed = 0  # operations ever completed; tells a waiter for some of many that it is worth looking again
-        self._operations: list[Operation | None] = []
+        self.completed = 0
+        self.operations: list[Operation | None] = []
         self._free: list[int] = []
         self._implicit = Group()
         self._earlier: list[Group] = []  # closed by a sync, not yet seen complete
@@ -97,21 +102,16 @@ class Events:
             operation.group.outstanding[operation.kind] += 1
         if self._free:
             number = self._free.pop()
-            self._operations[number] = operation
+            self.operations[number] = operation
         else:
-            number = len(self._operations)
-            self._operations.append(operation)
+            number = len(self.operations)
+            self.operations.append(operation)
         return number
-
-    def __getitem__(self, number: int) -> Operation:
-        """Return the outstanding operation of that number."""
-        operation = self._operations[number]
-        assert operation is not None, f"reply to operation {number}, which is not outstanding"
-        return operation
 
     def piece_done(self, number: int) -> None:
         """Take note of one reply to an operation."""
-        operation = self[number]
+        operation = self.operations[number]
+        assert operation is not None, f"reply to operation {number}, which is not outstanding"
         operation.pending -= 1
         if not operation.pending:
             self._leave(number, operation)
@@ -119,12 +119,13 @@ class Events:
 
     def withdraw(self, number: int) -> None:
         """Forget an operation of which nothing was sent."""
-        operation = self[number]
+        operation = self.operations[number]
+        assert operation is not None
         operation.pending = 0
         self._leave(number, operation)
 
     def _leave(self, number: int, operation: Operation) -> None:
-        self._operations[number] = None
+        self.operations[number] = None
         self._free.append(number)
         if operation.group is not None:
             operation.group.outstanding[operation.kind] -= 1
@@ -203,7 +204,7 @@ class Events:
 
     def _peers(self, groups: list[Group], kinds: Sequence[int]) -> tuple[int, ...]:
         waited = {id(group) for group in groups}
-        operations = (operation for operation in self._operations if operation is not None)
+        operations = (operation for operation in self.operations if operation is not None)
         return tuple(sorted({op.peer for op in operations if id(op.group) in waited and op.kind in kinds}))
 
     # --------------------------------------------------------------------------------------------------------- regions
@@ -230,10 +231,20 @@ class Events:
 
     # --------------------------------------------------------------------------------------------------------- handles
 
-    def handle(self, call: str, awaited: Operation | Group, result: Callable[[], T]) -> Handle[T]:
-        """Make the handle of an operation or of a region's operations, and remember it until it is synced."""
+    def handle(
+        self, call: str, awaited: Operation | Group, result: Callable[[], T], *, expected: bool = True
+    ) -> Handle[T]:
+        """Make the handle of an operation or of a region's operations.
+
+        Args:
+            call: the public call that gives it.
+            awaited: what it waits for.
+            result: gives what awaiting it gives.
+            expected: whether the program is expected to wait for it, and warned if it does not.
+        """
         handle = Handle(self, call, awaited, result)
-        self._unsynced[handle] = None
+        if expected:
+            self._unsynced[handle] = None
         return handle
 
     def synced(self, handle: Handle[Any]) -> None:

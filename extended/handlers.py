@@ -63,7 +63,7 @@ class PutGetHandlers:
 
     def put_medium(self, token: Token, payload: memoryview, number: int, low_word: int, high_word: int) -> None:
         """Request: store a payload that came into a buffer."""
-        start = joined(low_word, high_word)
+        start = (low_word & WORD) | high_word << 32
         nbytes = len(payload)
         self._memory[start : start + nbytes] = payload
         self._ep.charge(copied=nbytes)
@@ -91,7 +91,8 @@ class PutGetHandlers:
 
     def got_medium(self, token: Token, payload: memoryview, number: int, piece: int) -> None:
         """Reply: store a piece of a get where the program wants it."""
-        operation = self._events[number]
+        operation = self._events.operations[number]
+        assert operation is not None
         start = piece * operation.chunk
         nbytes = len(payload)
         operation.out[start : start + nbytes] = payload

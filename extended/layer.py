@@ -75,6 +75,7 @@ class Extended(PutGet):
 
     Attributes:
         ep: the endpoint.
+        bounds: how far the segments of the ranks reach.
     """
 
     def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier) -> None:

@@ -1,4 +1,4 @@
-"""The put and get calls of api.md: blocking, with explicit handles, implicit; of bytes, of values, memset."""
+"""The put and get calls: blocking, with explicit handles, implicit; of bytes, of values, memset."""
 
 from __future__ import annotations
 
@@ -35,9 +35,13 @@ def _nothing() -> None:
 # ----------------------------------------------------------------- what is checked when a call is made, for each shape
 
 
+def _for_blocking_put(x: PutGet, dest: object, offset: object, data: object) -> None:
+    x.bounds.check("put", dest, offset, check_readable("put", "data", data))
+
+
 def _for_put(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, data: object, bulk: object = True) -> None:
-        checks.span(call, x.ep, dest, offset, check_readable(call, "data", data))
+        x.bounds.check(call, dest, offset, check_readable(call, "data", data))
         checks.flag(call, "bulk", bulk)
 
     return check
@@ -51,27 +55,27 @@ def _for_get(call: str) -> Callable[..., None]:
                 "new array or out= for a buffer of your own"
             )
         size = checks.count(call, "nbytes", nbytes) if out is None else check_writable(call, "out", out)
-        checks.span(call, x.ep, dest, offset, size)
+        x.bounds.check(call, dest, offset, size)
 
     return check
 
 
 def _for_implicit_get(x: PutGet, dest: object, offset: object, *, out: object) -> None:
-    checks.span("get_nbi", x.ep, dest, offset, check_writable("get_nbi", "out", out))
+    x.bounds.check("get_nbi", dest, offset, check_writable("get_nbi", "out", out))
 
 
 def _for_put_value(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, value: object, nbytes: object = 8) -> None:
         size = checks.value_size(call, nbytes)
         checks.value(call, value, size)
-        checks.span(call, x.ep, dest, offset, size)
+        x.bounds.check(call, dest, offset, size)
 
     return check
 
 
 def _for_get_value(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, nbytes: object = 8, signed: object = False) -> None:
-        checks.span(call, x.ep, dest, offset, checks.value_size(call, nbytes))
+        x.bounds.check(call, dest, offset, checks.value_size(call, nbytes))
         checks.flag(call, "signed", signed)
 
     return check
@@ -80,7 +84,7 @@ def _for_get_value(call: str) -> Callable[..., None]:
 def _for_memset(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, byte: object, nbytes: object) -> None:
         checks.byte(call, byte)
-        checks.span(call, x.ep, dest, offset, checks.count(call, "nbytes", nbytes))
+        x.bounds.check(call, dest, offset, checks.count(call, "nbytes", nbytes))
 
     return check
 
@@ -103,6 +107,10 @@ class PutGet:
     request may wait for a slot of the conduit, polling.  Cancelled before its first message, an operation has not
     begun; cancelled later it goes on, its buffers in use, and the next `sync` waits for it.
 
+    Attributes:
+        ep: the rank's endpoint.
+        bounds: how far the segments of the ranks reach.
+
     Args:
         ep: the rank's endpoint.
         events: its operations.
@@ -113,12 +121,13 @@ class PutGet:
 
     def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers) -> None:
         self.ep = ep
+        self.bounds = checks.Bounds(ep)
         self._events = events
         self._transfers = transfers
 
     # -------------------------------------------------------------------------------------------------------- blocking
 
-    @public(_for_put("put"))
+    @public(_for_blocking_put)
     async def put(self, dest: SupportsIndex, offset: SupportsIndex, data: Source) -> None:
         """Put bytes into the segment of a rank; return when they are there.
 

@@ -51,6 +51,6 @@ class AccessRegion:
     ) -> None:
         assert self._group is not None
         self._events.close_region(self._group, failed=error is not None)
-        self._handle = self._events.handle("access_region", self._group, lambda: None)
+        self._handle = self._events.handle("access_region", self._group, lambda: None, expected=error is None)
         if error is None:
             await self._events.ep.poll()

@@ -17,7 +17,7 @@ import trio
 
 import conduit
 from extended.buffers import offset_in
-from extended.handlers import PutGetHandlers, high, low
+from extended.handlers import WORD, PutGetHandlers, high, low
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -80,7 +80,7 @@ class Transfers:
         elif nbytes <= self._max_medium:
             number = self._events.enter(operation, 1)
             try:
-                await self._ep.request_medium(dest, self.handlers.put_medium, data, number, low(offset), high(offset))
+                await self._ep.request_medium(dest, self.handlers.put_medium, data, number, offset & WORD, offset >> 32)
             except BaseException:
                 self._events.withdraw(number)
                 raise

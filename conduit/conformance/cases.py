@@ -179,15 +179,18 @@ def _choices(field: Any, hint: object) -> tuple[Hashable, ...]:
 
 def _fits(spec: registry.Spec, row: Row) -> bool:
     """Say whether the conduit accepts these options and can place these ranks."""
+    ranks: Any = row["ranks"]
+    per_host: Any = row.get("ranks_per_host")
     try:
-        spec.cls.placement(_options(spec, row), row["ranks"], row.get("ranks_per_host"))
+        spec.cls.placement(_options(spec, row), ranks, per_host)
     except ValueError:
         return False
     return True
 
 
 def _options(spec: registry.Spec, row: Row) -> Any:
-    return attrs.evolve(spec.options, **{k: v for k, v in row.items() if k not in ("ranks", "ranks_per_host")})
+    options: Any = spec.options
+    return attrs.evolve(options, **{k: v for k, v in row.items() if k not in ("ranks", "ranks_per_host")})
 
 
 def _case(spec: registry.Spec, row: Row, seed: int, label: str) -> Case:

@@ -6,6 +6,7 @@ no row has yet, and its other values are chosen to meet as many missing combinat
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations, product
 from random import Random
 
@@ -110,7 +111,7 @@ def _grow(
     for name in rest:
         values = list(factors[name])
         random.shuffle(values)
-        row[name] = max(values, key=lambda value, name=name: _gain(row, name, value, missing, strength))
+        row[name] = max(values, key=partial(_gain, row, name, missing=missing, strength=strength))
     return {name: row[name] for name in factors}
 
 

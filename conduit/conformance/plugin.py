@@ -1,7 +1,9 @@
 """The pytest plugin: options, the marker, and the cases that every check is parametrised with."""
 
+from collections.abc import Generator
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 import pytest
 
@@ -78,6 +80,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("case", found, ids=[case.label for case in found])
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say of a check that fails how its jobs were run."""
+    report = yield
+    case = getattr(item, "callspec", None) and item.callspec.params.get("case")  # type: ignore[attr-defined]
+    if report.failed and isinstance(case, Case):
+        placed = f"ranks={case.ranks}, ranks_per_host={case.ranks_per_host}, seed={case.seed}"
+        rules = ", ".join(number for marker in item.iter_markers("rule") for number in marker.args)
+        text = f"conduit.run(..., conduit={case.spec!r}, {placed})\nrules: {rules}"
+        report.sections.append(("conformance", text))
+    return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give the workers of pytest-xdist the seed, so that all collect the same cases, at midnight too."""
+    node.workerinput["conformance_seed"] = _seed(node.config)
+
+
 def _specs(config: pytest.Config) -> list[str]:
     named: list[str] = config.getoption("conduits")
     declared: list[str] = config.getini("conformance")
@@ -86,7 +109,14 @@ def _specs(config: pytest.Config) -> list[str]:
 
 def _seed(config: pytest.Config) -> int:
     seed: int | None = config.getoption("--conformance-seed")
-    return date.today().toordinal() if seed is None else seed
+    if seed is None:
+        seed = getattr(config, "workerinput", {}).get("conformance_seed")
+    return _today() if seed is None else seed
+
+
+@lru_cache(maxsize=1)
+def _today() -> int:
+    return date.today().toordinal()
 
 
 @lru_cache(maxsize=64)

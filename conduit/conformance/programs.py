@@ -1,7 +1,7 @@
 """What the checks' programs are made of: handlers that write down what they see, and errors caught as text."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container, Sized
 from typing import Any
 
 import attrs
@@ -110,6 +110,16 @@ def refusal(call: Callable[[], Any], error: type[Exception] = BadRequest) -> str
     if hasattr(made, "close"):
         made.close()
     raise AssertionError(f"not refused, although it must raise {error.__name__}")
+
+
+def more_than(items: Sized, count: int) -> Callable[[], bool]:
+    """Give a predicate: there are more than ``count`` items."""
+    return lambda: len(items) > count
+
+
+def holds(items: Container[object], item: object) -> Callable[[], bool]:
+    """Give a predicate: the item is among the items."""
+    return lambda: item in items
 
 
 def names(message: str, *words: object) -> bool:

@@ -30,23 +30,25 @@ def test_arguments_are_checked_when_the_function_is_called(case: Case) -> None:
 
     async def main(ep: Endpoint) -> int:
         box = await attached(ep)
+        none: Any = None
+        five: Any = 5
         calls: list[Any] = [
             partial(ep.request_short, ep.size, box.short),
             partial(ep.request_medium, 0, box.medium, "text"),
             partial(ep.request_long, 0, box.long, b"x", -1),
             partial(ep.request_long_async, 0, box.long, b"x", -1),
-            partial(ep.block_until, None),
-            partial(ep.block_until, bool, what=3),
+            partial(ep.block_until, none),
+            partial(ep.block_until, bool, what=five),
             partial(ep.block_until, bool, ranks=(ep.size,)),
             partial(ep.compute, -1.0),
             partial(ep.compute),
             partial(ep.compute, 1.0, flops=1),
-            partial(ep.attach, None),
+            partial(ep.attach, none),
             partial(ep.charge, -1.0),
-            partial(ep.warn, 5),
-            partial(ep.on_exit, 5),
-            partial(ep.on_progress, 5),
-            partial(ep.exit, "zero"),
+            partial(ep.warn, five),
+            partial(ep.on_exit, five),
+            partial(ep.on_progress, five),
+            partial(ep.exit, none),
         ]
         for call in calls:
             assert refusal(call).strip()
@@ -113,7 +115,8 @@ def test_a_forgotten_call_is_found_at_the_end_at_the_latest(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         await ep.attach()
         if ep.rank == ep.size - 1:
-            ep.poll()
+            _ = ep.poll()
+            del _
 
     with pytest.raises(BadRequest, match=r"(?s)\A.*poll.*test_errors\.py:\d+"):
         case.run(main)
@@ -130,7 +133,8 @@ def test_another_error_goes_before_a_forgotten_call(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         await ep.attach()
         if ep.rank == 0:
-            ep.poll()
+            _ = ep.poll()
+            del _
             raise _Oops("the real one")
 
     with pytest.raises(_Oops, match=r"\Athe real one\n"):
@@ -253,7 +257,8 @@ def test_a_layers_forgotten_call_is_found_too(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         await ep.attach()
         if ep.rank == 0:
-            put_it(ep)
+            _ = put_it(ep)
+            del _
         await ep.poll()
 
     with pytest.raises(BadRequest, match=r"(?s)\A.*put_it.*test_errors\.py:\d+"):

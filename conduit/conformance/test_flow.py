@@ -308,7 +308,7 @@ def test_nobody_starves_at_a_hot_spot(case: Case) -> None:
     share = 4
 
     async def main(ep: Endpoint) -> bool:
-        answers = 0
+        answers = satisfied = 0
         stop = False
 
         def ask(token: Token) -> None:
@@ -319,14 +319,13 @@ def test_nobody_starves_at_a_hot_spot(case: Case) -> None:
             answers += 1
 
         def enough(token: Token) -> None:
-            nonlocal satisfied, stop
+            nonlocal satisfied
             satisfied += 1
 
         def halt(token: Token) -> None:
             nonlocal stop
             stop = True
 
-        satisfied = 0
         await ep.attach(ask, told, enough, halt)
         reported = False
         while not stop:

@@ -75,7 +75,7 @@ def test_handlers_may_neither_send_requests_nor_wait(case: Case, where: str) -> 
                 misbehave()
 
         def misbehave() -> None:
-            calls = {
+            calls: dict[str, Any] = {
                 "request_short": partial(ep.request_short, 0, box.short),
                 "request_medium": partial(ep.request_medium, 0, box.medium, b"x"),
                 "request_long": partial(ep.request_long, 0, box.long, b"x", 0),
@@ -107,7 +107,7 @@ def test_a_forbidden_call_that_nobody_catches_ends_the_job(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         def pushy(token: Token) -> None:
-            ep.request_short(0, pushy)
+            _ = ep.request_short(0, pushy)
 
         await ep.attach(pushy)
         if ep.rank == 0:

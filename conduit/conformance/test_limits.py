@@ -1,6 +1,7 @@
 """Limits: how many arguments, which values, how much payload."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from conduit import BadRequest, Endpoint, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, names, neighbour, refusal, send
+from conduit.conformance.programs import CATEGORIES, answer, attached, more_than, names, neighbour, refusal, send
 
 
 @pytest.mark.rule("R8")
@@ -149,7 +150,7 @@ def test_arguments_of_the_wrong_kind_are_refused(case: Case) -> None:
         for value, word in wrong:
             for category in (*CATEGORIES, "long_async"):
                 handler = box[category.partition("_")[0]]
-                message = refusal(lambda v=value, c=category, h=handler: send(ep, c, 0, h, 1, v, payload=b"x"))
+                message = refusal(partial(send, ep, category, 0, handler, 1, value, payload=b"x"))
                 names(message, word)
                 assert "arg" in message
 
@@ -166,13 +167,13 @@ def test_one_argument_too_many_is_refused(case: Case) -> None:
         refused: list[str] = []
 
         def ask(token: Token) -> None:
-            for category in CATEGORIES:
-                refused.append(refusal(lambda c=category: answer(token, c, box[c], *args, payload=b"x")))
+            calls = [partial(answer, token, category, box[category], *args, payload=b"x") for category in CATEGORIES]
+            refused.extend(map(refusal, calls))
 
         box = await attached(ep, ask)
         for category in (*CATEGORIES, "long_async"):
             handler = box[category.partition("_")[0]]
-            refused.append(refusal(lambda c=category, h=handler: send(ep, c, 0, h, *args, payload=b"x")))
+            refused.append(refusal(partial(send, ep, category, 0, handler, *args, payload=b"x")))
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: len(refused) == 7)
         for message in refused:
@@ -186,6 +187,7 @@ async def _exchange(
 ) -> list[tuple[int, bool, bool]]:
     """Send a payload of each size to the next rank, which checks it and, where asked, sends it back."""
     found: list[tuple[int, bool, bool]] = []
+    returned: list[int] = []
 
     def ask(token: Token, payload: memoryview, number: int) -> None:
         found.append((number, True, bytes(payload) == pattern(sizes[number], number)))
@@ -195,14 +197,14 @@ async def _exchange(
 
     def back(token: Token, payload: memoryview, number: int) -> None:
         found.append((number, False, bytes(payload) == pattern(sizes[number], number + 1)))
+        returned.append(number)
 
     await ep.attach(ask, back)
     for number, size in enumerate(sizes):
-        before = sum(not request for _, request, _ in found)
         await send(ep, category, neighbour(ep), ask, number, payload=pattern(size, number), offset=offset(number))
         if replied:
             # One at a time: long payloads share their place.
-            await ep.block_until(lambda before=before: sum(not request for _, request, _ in found) > before)
+            await ep.block_until(more_than(returned, number))
     await ep.block_until(lambda: len(found) == len(sizes) * (2 if replied else 1))
     return sorted(found)
 

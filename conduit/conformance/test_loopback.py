@@ -8,7 +8,7 @@ import pytest
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, neighbour, send
+from conduit.conformance.programs import CATEGORIES, answer, attached, holds, neighbour, send
 
 
 @pytest.mark.rule("R52", "R22")
@@ -122,7 +122,7 @@ def test_a_self_send_obeys_the_rules_of_handlers(case: Case) -> None:
         await ep.attach(link)
         for number in range(10):
             await ep.request_short(ep.rank, link, number)
-            await ep.block_until(lambda number=number: number in got)
+            await ep.block_until(holds(got, number))
         return got
 
     assert list(case.run(main).values) == [list(range(10))] * case.size

@@ -4,6 +4,7 @@ import array
 import ctypes
 import mmap
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from conduit import Endpoint, HandlerError, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.door import memory
 from conduit.conformance.patterns import first_difference, pattern
-from conduit.conformance.programs import CATEGORIES, answer, attached, names, neighbour, refusal, send
+from conduit.conformance.programs import CATEGORIES, answer, attached, holds, more_than, names, neighbour, refusal, send
 
 CANARY = 64
 
@@ -84,7 +85,7 @@ def test_long_writes_its_range_and_not_a_byte_more(case: Case) -> None:
         for number, size in enumerate(sizes):
             offset = CANARY + (number * 5 + 3) % CANARY
             await ep.request_long(neighbour(ep), handler, pattern(size, number), offset, number, offset)
-            await ep.block_until(lambda number=number: len(turns) > number)
+            await ep.block_until(more_than(turns, number))
         return wrong
 
     assert list(case.run(main, segment=segment).values) == [[]] * case.size
@@ -106,9 +107,8 @@ def test_long_payload_is_whole_before_its_handler_runs(case: Case) -> None:
             nbytes = size - number * 37
             expected = pattern(nbytes, token.rank * 16 + number)
             start = (token.rank * rounds + number) * size
-            for view in (payload, ep.segment[start : start + nbytes], memory(ep)[start : start + nbytes]):
-                if bytes(view) != expected:
-                    wrong.append(first_difference(bytes(view), expected))
+            views = map(bytes, (payload, ep.segment[start : start + nbytes], memory(ep)[start : start + nbytes]))
+            wrong.extend(first_difference(view, expected) for view in views if view != expected)
 
         await ep.attach(handler)
         for number in range(rounds):
@@ -165,23 +165,22 @@ async def _unaligned(
         token.reply_short(done)
 
     def done(token: Token) -> None:
-        nonlocal returned
-        returned += 1
+        returned.append(1)
 
-    returned = 0
+    returned: list[int] = []
     await ep.attach(handler, done)
     buffer = ep.segment[len(ep.segment) // 2 :] if own else np.zeros(largest + 128, np.uint8)
     # Where in memory a plain buffer starts is not ours to choose; its distance to the next line is.
     lead = (-buffer.ctypes.data) % 64
     for index, (source, dest) in enumerate(pairs[:count]):
-        await ep.block_until(lambda index=index: returned > index - places)
+        await ep.block_until(more_than(returned, index - places))
         nbytes = sizes(index)
         start = (index % places) * stride + CANARY + dest
         piece = buffer[lead + source : lead + source + nbytes]
         piece[:] = np.frombuffer(pattern(nbytes, index), np.uint8)
         await ep.request_long(neighbour(ep), handler, piece, start, index, start)
         piece[:] = 0xFF
-    await ep.block_until(lambda: returned == len(pairs[:count]))
+    await ep.block_until(lambda: len(returned) == len(pairs[:count]))
     await ep.attach()
     return wrong
 
@@ -294,17 +293,16 @@ def test_what_is_no_contiguous_buffer_is_refused(case: Case) -> None:
         done: list[int] = []
 
         def ask(token: Token) -> None:
-            for payload, word in wrong:
+            for payload, _ in wrong:
                 for category in ("medium", "long"):
-                    handler = box[category]
-                    names(refusal(lambda c=category, h=handler, p=payload: answer(token, c, h, payload=p)), "payload")
+                    names(refusal(partial(answer, token, category, box[category], payload=payload)), "payload")
             done.append(1)
 
         box = await attached(ep, ask)
         for payload, word in wrong:
             for category in ("medium", "long", "long_async"):
                 handler = box[category.partition("_")[0]]
-                message = refusal(lambda c=category, h=handler, p=payload: send(ep, c, 0, h, payload=p))
+                message = refusal(partial(send, ep, category, 0, handler, payload=payload))
                 names(message, "payload", word)
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: bool(done))
@@ -410,7 +408,7 @@ def test_long_async_delivers_and_is_answered(case: Case) -> None:
         for number, size in enumerate(sizes):
             source = np.frombuffer(pattern(size, number), np.uint8).copy()
             await ep.request_long_async(neighbour(ep), ask, source, 1 + number % 9, number)
-            await ep.block_until(lambda number=number: number in back)
+            await ep.block_until(holds(back, number))
             source[:] = 0
         await ep.block_until(lambda: len(good) == len(sizes))
         return good
@@ -517,7 +515,7 @@ def test_long_outside_the_segment_is_refused(case: Case) -> None:
 
         def ask(token: Token) -> None:
             for offset, size in outside:
-                message = refusal(lambda o=offset, s=size: token.reply_long(box.long, bytes(s), o))
+                message = refusal(partial(token.reply_long, box.long, bytes(size), offset))
                 names(message, "offset", offset, 200)
             done.append(1)
 
@@ -525,9 +523,7 @@ def test_long_outside_the_segment_is_refused(case: Case) -> None:
         for offset, size in outside:
             for category in ("long", "long_async"):
                 payload = bytes(size)
-                message = refusal(
-                    lambda c=category, p=payload, o=offset: send(ep, c, neighbour(ep), box.long, payload=p, offset=o)
-                )
+                message = refusal(partial(send, ep, category, neighbour(ep), box.long, payload=payload, offset=offset))
                 names(message, "offset", offset, 200)
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: bool(done))
@@ -544,8 +540,9 @@ def test_offset_of_the_wrong_kind_is_refused(case: Case) -> None:
         box = await attached(ep)
         for offset in (1.0, "1", None, b"1", [1]):
             wrong: Any = offset
-            names(refusal(lambda w=wrong: ep.request_long(0, box.long, b"x", w)), "offset", type(offset).__name__)
-        await ep.request_long(neighbour(ep), box.long, b"x", np.int16(3))
+            names(refusal(partial(ep.request_long, 0, box.long, b"x", wrong)), "offset", type(offset).__name__)
+        by_nature: Any = np.int16(3)
+        await ep.request_long(neighbour(ep), box.long, b"x", by_nature)
         await ep.request_long(neighbour(ep), box.long, b"y", True)
         await box.until(2)
         return bytes(ep.segment[:4])
@@ -562,7 +559,7 @@ def test_dest_out_of_range_is_refused(case: Case) -> None:
         for dest in (-1, ep.size, ep.size + 5, 1 << 40, -(1 << 40)):
             for category in (*CATEGORIES, "long_async"):
                 handler = box[category.partition("_")[0]]
-                message = refusal(lambda c=category, h=handler, d=dest: send(ep, c, d, h, payload=b"x"))
+                message = refusal(partial(send, ep, category, dest, handler, payload=b"x"))
                 names(message, "dest", dest, ep.size - 1)
 
     case.run(main)
@@ -576,8 +573,9 @@ def test_dest_of_the_wrong_kind_is_refused(case: Case) -> None:
         box = await attached(ep)
         for dest in (0.0, "0", None, b"", [0], np.float64(0)):
             wrong: Any = dest
-            names(refusal(lambda w=wrong: ep.request_short(w, box.short)), "dest", type(dest).__name__)
-        await ep.request_short(np.int8(neighbour(ep)), box.short)
+            names(refusal(partial(ep.request_short, wrong, box.short)), "dest", type(dest).__name__)
+        by_nature: Any = np.int8(neighbour(ep))
+        await ep.request_short(by_nature, box.short)
         await ep.request_short(False, box.short)
         await box.until(1 + (ep.size if ep.rank == 0 else 0))
         return len(box.seen)

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -126,15 +127,15 @@ def test_a_predicate_that_raises_raises_out_of_block_until(case: Case) -> None:
         box = await attached(ep)
         caught = 0
 
-        def predicate() -> bool:
-            if len(box.seen) >= wanted:
+        def fail_after(count: int) -> bool:
+            if len(box.seen) >= count:
                 raise _Oops("here")
             return False
 
-        for wanted in (0, 1):
+        for count in (0, 1):
             await ep.request_short(neighbour(ep), box.short)
             try:
-                await ep.block_until(predicate)
+                await ep.block_until(partial(fail_after, count))
             except _Oops:
                 caught += 1
         await box.until(2)
@@ -151,7 +152,7 @@ def test_block_until_wants_a_function(case: Case) -> None:
         await ep.attach()
         for wrong in (True, None, 1):
             condition: Any = wrong
-            names(refusal(lambda c=condition: ep.block_until(c)), "predicate")
+            names(refusal(partial(ep.block_until, condition)), "predicate")
 
     case.run(main)
 
@@ -403,7 +404,7 @@ def test_every_poll_takes_time(case: Case) -> None:
             times.append(ep.now)
             await ep.compute(0.0)
             times.append(ep.now)
-        return all(later - earlier >= 0.99e-9 for earlier, later in zip(times, times[1:], strict=False))
+        return all(later - earlier >= 0.99e-9 for earlier, later in pairwise(times))
 
     assert all(case.run(main).values)
 

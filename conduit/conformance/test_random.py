@@ -13,8 +13,8 @@ from conduit.conformance.door import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import CATEGORIES, answer, send
 
-hypothesis = pytest.importorskip("hypothesis")
-strategies = pytest.importorskip("hypothesis.strategies")
+hypothesis: Any = pytest.importorskip("hypothesis")
+strategies: Any = pytest.importorskip("hypothesis.strategies")
 
 # Every message has its own place in the segment: requests first, then replies.
 PLACE = 2200
@@ -73,7 +73,7 @@ async def _play(ep: Endpoint, script: list[Step]) -> tuple[Counter[Any], bytes]:
 
     def note(kind: str, category: str, token: Token, rest: tuple[Any, ...]) -> Step:
         payload, args = (None, rest) if category == "short" else (bytes(rest[0]), rest[1:])
-        step = script[args[0]]
+        step: Step = script[args[0]]
         seen[kind, category, token.rank, args[0], args[1:], payload] += 1
         return step
 
@@ -160,14 +160,6 @@ def _numbered(steps: list[dict[str, Any]]) -> list[Step]:
 def test_random_traffic_means_what_the_model_says(case: Case, request: pytest.FixtureRequest) -> None:
     """Handlers see every message once with its own contents, segments end as the model's, and counts agree."""
 
-    @hypothesis.settings(
-        max_examples=40 if request.config.getoption("full") else 6,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.seed(case.seed)
-    @hypothesis.given(_scripts(case))
     def check(script: list[Step]) -> None:
         result = case.run(_play, script, segment=2 * PLACE * len(script))
         for rank, (seen, held) in enumerate(result.values):
@@ -177,4 +169,10 @@ def test_random_traffic_means_what_the_model_says(case: Case, request: pytest.Fi
         assert sum(one["requests_sent"] for one in counts) == len(script)
         assert sum(one["replies_handled"] for one in counts) == sum(step.reply is not None for step in script)
 
-    check()
+    limits = hypothesis.settings(
+        max_examples=40 if request.config.getoption("full") else 6,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.seed(case.seed)(limits(hypothesis.given(_scripts(case))(check)))()

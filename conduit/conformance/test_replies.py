@@ -1,5 +1,6 @@
 """Replies and tokens."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def test_a_token_is_dead_once_its_handler_returned(case: Case) -> None:
         await ep.block_until(lambda: bool(kept))
         for category in CATEGORIES:
             handler = box[category]
-            refused.append(refusal(lambda c=category, h=handler: answer(kept[0], c, h, payload=b"x"), HandlerError))
+            refused.append(refusal(partial(answer, kept[0], category, handler, payload=b"x"), HandlerError))
         await ep.attach()
         await ep.request_short(neighbour(ep), try_later)
         await box.until(1)
@@ -302,7 +303,7 @@ def test_wrong_arguments_of_replies_are_refused_and_cost_nothing(case: Case) -> 
         def ask(token: Token) -> None:
             names(refusal(lambda: token.reply_short(stranger)), "handler", "stranger")
             names(refusal(lambda: token.reply_short(box.short, 2**32)), 2**32)
-            names(refusal(lambda: token.reply_short(box.short, 1.5)), "float")  # type: ignore[arg-type]
+            names(refusal(lambda: token.reply_short(box.short, 1.5)), "float")
             names(refusal(lambda: token.reply_medium(box.medium, "text")), "payload", "str")
             names(refusal(lambda: token.reply_long(box.long, b"x", -1)), "offset", -1)
             names(refusal(lambda: token.reply_long(box.long, b"x", 0.5)), "offset", "float")  # type: ignore[arg-type]

@@ -204,7 +204,7 @@ NO_HANDLERS: dict[str, Any] = {
 @pytest.mark.rule("R6", "R60")
 @pytest.mark.parametrize("kind", NO_HANDLERS)
 def test_what_is_no_handler_is_refused(case: Case, kind: str) -> None:
-    """Only ordinary functions and bound methods are taken; anything else is refused at the call, before anyone waits."""
+    """Only ordinary functions and bound methods are taken; the rest is refused at the call, before anyone waits."""
 
     async def main(ep: Endpoint) -> str:
         message = refusal(lambda: ep.attach(_alpha, NO_HANDLERS[kind]))
@@ -309,7 +309,8 @@ def test_a_function_that_was_not_attached_is_refused(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         await ep.attach(_alpha)
-        for wrong in (_beta, 0, "_alpha", None):
+        strangers: list[Any] = [_beta, 0, "_alpha", None]
+        for wrong in strangers:
             for call in (
                 partial(ep.request_short, 0, wrong),
                 partial(ep.request_medium, 0, wrong, b"x"),

@@ -1,4 +1,4 @@
-"""A rank's processor: one thing at a time, each to its end, in the order asked (rules.md T1)."""
+"""A rank's processor: one thing at a time, each to its end, in the order asked (rule T1)."""
 
 from __future__ import annotations
 

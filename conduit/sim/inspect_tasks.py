@@ -23,7 +23,7 @@ def all_tasks() -> Iterator[trio.lowlevel.Task]:
 
 
 def waits_outside() -> bool:
-    """Return whether a task waits for a thread, a socket or a pipe (rules.md D1)."""
+    """Return whether a task waits for a thread, a socket or a pipe (rule D1)."""
     statistics = trio.lowlevel.current_statistics()
     io = statistics.io_statistics
     # Trio itself always has one reader, of the pipe that wakes its loop.
@@ -73,6 +73,5 @@ def waiting_leaves() -> list[trio.lowlevel.Task]:
     return [
         task
         for task in all_tasks()
-        if _parent(task) not in (None, root)
-        and not any(nursery.child_tasks for nursery in task.child_nurseries)
+        if _parent(task) not in (None, root) and not any(nursery.child_tasks for nursery in task.child_nurseries)
     ]

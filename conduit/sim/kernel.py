@@ -46,6 +46,7 @@ class Owner(Protocol):
     """What a task works for: a rank, whose other tasks may wait for what this one changes."""
 
     rank: int
+    blocked: list[Any]
 
     def recheck(self, task: trio.lowlevel.Task) -> None:
         """Look again at what the owner's other tasks wait for, because `task` has run."""
@@ -92,8 +93,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_closing",
         "_deadlines",
         "_guard",
-        "_messengers",
         "_heap",
+        "_messengers",
         "_nobody",
         "_parked",
         "_runnable",
@@ -276,10 +277,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return False
         if self.recheck:
             self._look_again()
-            if self._runnable or waiter.done:
-                return waiter.done and not self._runnable
-        self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
-        return waiter.done and not self._runnable
+            if self._runnable:
+                return False
+        if not waiter.done:
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        if self._runnable or not waiter.done:
+            return False
+        # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.
+        return not self._deadlines or self._next_deadline() > self.now
 
     async def switch(self, waiter: Waiter) -> None:
         """Wait for `waiter` through Trio's own loop.

@@ -4,14 +4,15 @@ The head of a transfer moves on as soon as it can (cut-through); a link is taken
 head gets there for as long as the bytes need at the link's rate.
 
 A route is reserved in one go as long as each link is free when the head gets there.  At the first
-busy link the rest is left to an event at that link's release (rules.md T7): one event per wait,
+busy link the rest is left to an event at that link's release (rule T7): one event per wait,
 none per hop.  Who waits for a link gets it in the order of arrival.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
@@ -19,30 +20,6 @@ from conduit.sim.units import PS_PER_S, seconds
 
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
-
-
-# For every rate how long each size takes, picoseconds.  All tables know the same sizes, so that a
-# route asks once for all of its links.
-_TABLES: dict[int, dict[int, int]] = {}
-
-
-def _took(nbytes: int, rate: int) -> int:
-    return -(-nbytes * PS_PER_S // rate)
-
-
-def _table(rate: int) -> dict[int, int]:
-    """Return the table of a rate, a new one with the sizes that the others know."""
-    found = _TABLES.get(rate)
-    if found is None:
-        sizes = next(iter(_TABLES.values()), {})
-        found = _TABLES[rate] = {nbytes: _took(nbytes, rate) for nbytes in sizes}
-    return found
-
-
-def _learn(nbytes: int) -> None:
-    """Let all tables know a size."""
-    for rate, table in _TABLES.items():
-        table[nbytes] = _took(nbytes, rate)
 
 
 class LinkStatistics(NamedTuple):
@@ -73,21 +50,23 @@ class Link:
     """
 
     __slots__ = (
-        "_nbytes", "_queue", "_routes", "_transfers", "_until", "_waited", "_waits", "bytes_per_s", "free_at",
-        "kernel", "name", "takes",
+        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name",
+        "takes",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, bytes_per_s: int, name: str = "") -> None:
         self.kernel = kernel
         self.bytes_per_s = bytes_per_s
         self.name = name
-        self.takes = _table(bytes_per_s)
+        self.takes = durations(bytes_per_s)
+        """How long a number of bytes takes it, picoseconds, rounded up."""
         self.free_at = 0
         """From when on a newcomer may have it, picoseconds; never while others wait for it."""
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
         self._routes: list[Route] = []
-        self._transfers = self._nbytes = self._waits = self._waited = 0
+        self._carried: Counter[int] = Counter()
+        self._waits = self._waited = 0
 
     def wait(self, head: int, go: Callable[[int], object]) -> None:
         """Queue for the link: `go(when)` is called in an event at its release, when it is free.
@@ -102,20 +81,16 @@ class Link:
 
     def take(self, head: int, nbytes: int) -> int:
         """Reserve the link, which is free when the head gets there; return when it is free again."""
-        self.free_at = end = head + _took(nbytes, self.bytes_per_s)
-        self.count(nbytes)
+        self.free_at = end = head + self.takes[nbytes]
+        self._carried[nbytes] += 1
         return end
-
-    def count(self, nbytes: int) -> None:
-        """Count a transfer whose route does not count it, because some link of it was busy."""
-        self._transfers += 1
-        self._nbytes += nbytes
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        transfers = self._transfers + sum(route.transfers for route in self._routes)
-        nbytes = self._nbytes + sum(route.nbytes for route in self._routes)
-        return LinkStatistics(transfers, nbytes, nbytes / self.bytes_per_s, self._waits, seconds(self._waited))
+        carried = sum((route.counts() for route in self._routes), self._carried)
+        nbytes = sum(size * times for size, times in carried.items())
+        busy = sum(self.takes[size] * times for size, times in carried.items())
+        return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
@@ -134,6 +109,29 @@ class Link:
             self._close()
 
 
+class _Durations(dict[int, int]):
+    """How long each number of bytes takes at one rate."""
+
+    __slots__ = ("rate",)
+
+    def __init__(self, rate: int) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def __missing__(self, nbytes: int) -> int:
+        took = self[nbytes] = -(-nbytes * PS_PER_S // self.rate)
+        return took
+
+
+@cache
+def durations(rate: int) -> Mapping[int, int]:
+    """Return how many picoseconds each number of bytes takes at `rate` bytes per second, rounded up.
+
+    A mapping that reckons what it is asked for the first time; the same one for all of a rate.
+    """
+    return _Durations(rate)
+
+
 class Route:
     """Links in order, with the delay from each to the next.
 
@@ -143,15 +141,14 @@ class Route:
     Attributes:
         first: the link that the sender feeds.
         latency: the sum of the delays, picoseconds.
-        transfers: how many found all links free.
-        nbytes: of these.
+        carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("first", "latency", "nbytes", "slowest", "steps", "transfers")
+    __slots__ = ("carried", "first", "latency", "slowest", "steps")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
         self.first = hops[0][0]
-        self.transfers = self.nbytes = 0
+        self.carried: Counter[int] = Counter()
         after = 0
         steps = []
         slowest = self.first
@@ -179,28 +176,37 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        if nbytes not in self.slowest:
-            _learn(nbytes)
         for link, after, takes in self.steps:
             begin = head + after
             if link.free_at > begin:
-                self._wait(link, nbytes, head, tail, then)
+                self.wait(link, nbytes, head, tail, then)
                 return 0
             link.free_at = begin + takes[nbytes]
-        self.transfers += 1
-        self.nbytes += nbytes
+        self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
 
-    def _wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
-        """Leave the rest of a transfer, from the link `busy` on, to the event of its release."""
+    def counts(self) -> Counter[int]:
+        """Return how many transfers of each size found all links free."""
+        return self.carried
+
+    def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of a transfer, from the link `busy` on, to the event of its release.
+
+        Args:
+            busy: the first link that is not free; those before it have been taken.
+            nbytes: bytes on every link.
+            head: when the first byte gets to the first link, picoseconds.
+            tail: when the last byte gets there.
+            then: called as `then(arrival)`.
+        """
         slowest = 0
         for index, (link, after, takes) in enumerate(self.steps):
             if link is busy:
                 link.wait(head + after, _Rest(self, index, nbytes, max(tail, head + slowest), then))
                 return
             slowest = max(slowest, takes[nbytes])
-            link.count(nbytes)
+            link._carried[nbytes] += 1
 
 
 class _Rest:

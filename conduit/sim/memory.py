@@ -1,12 +1,11 @@
 """Simulated memory: bytes at addresses, made by page on first write.
 
 A job of a thousand ranks has far more memory than it touches.  A page that was never written
-takes no room and reads as zeros (rules.md M).
+takes no room and reads as zeros (rule M).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -39,11 +38,6 @@ class Memory:
             return
         self._write_across(address, memoryview(data))
 
-    def write_each(self, addresses: Sequence[int], data: Buffer) -> None:
-        """Store `data` at each of `addresses`, in order."""
-        for address in addresses:
-            self.write(address, data)
-
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""
         index, start = divmod(address, self.page)
@@ -56,6 +50,10 @@ class Memory:
             page = self._pages.get(index)
             parts.append(bytes(size) if page is None else bytes(page[start : start + size]))
         return b"".join(parts)
+
+    def record(self, index: int) -> bytearray | None:
+        """Return page number `index` itself, None if it was never written; for owners of records of a page each."""
+        return self._pages.get(index)
 
     @property
     def resident(self) -> int:

@@ -1,7 +1,5 @@
 """Units of the simulation: time is an integer number of picoseconds, sizes are bytes."""
 
-import math
-
 PS_PER_S = 1_000_000_000_000
 NS = 1_000
 US = 1_000_000
@@ -20,15 +18,19 @@ def seconds(ticks: int) -> float:
 
 def duration(nbytes: int, bytes_per_s: float) -> int:
     """Return how many picoseconds `nbytes` take at `bytes_per_s`, rounded up."""
-    return math.ceil(nbytes * 1e12 / bytes_per_s)
+    whole, part = float(bytes_per_s).as_integer_ratio()
+    return -(-nbytes * PS_PER_S * part // whole)
 
 
 def deadline_ps(deadline: float) -> int:
     """Return the first whole picosecond whose `seconds` is not before `deadline`.
 
-    Trio compares floats: a time rounded down would leave the deadline for ever in the future.
+    Trio compares floats: a time rounded down would leave the deadline for ever in the future, one rounded up would
+    let a task go on past a deadline that Trio takes for due.
     """
-    ticks = math.ceil(deadline * 1e12)
+    ticks = round(deadline * 1e12)
     while ticks / 1e12 < deadline:
         ticks += 1
+    while (ticks - 1) / 1e12 >= deadline:
+        ticks -= 1
     return ticks

@@ -1,4 +1,4 @@
-"""The all-gather at attach, outside the network: start-up costs are charged, not performed (rules.md M)."""
+"""The all-gather at attach, outside the network: start-up costs are charged, not performed (rule M)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A rank has one CPU.  A call takes its turn on it, polls, sends, and gives it back; while tasks are
 blocked the CPU polls, and the simulation finds out when that loop would notice an arrival instead
-of running it (rules.md P5).  A *pass* handles up to 10 messages: take one, run its handler, send the
+of running it (rule P5).  A *pass* handles up to 10 messages: take one, run its handler, send the
 reply as a chain of events, take the next when the chain has ended (S1).
 """
 
@@ -349,6 +349,8 @@ class SimulatedPort(Port):
 
     async def _wait_for_slot(self, path: Path, dest: int) -> Any:
         """Poll until a slot is free; called and returns with the turn taken."""
+        if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
+            await self.kernel.checkpoint_if_cancelled()
         self.cpu.release()
         waiting = ForSlot(self, path, dest)
         try:
@@ -364,9 +366,11 @@ class SimulatedPort(Port):
         self.blocked.append(blocked)
         if len(self.blocked) == 1 and not self.cpu.busy:
             self._idle()
+        again = False
         while True:
             try:
-                if not blocked.done and not self.kernel.drive(blocked):
+                # What is cancelled since the call began, while progress was made, must not drive: it would go on.
+                if not blocked.done and ((again and cancelled(self.kernel.task)) or not self.kernel.drive(blocked)):
                     await self.kernel.switch(blocked)
             except BaseException:
                 self._leave(blocked)
@@ -374,6 +378,7 @@ class SimulatedPort(Port):
             if blocked is not self._chosen:
                 break
             await self._progress_when_chosen(blocked)
+            again = True
         if blocked.error is not None:
             raise blocked.error
 

@@ -4,7 +4,7 @@ For every ordered pair of ranks there are request slots at the receiver and, pai
 slots at the sender; so a reply always has its place.  The sender stores header and payload in the
 slot, or a long payload straight into the receiver's segment, and then appends the slot to the
 receiver's inbox, a ring that has room for every slot that can name it.  Stores are seen in order
-(total store order, rules.md O), so what the inbox names is complete.
+(total store order, rule O), so what the inbox names is complete.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class LoggpPath(Path):
         self.memory: dict[tuple[int, int, int], bytes] = {}  # the slots here: (sender, request or not, number)
         self.arrived: deque[tuple[int, int, int]] = deque()  # names of full slots, in order of arrival
         self.network_free = 0  # when the network accepts this rank's next message
-        # Two messages are never ordered (rules.md O).  `weak` draws an extra delay for each, so that
+        # Two messages are never ordered (rule O).  `weak` draws an extra delay for each, so that
         # programs which count on an order are found out.
         self.jitter = port.kernel.random(f"loggp/{port.rank}") if options.order == "weak" else None
 
@@ -197,7 +197,7 @@ class LoggpPath(Path):
     def acquire(self, dest: int) -> int | None:
         """Take a pair of slots: the request's at `dest`, the reply's here."""
         free = self.free.get(dest)
-        if free is None:  # nothing is set up for a peer before the first message to it (rules.md M)
+        if free is None:  # nothing is set up for a peer before the first message to it (rule M)
             free = self.free[dest] = list(range(self.slots - 1, -1, -1))
         return free.pop() if free else None
 
@@ -213,7 +213,7 @@ class LoggpPath(Path):
         """Spend o_s, then inject.
 
         The network is this rank's own as far as g is concerned, but an injection is an act on
-        something shared, and so happens in an event at its own time (rules.md T2).
+        something shared, and so happens in an event at its own time (rule T2).
         """
         self.port.cpu.free += self.send_ps
         self.port.kernel.at(self.port.cpu.free, self.inject, dest, slot, message, then)

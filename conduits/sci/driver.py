@@ -24,7 +24,7 @@ from typing import Protocol, TypeAlias
 from conduit.errors import NetworkError
 from conduit.sim.memory import Memory
 from conduits.sci import constants as c
-from conduits.sci.hardware import Adapter, Fabric
+from conduits.sci.hardware import Adapter, Fabric, StorePlan
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Then: TypeAlias = Callable[[int], object]
@@ -45,9 +45,6 @@ class Store(Protocol):
     def write(self, address: int, data: Buffer, /) -> None:
         """Store `data` at `address`."""
 
-    def write_each(self, addresses: Sequence[int], data: Buffer, /) -> None:
-        """Store `data` at each of `addresses`, in order."""
-
     def read(self, address: int, nbytes: int, /) -> bytes:
         """Return `nbytes` from `address`."""
 
@@ -63,12 +60,6 @@ class Flat:
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`."""
         self.view[address : address + len(data)] = data
-
-    def write_each(self, addresses: Sequence[int], data: Buffer) -> None:
-        """Store `data` at each of `addresses`, in order."""
-        size, view = len(data), self.view
-        for address in addresses:
-            view[address : address + size] = data
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`."""
@@ -143,15 +134,22 @@ class FlagStore:
         offsets: in the segment, in order.
     """
 
-    __slots__ = ("_adapter", "_announced", "_count", "_driver", "_kernel", "_mapping", "_offsets")
+    __slots__ = (
+        "_adapter", "_announced", "_driver", "_kernel", "_mapping", "_memory", "_offsets", "_plan",
+        "_response", "_segment",
+    )  # fmt: skip
 
     def __init__(self, driver: Sisci, mapping: Mapping, offsets: tuple[int, ...]) -> None:
+        count = len(offsets)
         self._driver = driver
         self._adapter = driver.adapter
         self._kernel = driver.adapter.kernel
         self._mapping = mapping
+        self._segment = mapping.segment
+        self._memory = mapping.segment.memory
         self._offsets = offsets
-        self._count = len(offsets)
+        self._plan = driver.adapter.plan(mapping.way, count, count, count)
+        self._response = mapping.way.response
         self._announced: list[tuple[Segment, int, Buffer]] = []
 
     def store(self, issued: Then) -> int:
@@ -160,12 +158,11 @@ class FlagStore:
         Raises:
             SciError: the segment is not mapped any more.
         """
-        driver, mapping, adapter, count = self._driver, self._mapping, self._adapter, self._count
-        if not mapping.alive:
-            driver._refuse(mapping, self._offsets[-1], 1)
+        driver, adapter = self._driver, self._adapter
+        if not self._mapping.alive:
+            driver._refuse(self._mapping, self._offsets[-1], 1)
         self._announced, driver._announced = driver._announced, []
-        way = mapping.way
-        end = adapter.pio(way, count, count, count, issued, self._placed)
+        end = adapter.pio(self._plan, issued, self._placed)
         if end <= 0 or driver.weak:
             driver.pending += 1
             if end <= 0:
@@ -174,8 +171,9 @@ class FlagStore:
             return end
         arrival = adapter.arrival
         self._kernel.call(arrival, self._land)
-        if arrival + way.response > driver.complete:
-            driver.complete = arrival + way.response
+        arrival += self._response
+        if arrival > driver.complete:
+            driver.complete = arrival
         return end
 
     def _placed(self, arrival: int) -> None:
@@ -191,8 +189,14 @@ class FlagStore:
     def _land(self) -> None:
         for segment, offset, data in self._announced:
             segment.memory.write(offset, data)
-        segment = self._mapping.segment
-        segment.memory.write_each(self._offsets, _ONE)
+        segment, memory = self._segment, self._memory
+        if type(memory) is Flat:
+            view = memory.view
+            for offset in self._offsets:
+                view[offset] = 1
+        else:
+            for offset in self._offsets:
+                memory.write(offset, _ONE)
         if segment.on_landing is not None:
             segment.on_landing()
 
@@ -324,11 +328,12 @@ class Sisci:
         size = len(data)
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self._refuse(mapping, offset, size)
-        adapter, way, packets = self.adapter, mapping.way, (offset % 64 + size + 63) // 64
+        adapter, way, kind = self.adapter, mapping.way, (size, (offset % 64 + size + 63) // 64, 1)
+        plan = way.plans.get(kind) or adapter.plan(way, *kind)
         if self.weak or not announced:
-            return self._store(mapping, size, packets, 1, issued, partial(self._land, mapping, offset, data))
+            return self._store(plan, issued, partial(self._land, mapping, offset, data))
         self._announced.append((mapping.segment, offset, data))
-        end = adapter.pio(way, size, packets, 1, issued, mapping.placed)
+        end = adapter.pio(plan, issued, mapping.placed)
         if end > 0:
             back = adapter.arrival + way.response
             if back > self.complete:
@@ -349,9 +354,9 @@ class Sisci:
             self._refuse(mapping, max(offsets), 1)
         return FlagStore(self, mapping, tuple(offsets))
 
-    def _store(self, mapping: Mapping, size: int, packets: int, stores: int, issued: Then, landed: Then) -> int:
+    def _store(self, plan: StorePlan, issued: Then, landed: Then) -> int:
         """Store what lands in an event of its own."""
-        end = self.adapter.pio(mapping.way, size, packets, stores, issued, landed)
+        end = self.adapter.pio(plan, issued, landed)
         self.pending += 1
         if end <= 0:
             return -end

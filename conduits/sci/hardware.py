@@ -17,6 +17,7 @@ Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each nu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -56,20 +57,68 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     return -(-nbytes // _UNIT) * _UNIT + count * _HEADER
 
 
+class StorePlan:
+    """What a PIO write of one kind takes where nothing is in its way; made once for each kind.
+
+    Attributes:
+        way: where to.
+        nbytes: bytes of data.
+        packets: their packets.
+        stores: separate stores of the CPU, each with its start.
+        takes: CPU time, picoseconds.
+        wire: bytes on each link.
+        bus: when the sender's bus is released after the first byte.
+        spans: each further link, when the first byte gets there after it left, and when the link is
+            released.
+        arrives: from the write until the last byte is in memory.
+        quiet: from the write until its last response is back.
+        whole: it is one piece, and its packets fit the window.
+        uses: writes that found all links free.
+    """
+
+    __slots__ = (
+        "arrives", "bus", "nbytes", "packets", "quiet", "spans", "stores", "takes", "uses", "way", "whole", "wire",
+    )  # fmt: skip
+
+    def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
+        self.way = way
+        self.nbytes = nbytes
+        self.packets = count
+        self.stores = stores
+        self.takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+        self.wire = wire = wire_bytes(nbytes, count)
+        spans = [(link, after, after + takes[wire]) for link, after, takes in way.steps]
+        self.bus = spans[0][2]
+        self.spans = tuple(spans[1:])
+        self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
+        self.quiet = self.takes + way.turnaround
+        self.whole = nbytes <= piece and count <= WINDOW
+        self.uses = 0
+
+
 class Way(Route):
     """The way from one host to another: the sender's bus, the links, the receiver's bus.
 
     Attributes:
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
+        plans: of the PIO writes made, by bytes, packets and stores.
     """
 
-    __slots__ = ("response", "turnaround")
+    __slots__ = ("plans", "response", "turnaround")
 
     def __init__(self, hops: Sequence[Hop], response: int) -> None:
         super().__init__(hops)
         self.response = response
         self.turnaround = self.latency + response
+        self.plans: dict[tuple[int, int, int], StorePlan] = {}
+
+    def counts(self) -> Counter[int]:
+        """Return how many transfers of each size found all links free."""
+        counted = Counter(self.carried)
+        for plan in self.plans.values():
+            counted[plan.wire] += plan.uses
+        return counted
 
 
 class AdapterStatistics(NamedTuple):
@@ -131,6 +180,10 @@ class Fabric:
             found = self._routes[source, target] = self._find(source, target)
         return found
 
+    def ways(self, source: int) -> list[Way]:
+        """Return the ways from `source` used so far."""
+        return [way for (start, _), way in self._routes.items() if start == source]
+
     def links(self) -> list[Link]:
         """Return the links and buses used so far."""
         return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
@@ -159,7 +212,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival", "bus", "dma", "fabric",
+        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival",
+        "bus", "dma", "fabric",
         "host", "kernel",
     )  # fmt: skip
 
@@ -174,20 +228,31 @@ class Adapter:
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
+        self._first: StorePlan | None = None  # the write that began when nothing was under way
+        self._began = 0
         self._stores = self._packets = self._stalled = 0
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
-        return AdapterStatistics(self._stores, self._packets, self._stalled)
+        plans = [plan for way in self.fabric.ways(self.host) for plan in way.plans.values()]
+        return AdapterStatistics(
+            self._stores + sum(plan.uses * plan.stores for plan in plans),
+            self._packets + sum(plan.uses * plan.packets for plan in plans),
+            self._stalled,
+        )
 
-    def pio(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then) -> int:
-        """Store `nbytes` in `count` packets; the CPU makes `stores` separate stores.
+    def plan(self, way: Way, nbytes: int, count: int, stores: int) -> StorePlan:
+        """Return the plan of a PIO write of `nbytes` in `count` packets, the CPU making `stores` stores."""
+        found = way.plans.get((nbytes, count, stores))
+        if found is None:
+            found = way.plans[nbytes, count, stores] = StorePlan(way, nbytes, count, stores, self.fabric.piece)
+        return found
+
+    def pio(self, plan: StorePlan, issued: Then, landed: Then) -> int:
+        """Store as planned.
 
         Args:
-            way: where to.
-            nbytes: bytes of data, at least 1.
-            count: packets.
-            stores: each costs the CPU its start.
+            plan: what, and where to.
             issued: called as `issued(when)`: the CPU has given the last byte to the bus at `when`.
             landed: called as `landed(when)` when it is known when the last byte is in memory.
 
@@ -196,36 +261,53 @@ class Adapter:
             waits for the bus.  If nothing else is in the way, `arrival` is when the last byte is in
             memory, and `landed` is not called; else the time is returned negative.
         """
-        now = self.kernel.now
-        if self.bus.free_at > now:
-            self.bus.wait(now, partial(self._pio_at, way, nbytes, count, stores, issued, landed))
+        now, bus = self.kernel.now, self.bus
+        if bus.free_at > now:
+            bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
-        self._stores += stores
-        self._packets += count
-        if nbytes > self.fabric.piece:
+        if self._quiet > now or not plan.whole:
+            return self._pio_in_a_crowd(plan, issued, landed)
+        # Nothing of this adapter is under way: the window cannot fill.
+        if self._runs:
+            self._runs = []
+        self._first, self._began, self._quiet = plan, now, now + plan.quiet
+        head = now + PIO_START_PS
+        bus.free_at = head + plan.bus
+        for link, after, until in plan.spans:
+            if link.free_at > head + after:
+                self._count(plan)
+                plan.way.wait(link, plan.wire, head, now + plan.takes, landed)
+                return -now - plan.takes
+            link.free_at = head + until
+        plan.uses += 1
+        self.arrival = now + plan.arrives
+        return now + plan.takes
+
+    def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
+        """Store while others are under way, or what is longer than a piece or the window."""
+        now, way = self.kernel.now, plan.way
+        self._count(plan)
+        if plan.nbytes > self.fabric.piece:
             rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
-            stream = Stream(self.kernel, way, nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
+            stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
             stream.start(now + PIO_START_PS)
             return 0
-        takes, wire = _COSTS.get((nbytes, count, stores)) or _cost(nbytes, count, stores)
-        turnaround = way.turnaround
-        if self._quiet <= now and count <= WINDOW:  # nothing under way: the window cannot fill
-            end = now + takes
-            self._runs = [(now, takes, count, turnaround)]
-            self._quiet = end + turnaround
-        else:
-            end = now + takes + self._stall(now, takes, count, turnaround)
-            self._runs.append((now, end - now, count, turnaround))
-            self._quiet = max(self._quiet, end + turnaround)
-        self.arrival = arrival = way.carry(wire, now + PIO_START_PS, end, landed)
+        end = now + plan.takes + self._stall(now, plan.takes, plan.packets, way.turnaround)
+        self._runs.append((now, end - now, plan.packets, way.turnaround))
+        self._quiet = max(self._quiet, end + way.turnaround)
+        self.arrival = arrival = way.carry(plan.wire, now + PIO_START_PS, end, landed)
         return end if arrival else -end
 
-    def _pio_at(self, way: Way, nbytes: int, count: int, stores: int, issued: Then, landed: Then, when: int) -> None:
+    def _count(self, plan: StorePlan) -> None:
+        self._stores += plan.stores
+        self._packets += plan.packets
+
+    def _pio_at(self, plan: StorePlan, issued: Then, landed: Then, when: int) -> None:
         """Store when the bus has been granted, in the event of its release."""
         if when > self.kernel.now:
-            self.kernel.at(when, self._pio_at, way, nbytes, count, stores, issued, landed, when)
+            self.kernel.at(when, self._pio_at, plan, issued, landed, when)
             return
-        end = self.pio(way, nbytes, count, stores, issued, landed)
+        end = self.pio(plan, issued, landed)
         if end > 0:
             landed(self.arrival)
         if end:
@@ -235,6 +317,10 @@ class Adapter:
         """Return how much longer `count` packets take because the window is full at times."""
         if self._quiet <= now:
             self._runs = []
+        elif self._first is not None:
+            plan = self._first
+            self._runs.insert(0, (self._began, plan.takes, plan.packets, plan.way.turnaround))
+        self._first = None
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:
             return 0
@@ -305,16 +391,6 @@ class Adapter:
             return [(0, nbytes)]
         middle = first + 8 * self._random.randrange(words)
         return [(0, middle), (middle, nbytes)]
-
-
-_COSTS: dict[tuple[int, int, int], tuple[int, int]] = {}
-
-
-def _cost(nbytes: int, count: int, stores: int) -> tuple[int, int]:
-    """Return what a store takes of the CPU, in picoseconds, and its bytes on a link; kept for the next."""
-    takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-    found = _COSTS[nbytes, count, stores] = (takes, wire_bytes(nbytes, count))
-    return found
 
 
 def _together(takes: int, count: int, turnaround: int) -> int:

@@ -53,8 +53,8 @@ def pack(message: Message, slot: int) -> bytes:
     return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
 
 
-def unpack(data: bytes, payload: bytes = b"") -> Message:
-    """Return a message with the header that `data` begins with; `slot` is set, `source` is not.
+def unpack(data: bytes | bytearray, source: int = -1) -> Message:
+    """Return the message of rank `source` with the header that `data` begins with; its payload is still empty.
 
     Raises:
         BadHeader: too short, or more arguments than there can be.
@@ -68,7 +68,7 @@ def unpack(data: bytes, payload: bytes = b"") -> Message:
     kind = word & _KIND
     if kind & ~255 == BARE:
         kind = CONTROL
-    return Message(kind, data[FIXED:end], payload, offset, nbytes, -1, word >> 16)
+    return Message(kind, bytes(data[FIXED:end]), b"", offset, nbytes, source, word >> 16)
 
 
 class Cut(NamedTuple):

@@ -96,10 +96,8 @@ def test_E4_a_call_that_is_never_awaited_ends_the_job_naming_its_line(on_loggp, 
         warnings.simplefilter("error")  # and Python says nothing of its own
         error = on_loggp.fails(conduit.BadRequest, main)
     call = name.split(".")[1]
-    assert re.match(
-        rf"\S*\b{call}\(\.\.\.\) at {re.escape(__file__)}:{line} was called but never awaited, so it did nothing; write ",
-        str(error),
-    ), error
+    where = rf"\S*\b{call}\(\.\.\.\) at {re.escape(__file__)}:{line}"
+    assert re.match(rf"{where} was called but never awaited, so it did nothing; write ", str(error)), error
 
 
 @pytest.mark.parametrize("last", ["return", "held", "child", "argument"])

@@ -1,4 +1,4 @@
-"""Links and routes: cut-through, contention, order, and how many events they take (rules.md T7)."""
+"""Links and routes: cut-through, contention, order, and how many events they take (rule T7)."""
 
 import math
 import random

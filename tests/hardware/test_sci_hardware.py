@@ -273,7 +273,7 @@ def test_segments_made_together_exist_when_first_touched():
     assert pair.far.segment(1, 1020) is None
 
 
-# -- order (rules.md O) --------------------------------------------------------------------------------
+# -- order (rule O) --------------------------------------------------------------------------------
 
 
 def landings(seed, acts):

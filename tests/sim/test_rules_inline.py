@@ -555,3 +555,44 @@ def test_I2_a_deadline_that_a_handler_sets_ends_the_wait_of_the_driving_rank(bot
         return trio.current_time() - scope.deadline
 
     assert 0 <= both_ways.run(main).values[1] < 1e-12
+
+
+def test_I2_a_task_cancelled_while_progress_was_made_does_not_go_on_waiting(both_ways):
+    async def main(ep):
+        got = []
+
+        async def progress():
+            await ep.compute(1e-4)  # shielded; the deadline passes meanwhile
+
+        def note(token):
+            got.append(1)
+
+        await ep.attach(note)
+        ep.on_progress(progress)
+        if ep.rank == 0:
+            await ep.compute(2e-4)
+            await ep.request_short(1, note)
+            return None
+        ep.want_progress()
+        with trio.move_on_after(5e-5) as scope:
+            await ep.block_until(lambda: got)
+        return scope.cancelled_caught, len(got)
+
+    assert both_ways.run(main).values[1] == (True, 0)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_I2_a_timeout_that_is_due_when_a_wait_ends_is_over_before_the_task_goes_on(inline):
+    world = Kernel(inline=inline)
+    seen = []
+
+    async def main():
+        with trio.move_on_at(5e-6):
+            for when in (4_000_000, 5_000_000):
+                await world.until(when)
+                await world.checkpoint_if_cancelled()
+                seen.append(when)
+
+    simulate(world, main)
+    assert seen == [4_000_000]
+    assert world.now == 5_000_000

@@ -337,7 +337,7 @@ def test_T7_a_long_transfer_lets_others_onto_its_links_after_every_piece(piece, 
 
 
 def test_T7_the_option_piece_is_the_length_of_a_piece():
-    """Two ranks of one ring put 256 KB at once; the smaller the pieces, the sooner a short message of a third passes."""
+    """While a rank puts 256 KB, the short message of another passes the sooner, the smaller the pieces are."""
 
     async def main(ep):
         handled = []

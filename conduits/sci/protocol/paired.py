@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from conduit.contract import Category, Message
+from conduit.sim import Memory
 from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Flat, Mapping, Remote, Segment, Store
+from conduits.sci.driver import Flat, Mapping, Remote, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
@@ -38,11 +39,11 @@ class Peer:
         command: the peer's command segment for this rank, imported.
         control: the peer's control segment, imported.
         payload: the peer's payload segment, connected; None where it has none.
-        incoming: this rank's command segment for the peer.
+        records: gives the slots of this rank's command segment for the peer, by number.
         sends: the chains of short messages, by kind and slot.
     """
 
-    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "sends")
+    __slots__ = ("command", "control", "free", "payload", "rank", "records", "sends")
 
     def __init__(
         self, rank: int, slots: int, command: Mapping, control: Mapping, payload: Remote | None, incoming: Segment
@@ -52,7 +53,8 @@ class Peer:
         self.command = command
         self.control = control
         self.payload = payload
-        self.incoming = incoming
+        assert isinstance(incoming.memory, Memory)
+        self.records = incoming.memory.record  # a page is a slot
         self.sends: dict[tuple[int, int], sends.Send] = {}
 
 
@@ -184,11 +186,11 @@ class PairedSlots(SciPath):
         queue, slot = divmod(place - _READY, self._slots)
         peer = self._peers.get(queue >> 1) or self.peer(queue >> 1)
         self.cpu.free += RECEIVE_PS
-        place = (slot + self._slots if queue & 1 else slot) * self._slot_bytes
-        message = wire.unpack(peer.incoming.memory.read(place, HEADER_MAX))
-        message.source, message.slot = queue >> 1, slot
+        record = peer.records(slot + self._slots if queue & 1 else slot)
+        assert record is not None  # its flag was set
+        message = wire.unpack(record, queue >> 1)
         if message.nbytes:
-            self._take_payload(message, peer.incoming.memory, place + HEADER_MAX)
+            self._take_payload(message, record)
         if queue & 1:
             peer.free.append(slot)
         return message
@@ -199,23 +201,23 @@ class PairedSlots(SciPath):
             self._scanning = False
             self._flags[0] = 1
 
-    def _take_payload(self, message: Message, memory: Store, place: int) -> None:
+    def _take_payload(self, message: Message, record: bytearray) -> None:
         if message.word & _CATEGORY == _MEDIUM:
-            message.payload = memory.read(place, message.nbytes)
+            message.payload = record[HEADER_MAX : HEADER_MAX + message.nbytes]
         elif not self.setting.dynamic_mapping:
-            self._finish_long(message, memory, place)
+            self._finish_long(message, memoryview(record)[HEADER_MAX:])
 
-    def _finish_long(self, message: Message, memory: Store, place: int) -> None:
+    def _finish_long(self, message: Message, area: memoryview) -> None:
         """Copy to the segment what of a long payload came through the slot."""
         nbytes = message.nbytes
         if nbytes < self.setting.dma_threshold:
-            self.copy_in(message, memory.read(place, nbytes))
+            self.copy_in(message, area[:nbytes])
             return
         head, body, tail = wire.cut(message.offset, nbytes)
         if head:
-            self.copy_in(message, memory.read(place, head))
+            self.copy_in(message, area[:head])
         if tail:
-            self.copy_in(message, memory.read(place + head, tail), head + body)
+            self.copy_in(message, area[head : head + tail], head + body)
 
     # -- reports -------------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ class SciPath(Path):
         """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
         return rank * (self.setting.ranks + COMMAND) + which
 
-    def copy_in(self, message: Message, data: bytes, at: int = 0) -> None:
+    def copy_in(self, message: Message, data: bytes | memoryview, at: int = 0) -> None:
         """Copy part of a long payload to its place in the segment, on this CPU."""
         self.cpu.free += self.setting.host.copy_ticks(len(data))
         start = message.offset + at

@@ -5,7 +5,7 @@
     ByDma           header; head and tail, if any; DMA of the body; completion and barrier; flags
     Mapped          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
 
-Each step is an act on the host's bus and so an event of its own, at its time (rules.md T2).
+Each step is an act on the host's bus and so an event of its own, at its time (rule T2).
 """
 
 from __future__ import annotations

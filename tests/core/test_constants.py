@@ -1,0 +1,36 @@
+"""Every constant of every installed network says where it comes from."""
+
+import re
+
+import pytest
+
+import conduit
+from conduit.contract import Conduit
+
+CONSTANTS = [
+    pytest.param(constant, id=f"{name}-{constant.name}")
+    for name, cls in conduit.available().items()
+    if isinstance(cls, type)
+    for constant in cls.constants
+]
+
+
+def test_every_installed_conduit_can_be_imported_and_has_constants():
+    available = conduit.available()
+    assert {"loggp", "sci"} <= set(available)
+    for cls in available.values():
+        assert issubclass(cls, Conduit)
+        assert cls.constants
+        names = [constant.name for constant in cls.constants]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+def test_a_constant_names_its_source(constant):
+    """A fact or an anchor by its id in the collection of the papers' figures, an assumption by a reason."""
+    assert constant.kind in ("fact", "anchor", "assumed")
+    assert constant.unit
+    if constant.kind == "assumed":
+        assert len(constant.source.split()) >= 5
+    else:
+        assert re.match(r"[a-z]+(\.[a-z0-9_]+)+(: |, |\Z)", constant.source), constant.source

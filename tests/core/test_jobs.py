@@ -1,0 +1,157 @@
+"""Jobs beside other things: in threads, under asyncio, inside a Trio program, two at once."""
+
+import asyncio
+import threading
+
+import pytest
+import trio
+
+import conduit
+
+
+async def _exchange(ep, rounds=20):
+    got = []
+
+    def note(token, number):
+        got.append(number)
+
+    await ep.attach(note)
+    async with trio.open_nursery() as nursery:
+        for number in range(rounds):
+            nursery.start_soon(ep.request_short, (ep.rank + 1) % ep.size, note, number)
+            await trio.sleep(1e-5 * (1 + ep.random.randrange(3)))
+    await ep.block_until(lambda: len(got) == rounds)
+    return got
+
+
+def test_run_refuses_inside_a_trio_program():
+    async def main():
+        with pytest.raises(conduit.BadRequest, match=r"\Arun: a Trio program is running in this thread; "):
+            conduit.run(_exchange)
+
+    trio.run(main)
+
+
+def test_run_works_where_an_asyncio_loop_is_running():
+    async def notebook():
+        return conduit.run(_exchange, conduit="loggp").digest
+
+    assert asyncio.run(notebook()) == conduit.run(_exchange, conduit="loggp").digest
+
+
+async def test_run_async_gives_the_result_of_run():
+    expected = await trio.to_thread.run_sync(lambda: conduit.run(_exchange, conduit="loggp", ranks=3, seed=2))
+    result = await conduit.run_async(_exchange, conduit="loggp", ranks=3, seed=2)
+    assert result == expected
+
+
+async def test_run_async_passes_arguments_and_raises_the_same_object():
+    error = KeyError("own")
+
+    async def main(ep, given):
+        raise given
+
+    async def fail(ep):
+        if ep.rank == 1:
+            raise error
+
+    with pytest.raises(KeyError, match=r"(?m)\A'other'$"):
+        await conduit.run_async(main, KeyError("other"), conduit="loggp")
+    with pytest.raises(KeyError) as caught:
+        await conduit.run_async(fail, conduit="loggp")
+    assert caught.value is error
+    with pytest.raises(conduit.BadRequest, match=r"\Arun: ranks=0 is not allowed; "):
+        await conduit.run_async(main, conduit="loggp", ranks=0)
+
+
+async def test_run_async_raises_an_exit():
+    async def main(ep):
+        ep.exit(6)
+
+    with pytest.raises(SystemExit) as caught:
+        await conduit.run_async(main, conduit="loggp")
+    assert caught.value.code == 6
+
+
+async def test_run_async_cancelled_ends_the_job():
+    left = []
+    token = trio.lowlevel.current_trio_token()
+
+    async def main(ep):
+        try:
+            await ep.compute(1e-6)
+            token.run_sync_soon(scope.cancel)
+            while True:
+                await ep.compute(1e-6)
+        finally:
+            left.append(ep.rank)
+
+    with trio.CancelScope() as scope:
+        await conduit.run_async(main, conduit="loggp")
+    assert scope.cancelled_caught
+    assert sorted(left) == [0, 1]
+
+
+async def test_run_async_in_a_scope_that_is_cancelled_already():
+    async def main(ep):
+        while True:
+            await ep.compute(1e-6)
+
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await conduit.run_async(main, conduit="loggp", time_limit=1)
+    assert scope.cancelled_caught
+
+
+async def test_two_jobs_at_once_do_not_disturb_each_other():
+    alone = await conduit.run_async(_exchange, conduit="sci", ranks=3)
+    results = []
+
+    async def one():
+        results.append(await conduit.run_async(_exchange, conduit="sci", ranks=3))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(one)
+    assert [result.digest for result in results] == [alone.digest] * 3
+
+
+def test_jobs_in_two_threads_at_once_have_the_digests_they_have_alone():
+    """Trio's order of tasks is drawn from one object for the whole process: each thread draws from its own job."""
+    alone = [conduit.run(_exchange, 60, conduit="loggp", ranks=4, seed=seed) for seed in (1, 2)]
+    together = [None, None]
+    barrier = threading.Barrier(2)
+
+    def job(index):
+        barrier.wait()
+        together[index] = conduit.run(_exchange, 60, conduit="loggp", ranks=4, seed=index + 1)
+
+    threads = [threading.Thread(target=job, args=(index,)) for index in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == alone
+    assert alone[0].digest != alone[1].digest
+
+
+def test_a_job_inside_a_rank_of_another_job():
+    """Not from its own thread, but from one that it starts."""
+
+    async def outer(ep):
+        inner = await trio.to_thread.run_sync(lambda: conduit.run(_exchange, conduit="loggp"))
+        return inner.digest
+
+    expected = conduit.run(_exchange, conduit="loggp").digest
+    assert conduit.run(outer, conduit="loggp").values == [expected, expected]
+
+
+def test_a_warning_is_issued_after_the_job_and_kept_in_the_result():
+    async def main(ep):
+        if ep.rank == 1:
+            ep.warn("a text")
+
+    with pytest.warns(conduit.ConduitWarning, match=r"\Arank 1: a text\Z") as caught:
+        result = conduit.run(main, conduit="loggp")
+    assert [list(texts) for texts in result.warnings] == [[], ["a text"]]
+    assert caught[0].filename == __file__

@@ -1,0 +1,174 @@
+"""Rule E8: Ctrl-C in the main thread ends the job at once; elsewhere `time_limit` or the host does."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+import trio
+
+import conduit
+
+pytestmark = pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread"
+)
+
+
+def _busy(where):
+    """A program that goes on for ever, and interrupts itself once, at `where`."""
+
+    async def main(ep):
+        rounds, sent = [], []
+
+        def interrupt(place):
+            if place == where and len(rounds) > 3 and not sent and ep.rank == ep.size - 1:
+                sent.append(1)
+                signal.raise_signal(signal.SIGINT)
+
+        def note(token):
+            rounds.append(1)
+            interrupt("handler")
+
+        def look():
+            interrupt("predicate")
+            return len(rounds) > expected[0]
+
+        async def progress():
+            interrupt("progress")
+
+        expected = [0]
+        await ep.attach(note)
+        ep.on_progress(progress)
+        while True:
+            await ep.request_short((ep.rank + 1) % ep.size, note)
+            ep.want_progress()
+            interrupt("program")
+            await ep.block_until(look)
+            expected[0] += 1
+            with trio.CancelScope(shield=True):
+                interrupt("shield")
+                await trio.sleep(1e-6)
+
+    return main
+
+
+PLACES = ["program", "handler", "predicate", "progress", "shield"]
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("inline", ["yes", "no"])
+@pytest.mark.parametrize("network", ["loggp", "sci"])
+def test_E8_an_interrupt_ends_a_job_of_64_ranks_wherever_it_hits(where, inline, network):
+    ranks = 64 if network == "loggp" else 6
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(_busy(where), ranks=ranks, conduit=f"{network}:inline={inline}", time_limit=0.1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_E8_an_interrupt_goes_before_other_errors():
+    async def main(ep):
+        if ep.rank == 0:
+            await ep.compute(1e-5)
+            signal.raise_signal(signal.SIGINT)
+        try:
+            while True:
+                await ep.compute(1e-6)
+        finally:
+            raise KeyError("on the way out")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit="loggp")
+    assert caught.value.__notes__[1:] == ["while the job ended, rank 1 raised KeyError: 'on the way out'"]
+
+
+def test_E8_an_interrupt_where_all_wait_for_a_thread():
+    async def main(ep):
+        if ep.rank == 0:
+            await trio.to_thread.run_sync(signal.raise_signal, signal.SIGINT)
+            await trio.sleep_forever()
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, conduit="loggp")
+
+
+def test_E8_an_interrupt_in_a_notebook_is_not_lost():
+    """An asyncio loop is running, whose own handler would keep the first Ctrl-C for itself."""
+
+    async def notebook():
+        handler = signal.getsignal(signal.SIGINT)
+        assert handler is not signal.default_int_handler
+        with pytest.raises(KeyboardInterrupt):
+            conduit.run(_busy("program"), conduit="loggp", time_limit=0.1)
+        assert signal.getsignal(signal.SIGINT) is handler
+        await asyncio.sleep(0)
+        return "goes on"
+
+    assert asyncio.run(notebook()) == "goes on"
+
+
+def test_E8_a_handler_of_the_programs_own_is_put_back():
+    def mine(number, frame):
+        raise AssertionError("the job has its own")
+
+    previous = signal.signal(signal.SIGINT, mine)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            conduit.run(_busy("program"), conduit="loggp", time_limit=0.1)
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def test_E8_a_job_in_another_thread_leaves_signals_alone_and_ends_by_its_limit():
+    errors = []
+
+    def job():
+        try:
+            conduit.run(_busy("nowhere"), conduit="loggp", time_limit=1e-3)
+        except conduit.TimeLimit as error:
+            errors.append(error)
+
+    handler = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=job)
+    thread.start()
+    thread.join()
+    assert len(errors) == 1
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+SCRIPT = """
+import conduit
+
+async def main(ep):
+    got = []
+
+    def note(token):
+        got.append(1)
+
+    await ep.attach(note)
+    if ep.rank == 0:
+        print("running", flush=True)
+    while True:
+        await ep.request_short((ep.rank + 1) % ep.size, note)
+        await ep.block_until(lambda: got)
+        got.clear()
+
+conduit.run(main, ranks=64, conduit="sci")
+"""
+
+
+def test_E8_a_signal_from_outside_ends_a_job_of_64_ranks():
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "KeyboardInterrupt" in errors.splitlines()
+    assert process.returncode == -signal.SIGINT

@@ -1,0 +1,135 @@
+"""Small parts of the layer by themselves, and what it leaves behind."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import conduit
+from extended import Extended
+from extended.barrier import Places
+from extended.buffers import flat, offset_in
+from extended.handlers import high, joined, low
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_offsets_travel_as_two_words(offset):
+    def arrive(word):  # as the core delivers an unsigned word: signed
+        return word - (1 << 32) if word >= 1 << 31 else word
+
+    assert joined(arrive(low(offset)), arrive(high(offset))) == offset
+
+
+@given(
+    dtype=st.sampled_from(("u1", "i2", ">i4", "<f8", "c16", "?", "S3", "V5", "i4,f8")),
+    shape=st.lists(st.integers(0, 4), max_size=3),
+)
+def test_a_flat_view_is_the_array_itself(dtype, shape):
+    array = np.zeros(shape, np.dtype(dtype))
+    view = flat(array)
+    assert (view.ndim, view.format, view.nbytes) == (1, "B", array.nbytes)
+    view[:] = bytes(range(1, 256))[: array.nbytes] * bool(array.nbytes) + bytes(max(0, array.nbytes - 255))
+    assert array.tobytes() == bytes(view)
+
+
+@given(start=st.integers(0, 90), nbytes=st.integers(1, 90))
+def test_a_view_of_the_segment_is_found_in_it(start, nbytes):
+    memory = np.zeros(200, np.uint8)
+    segment = memory[50:150]
+    view = flat(memory[start : start + nbytes])
+    inside = start >= 50 and start + nbytes <= 150
+    assert offset_in(segment, view) == (start - 50 if inside else None)
+    assert offset_in(segment, flat(np.zeros(nbytes, np.uint8))) is None
+
+
+class _Placed:
+    """As much of an endpoint as the barrier's places look at."""
+
+    def __init__(self, hosts, rank):
+        self.rank, self.size, self._hosts = rank, len(hosts), hosts
+        self.ranks_on_host = tuple(r for r, host in enumerate(hosts) if host == hosts[rank])
+
+    def host_of(self, rank):
+        return self._hosts[rank]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
+def test_signals_reach_everybody_for_any_placement_of_ranks(hosts):
+    places = [Places(_Placed(hosts, rank)) for rank in range(len(hosts))]
+    for rank, place in enumerate(places):
+        assert all(places[child].parent == rank for child in place.children)
+        assert len(place.children) <= 4
+        assert all(places[dest].origins[step] == rank for step, dest in enumerate(place.to))
+        assert place.parent is None or (hosts[place.parent] == hosts[rank] and not place.to)
+    firsts = [rank for rank, place in enumerate(places) if place.parent is None]
+    assert sorted(hosts[rank] for rank in firsts) == sorted(set(hosts))
+    # What each first rank knows after all steps, when everybody passes on what it knew before the step.
+    known = {rank: {rank} for rank in firsts}
+    for step in range((len(firsts) - 1).bit_length()):
+        known = {rank: known[rank] | known[places[rank].origins[step]] for rank in firsts}
+    assert all(one == set(firsts) for one in known.values())
+
+
+def test_a_job_leaves_nothing_behind():
+    layers = []
+
+    async def main(ep):
+        layers.append(weakref.ref(await Extended.attach(ep)))
+
+    conduit.run(main, ranks=3, conduit="loggp")
+    gc.collect()
+    assert [layer() for layer in layers] == [None] * 3
+
+
+def test_two_tasks_may_attach_at_once():
+    import trio
+
+    async def main(ep):
+        found = []
+
+        async def attach():
+            found.append(await Extended.attach(ep))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(attach)
+        await found[0].barrier()
+        return len({id(x) for x in found})
+
+    assert list(conduit.run(main, ranks=2, conduit="loggp").values) == [1, 1]
+
+
+def test_ranks_that_attach_other_layers_are_told():
+    def other(token):
+        """Another layer's handler."""
+
+    async def main(ep):
+        if ep.rank == 0:
+            await ep.attach(other)
+        else:
+            await Extended.attach(ep)
+
+    with pytest.raises(conduit.BadRequest, match=r"(?s)\A.*put_medium"):
+        conduit.run(main, ranks=2, conduit="loggp")
+
+
+def test_the_layer_uses_public_names_alone():
+    import ast
+    from pathlib import Path
+
+    import extended
+
+    for path in Path(extended.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                assert isinstance(node.value, ast.Name), f"{path.name}:{node.lineno}"
+                assert node.value.id in ("self", "cls"), f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
+
+
+def test_every_public_name_is_documented():
+    for name in dir(Extended):
+        if not name.startswith("_"):
+            assert getattr(Extended, name).__doc__, name

@@ -1,0 +1,31 @@
+"""Random programs see the same, whether waiting tasks drive the events or not."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import conduit
+
+main = runpy.run_path(str(Path(__file__).parent / "programs" / "random_program.py"))["main"]
+
+NETWORKS = [
+    "loggp:slots=1",
+    "loggp:g=0,o_s=50ns,o_r=50ns,L=200ns",
+    "loggp:order=weak,slots=2",
+    "sci:slots=1",
+    "sci:order=weak",
+    "sci:transactions=1,piece=512",
+]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_I_random_programs_run_alike_inline_or_not(seed):
+    network = NETWORKS[seed % len(NETWORKS)]
+    driven, parked = (
+        conduit.run(main, seed, ranks=2 + seed % 3, seed=seed, conduit=f"{network},inline={inline}")
+        for inline in ("yes", "no")
+    )
+    assert driven.values == parked.values
+    assert driven.digest == parked.digest is not None
+    assert driven.statistics == parked.statistics
