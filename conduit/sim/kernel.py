@@ -275,18 +275,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Run events from a task until `waiter`, which is not done yet, is; False where `switch` must end the wait."""
         if self._runnable or not self._budget:
             return False
-        if self.recheck:
-            self._look_again()
-            if self._runnable:
-                return False
-        if not self._deadlines:
-            if not waiter.done:
-                self._run(FOREVER, waiter)
-            return waiter.done and not self._runnable and not self._deadlines
+        if self.recheck and self._look_again():
+            return False
         if not waiter.done:
-            self._run(self._next_deadline(), waiter)
+            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+        if self._runnable or not waiter.done:
+            return False
         # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.
-        return waiter.done and not self._runnable and self._next_deadline() > self.now
+        return not self._deadlines or self._next_deadline() > self.now
 
     async def switch(self, waiter: Waiter) -> None:
         """Wait for `waiter` through Trio's own loop.
@@ -361,12 +357,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         finally:
             self._parked.pop(waiter, None)
 
-    def _look_again(self) -> None:
-        """Before time passes, let the ranks whose tasks have run look at their predicates (P3)."""
+    def _look_again(self) -> bool:
+        """Let the ranks whose tasks have run look at their predicates (P3); return whether a task can run."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
             for owner, task in dict.fromkeys(owners):
                 owner.recheck(task)
+        return self._runnable > 0
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""

@@ -1,7 +1,5 @@
 """Units of the simulation: time is an integer number of picoseconds, sizes are bytes."""
 
-import math
-
 PS_PER_S = 1_000_000_000_000
 NS = 1_000
 US = 1_000_000
@@ -20,7 +18,8 @@ def seconds(ticks: int) -> float:
 
 def duration(nbytes: int, bytes_per_s: float) -> int:
     """Return how many picoseconds `nbytes` take at `bytes_per_s`, rounded up."""
-    return math.ceil(nbytes * 1e12 / bytes_per_s)
+    whole, part = float(bytes_per_s).as_integer_ratio()
+    return -(-nbytes * PS_PER_S * part // whole)
 
 
 def deadline_ps(deadline: float) -> int:

@@ -212,7 +212,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival", "bus", "dma", "fabric",
+        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival",
+        "bus", "dma", "fabric",
         "host", "kernel",
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Benchmarks, run on demand: `pytest tests/benchmarks` (docs/benchmarks.md says how to read them).
 
-Each measures a job with n operations and one with none, and takes the difference, so that start-up and the end of the
-job are not in the figure.  Beside each a bare SimPy ping-pong runs in the same rounds: ratios to it hold on any machine,
-microseconds only on the one where they were measured.
+Each measures a job with n operations and one with fewer, and takes the difference, so that start-up and the end of the
+job are not in the figure.  Beside each a bare SimPy ping-pong runs in the same rounds: ratios to it hold on any
+machine, microseconds only on the one where they were measured.
 """
 
 import gc

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 FAULTS = {
     "drops": "test_progress",
     "twice": "test_progress",
-    "corrupts": "test_random",
+    "corrupts": "test_limits",
     "flags_first": "test_limits",
     "tail_late": "test_messages",
     "loses_slots": "test_flow",
