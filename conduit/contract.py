@@ -196,6 +196,8 @@ class Core(Protocol):
 
     local: deque[Message]
     """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
+    running: str
+    """Name of the handler that runs now, "" if none does."""
     progress_due: bool
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool

@@ -12,7 +12,8 @@ class Cpu:
     """The one CPU of a rank.
 
     `free` is when the next thing may start.  Tasks take turns with `acquire` and `release`; what
-    the simulation does on a rank's behalf holds `busy` in the same way.
+    the simulation does on a rank's behalf holds `busy` in the same way.  `owed` is work that was
+    asked for during somebody else's turn; it is done when that turn ends.
 
     Args:
         kernel: whose time it lives in.
@@ -20,13 +21,14 @@ class Cpu:
         on_idle: called when nobody wants the CPU any more.
     """
 
-    __slots__ = ("busy", "free", "kernel", "on_idle", "rank", "turns")
+    __slots__ = ("busy", "free", "kernel", "on_idle", "owed", "rank", "turns")
 
     def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
         self.kernel = kernel
         self.rank = rank
         self.free = 0
         self.busy = False
+        self.owed = 0
         self.on_idle = on_idle
         self.turns: deque[Waiter] = deque()
 
@@ -38,6 +40,11 @@ class Cpu:
         """Take the CPU for another `ticks` picoseconds."""
         now = self.kernel.now
         self.free = (self.free if self.free > now else now) + ticks
+
+    def pay(self) -> None:
+        """Do what is owed, at the end of a turn."""
+        owed, self.owed = self.owed, 0
+        self.charge(owed)
 
     async def acquire(self, *, shielded: bool = False) -> None:
         """Wait for this task's turn; it begins at `free` and lasts until `release`."""
@@ -66,6 +73,8 @@ class Cpu:
 
     def release(self) -> None:
         """End a turn; the next in the queue starts at `free`."""
+        if self.owed:
+            self.pay()
         if self.turns:
             waiter = self.turns.popleft()
             if self.free > self.kernel.now:

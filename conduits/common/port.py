@@ -207,8 +207,17 @@ class SimulatedPort(Port):
             self.cpu.release()
 
     def charge(self, ticks: int) -> None:
-        """Add `ticks` to what the CPU does now."""
-        self.cpu.charge(ticks)
+        """Add `ticks` to what the CPU does now, in a handler; else do it after what it does now (T1)."""
+        cpu = self.cpu
+        if not cpu.busy:
+            cpu.charge(ticks)
+            if self.blocked:
+                self._idle()  # the polling loop goes on after that
+        elif self.core.running:
+            cpu.charge(ticks)
+        else:
+            cpu.owed += ticks
+            self._look_later = True
 
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:
         """Return the cost of local work by the host's model."""
@@ -406,6 +415,8 @@ class SimulatedPort(Port):
         """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
         if self._look_later:
             self._look_later = False
+            if self.cpu.owed:
+                self.cpu.pay()
             self._settle()
         if self.blocked:
             free, now = self.cpu.free, self.kernel.now

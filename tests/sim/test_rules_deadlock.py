@@ -325,6 +325,13 @@ def test_D5_a_time_limit_that_is_not_reached_changes_nothing(both_ways, limit):
         assert free.seconds == limited.seconds
 
 
+def test_D5_a_deadlock_does_not_wait_for_the_time_limit(both_ways):
+    async def main(ep):
+        await ep.block_until(lambda: False)
+
+    assert str(both_ways.fails(conduit.Deadlock, main, time_limit=1)).startswith("deadlock at ")
+
+
 def _in_finally(wait):
     async def main(ep):
         if ep.rank == 0:

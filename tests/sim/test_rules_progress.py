@@ -302,6 +302,43 @@ def test_P3_what_a_sibling_does_last_after_an_inline_call_is_seen(both_ways):
     assert both_ways.run(main, ranks=1).values == [True]
 
 
+@pytest.mark.parametrize("call", ["compute", "poll", "request", "block_until", "sleep", "end"])
+def test_P3_a_task_that_goes_on_in_one_step_of_trio_is_seen_by_its_siblings(both_ways, call):
+    """It changes something after a wait for which it drove itself, and makes the next call, or leaves."""
+
+    async def main(ep):
+        flag, woken = [], []
+
+        def note(token):
+            pass
+
+        async def sibling():
+            await ep.block_until(lambda: flag)
+            woken.append(trio.current_time())
+
+        await ep.attach(note)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sibling)
+            await trio.sleep(1e-6)
+            for _ in range(3):
+                await ep.compute(1e-6)
+            flag.append(trio.current_time())
+            if call == "compute":
+                await ep.compute(1e-3)
+            elif call == "poll":
+                await ep.poll()
+            elif call == "request":
+                await ep.request_short(1 - ep.rank, note)
+            elif call == "block_until":
+                with trio.move_on_after(1e-3):
+                    await ep.block_until(lambda: False)
+            elif call == "sleep":
+                await trio.sleep(1e-3)
+        return woken[0] - flag[0]
+
+    assert both_ways.run(main).values == [0.0, 0.0]
+
+
 class _Wrong(Exception):
     pass
 

@@ -1,5 +1,8 @@
 """Rules S: sends, replies, payloads, and what a cancellation may and may not do to them."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import trio
@@ -253,6 +256,15 @@ def test_S5_all_that_is_set_aside_can_be_in_use_at_once(both_ways):
         return sum(answers)
 
     assert both_ways.run(main, ranks=4, options="slots=2").values == [3 * 2 * 2048] * 4
+
+
+@pytest.mark.parametrize("name", ["loggp", "sci"])
+def test_S5_what_a_network_sets_aside_stands_in_its_readme(name):
+    module = sys.modules[conduit.available()[name].__module__]
+    text = Path(module.__file__).with_name("README.md").read_text(encoding="utf-8")
+    _, _, after = text.partition("set aside")
+    assert after, "no table of what is set aside for a reply"
+    assert "\n|" in after
 
 
 def test_S6_a_cancelled_attach_ends_the_job(on_loggp):

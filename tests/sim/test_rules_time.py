@@ -74,6 +74,67 @@ def test_T1_nothing_is_handled_during_compute(both_ways):
     assert 0 < both_ways.run(main).values[1] < 1e-5
 
 
+@pytest.mark.parametrize("call", ["compute", "poll", "request", "block_until"])
+@pytest.mark.parametrize("when", [1e-6, 5.5e-6])
+def test_T1_work_that_a_sibling_charges_during_a_call_is_done_after_it(both_ways, call, when):
+    async def main(ep):
+        seen = []
+
+        def note(token):
+            seen.append(1)
+
+        async def sibling():
+            await trio.sleep(when)
+            ep.charge(20e-6)
+            times.append(ep.now)
+
+        await ep.attach(note)
+        start = ep.now
+        times = [start]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sibling)
+            ep.charge(5e-6)
+            if call == "compute":
+                await ep.compute(1e-6)
+            elif call == "poll":
+                await ep.poll()
+            elif call == "request":
+                await ep.request_short(1 - ep.rank, note)
+            else:
+                await ep.block_until(lambda: len(times) > 1)
+            times.append(ep.now)
+            await ep.compute(1e-6)
+            times.append(ep.now)
+        assert times == sorted(times)
+        return times[-1] - start
+
+    assert all(took >= 26e-6 - 1e-12 for took in both_ways.run(main).values)
+
+
+def test_T1_work_that_a_sibling_charges_stops_the_polling_loop(on_loggp):
+    async def main(ep):
+        handled = []
+
+        def note(token):
+            handled.append(ep.now)
+
+        async def sibling():
+            await trio.sleep(1e-6)
+            ep.charge(20e-6)
+
+        await ep.attach(note)
+        start = ep.now
+        if ep.rank == 0:
+            await ep.request_short(1, note)  # arrives after 6 us
+            return None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sibling)
+            await ep.block_until(lambda: handled)
+        return handled[0] - start
+
+    assert on_loggp.run(main).values[1] == pytest.approx(22e-6, abs=2e-8)  # 1 + 20, and o_r
+
+
 def _stranger(busy):
     """Return when rank 1's message is handled by rank 2 while rank 0 is ahead of its time, or does nothing."""
 

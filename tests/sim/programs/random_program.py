@@ -23,6 +23,15 @@ class RandomProgram:
         self.event = trio.Event()
         self.scopes = []
         self.depth = 0
+        self.latest = 0.0
+
+    def time(self):
+        """Return the rank's time, which never goes back (T4)."""
+        now = self.ep.now
+        assert now >= self.latest
+        assert now >= trio.current_time()
+        self.latest = now
+        return now
 
     # -- handlers --------------------------------------------------------------------------------
 
@@ -42,7 +51,7 @@ class RandomProgram:
         self._handle(token, number)
 
     def _handle(self, token, number):
-        self.log.append(("handled", token.rank, number, self.ep.now))
+        self.log.append(("handled", token.rank, number, self.time()))
         self.handled += 1
         if number % 5 == 0:
             self.ep.charge(1e-7 * number)
@@ -57,7 +66,7 @@ class RandomProgram:
     # -- acts ------------------------------------------------------------------------------------
 
     async def progress(self):
-        self.log.append(("progress", self.ep.now))
+        self.log.append(("progress", self.time()))
         await self.send()
         if self.random.random() < 0.3:
             await self.ep.compute(2e-6)
@@ -86,12 +95,12 @@ class RandomProgram:
                 await self.ep.block_until(lambda: self.handled >= target)
             finally:
                 self.scopes.remove(scope)
-        self.log.append(("waited", scope.cancelled_caught, self.ep.now))
+        self.log.append(("waited", scope.cancelled_caught, self.time()))
 
     async def hurry(self):
         with trio.move_on_after(self.random.choice(TIMES)) as scope:
             await self.act()
-        self.log.append(("hurried", scope.cancelled_caught, self.ep.now))
+        self.log.append(("hurried", scope.cancelled_caught, self.time()))
 
     async def watch(self):
         with trio.move_on_after(self.random.choice(TIMES[3:])):
@@ -137,7 +146,7 @@ class RandomProgram:
     async def acts(self, count):
         for _ in range(count):
             await self.act()
-            self.log.append((trio.current_time(), self.ep.now))
+            self.log.append((trio.current_time(), self.time()))
 
 
 async def main(ep, seed, count=12):
