@@ -104,19 +104,24 @@ class Bench:
             rounds: samples of each kind, of which the least counts.
         """
         count = repeat if count is None else count
-        empty: list[float] = []
+        fewer: list[float] = []
         bare: list[float] = []
+        events = 0
+        job = make(before)
 
         def prepare() -> tuple[tuple[SimulatedJob], dict[str, Any]]:
+            nonlocal events, job
             bare.append(self._time(lambda: simpy_ping_pong(SIMPY_TRIPS)) / SIMPY_TRIPS)
-            empty.append(self._time(make(before).run))
+            small = make(before)
+            fewer.append(self._time(small.run))
+            events = small.kernel.events
             job = make(before + repeat)
             gc.collect()
             return (job,), {}
 
         self._benchmark.pedantic(SimulatedJob.run, setup=prepare, rounds=rounds)
-        wall = (self._benchmark.stats.stats.min - min(empty)) / count
-        figure = Figure(what, wall * 1e6, self._events(make(before), make(before + repeat)) / count, wall / min(bare))
+        cpu = (self._benchmark.stats.stats.min - min(fewer)) / count
+        figure = Figure(what, cpu * 1e6, (job.kernel.events - events) / count, cpu / min(bare))
         self._benchmark.extra_info.update(attrs.asdict(figure))
         self._figures.append(figure)
         return figure
@@ -126,13 +131,6 @@ class Bench:
         start = self._timer()
         action()
         return self._timer() - start
-
-    @staticmethod
-    def _events(fewer: SimulatedJob, more: SimulatedJob) -> int:
-        """Count the events that the measured operations add to a job."""
-        fewer.run()
-        more.run()
-        return more.kernel.events - fewer.kernel.events
 
 
 FIGURES = pytest.StashKey[list[Figure]]()
