@@ -1,6 +1,7 @@
 """Rules D: when a job has come to its end without being done, and what is said about it."""
 
 import re
+import socket
 import threading
 
 import pytest
@@ -117,21 +118,26 @@ def test_D1_no_deadlock_while_a_thread_may_answer_and_then_no_digest(both_ways):
         assert result.digest is None
 
 
-def test_D1_no_deadlock_while_a_socket_may_bring_something():
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_D1_no_deadlock_while_a_socket_may_bring_something(inline):
+    class Answer(trio.abc.Instrument):
+        """Sends when Trio really waits."""
+
+        def before_io_wait(self, timeout):
+            if timeout > 1:
+                far.send(b"x")
+
     async def main(ep):
-        first, second = trio.socket.socketpair()
-        with first, second:
-            async with trio.open_nursery() as nursery:
+        if ep.rank == 0:
+            trio.lowlevel.add_instrument(Answer())
+            await trio.lowlevel.wait_readable(near)
+            return near.recv(1)
+        await ep.compute(1e-3)
 
-                async def answer():
-                    await trio.to_thread.run_sync(lambda: None)
-                    await second.send(b"x")
-
-                nursery.start_soon(answer)
-                return await first.recv(1)
-
-    result = conduit.run(main, conduit="loggp")
-    assert result.values == [b"x", b"x"]
+    near, far = socket.socketpair()
+    with near, far:
+        result = conduit.run(main, conduit=f"loggp:inline={inline}")
+    assert result.values == [b"x", None]
     assert result.digest is None
 
 
