@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -58,7 +59,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
-        with _interruptible():
+        with _interruptible(), _patient_collector():
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
@@ -80,6 +81,35 @@ def _news(kernel: Kernel, error: BaseException) -> BaseException | None:
     if isinstance(error, BaseExceptionGroup):
         return error.split(is_old)[1]
     return None if is_old(error) else error
+
+
+_collector_lock = threading.Lock()
+_collector_jobs = 0
+_collector_before = (700, 10, 10)
+_YOUNG = 100_000
+
+
+@contextmanager
+def _patient_collector() -> Iterator[None]:
+    """Look for garbage in cycles less often while jobs run.
+
+    Messages and events leave none, but at a thousand ranks so much is alive that looking at it again and again takes
+    as long as the simulation.
+    """
+    global _collector_jobs, _collector_before
+    with _collector_lock:
+        if not _collector_jobs:
+            _collector_before = gc.get_threshold()
+            if _collector_before[0]:  # 0: somebody has turned it off
+                gc.set_threshold(max(_YOUNG, _collector_before[0]), *_collector_before[1:])
+        _collector_jobs += 1
+    try:
+        yield
+    finally:
+        with _collector_lock:
+            _collector_jobs -= 1
+            if not _collector_jobs:
+                gc.set_threshold(*_collector_before)
 
 
 @contextmanager
