@@ -148,10 +148,13 @@ class SimulatedPort(Port):
         if self._interrupted():
             await self._enter()
         cpu = self.cpu
-        if cpu.busy or (cpu.free > self.kernel.now and not self.kernel.advance(cpu.free)):
+        if cpu.busy:
             await cpu.acquire()
         else:
-            cpu.busy = True
+            cpu.busy = True  # before time advances, as where the task parks: predicates are then looked at later
+            if cpu.free > self.kernel.now and not self.kernel.advance(cpu.free):
+                cpu.busy = False
+                await cpu.acquire()
         try:
             self._polls += 1
             if self._attention:

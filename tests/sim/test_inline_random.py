@@ -31,3 +31,21 @@ def test_I_random_programs_run_alike_inline_or_not(seed):
     assert driven.values == parked.values
     assert driven.digest == parked.digest is not None
     assert driven.statistics == parked.statistics
+
+
+@pytest.mark.parametrize(
+    ("seed", "network", "ranks", "per_host"),
+    [
+        (11, "sci:transactions=1,piece=512", 4, 1),
+        (38, "loggp:order=weak,slots=2", 4, 1),
+        (167, "sci:slots=2", 4, 2),
+        (218, "loggp:order=weak,slots=2", 4, 1),
+    ],
+)
+def test_I_random_programs_that_once_told_the_difference(seed, network, ranks, per_host):
+    driven, parked = (
+        conduit.run(main, seed, ranks=ranks, seed=seed, conduit=f"{network},inline={inline}", ranks_per_host=per_host)
+        for inline in ("yes", "no")
+    )
+    assert driven.values == parked.values
+    assert driven.digest == parked.digest is not None

@@ -390,10 +390,16 @@ def test_D6_a_shielded_wait_under_way_is_ended_too(both_ways):
             await ep.compute(1e-6)
             raise KeyError("first")
         with trio.CancelScope(shield=True):
-            await ep.block_until(lambda: False)
+            if ep.rank == 1:
+                await ep.block_until(lambda: False)
+            else:
+                await ep.compute(1)
+        reached.append(ep.rank)
 
+    reached = []
     error = both_ways.fails(KeyError, main, ranks=3)
     assert len(error.__notes__) == 1
+    assert not reached
 
 
 async def _event(ep):
