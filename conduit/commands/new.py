@@ -37,13 +37,8 @@ packages = ["conduit_{name}"]
 [tool.pytest.ini_options]
 # What `pytest` puts to the conformance suite; add specs with options of your own, such as "{name}:slots=1".
 conformance = ["{name}"]
+addopts = ["-p", "conduit.conformance.plugin"]
 """
-
-_CONFTEST = '''\
-"""Load the conformance suite; `conformance` in pyproject.toml says which conduits it is run on."""
-
-pytest_plugins = ["conduit.conformance.plugin"]
-'''
 
 _README = """\
 # conduit-{name}
@@ -105,7 +100,6 @@ def _files(name: str) -> Iterator[tuple[Path, str]]:
             yield Path(package) / source.name, _renamed(text, name, title)
     yield Path(package) / "py.typed", ""
     yield Path("pyproject.toml"), _PYPROJECT.format(name=name, title=title)
-    yield Path("conftest.py"), _CONFTEST
     yield Path("README.md"), _README.format(name=name)
 
 

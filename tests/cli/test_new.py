@@ -22,7 +22,7 @@ def test_package_is_written(command, elsewhere):
     project = tomllib.loads((elsewhere / "conduit-my_net" / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["conduit.conduits"] == {"my_net": "conduit_my_net:MyNet"}
     assert project["tool"]["pytest"]["ini_options"]["conformance"] == ["my_net"]
-    assert "conduit.conformance.plugin" in (elsewhere / "conduit-my_net" / "conftest.py").read_text()
+    assert "conduit.conformance.plugin" in (elsewhere / "conduit-my_net" / "pyproject.toml").read_text()
 
 
 def test_no_trace_of_the_old_name_is_left_in_the_code(command, elsewhere):
