@@ -64,11 +64,15 @@ class Message:
             replier's own segment, it is a view that the network may read until delivery.
         offset: where a long payload goes in the receiver's segment, bytes.
         nbytes: size of the payload.
+        address: where a long payload lies in its sender's segment, for networks to which alignment
+            matters; 0 for one from elsewhere, since buffers of their own are aligned.
         source: rank of the sender.
         slot: for the receiving path: what identifies the place of the request's reply.
     """
 
-    __slots__ = ("args", "nbytes", "offset", "payload", "slot", "source", "word")
+    __slots__ = ("address", "args", "nbytes", "offset", "payload", "slot", "source", "word")
+
+    address: int  # set for long payloads only
 
     def __init__(
         self,

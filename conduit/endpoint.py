@@ -257,7 +257,9 @@ class Endpoint:
         most = self.limits.max_long_request
         data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
         place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
-        return Message(kind | index, packed, data, place if data else 0, len(data))
+        message = Message(kind | index, packed, data, place if data else 0, len(data))
+        message.address = self.place_in_segment(data) or 0
+        return message
 
     async def _request(self, unused: Guard, dest: int, message: Message) -> None:
         unused.clear()
@@ -453,13 +455,13 @@ class Endpoint:
                 "charge and compute; let it set a flag and do the rest after block_until, or in ep.on_progress"
             )
 
-    def is_in_segment(self, data: Buffer) -> bool:
-        """Return whether `data` is a view of this rank's segment."""
+    def place_in_segment(self, data: Buffer) -> int | None:
+        """Return where in this rank's segment `data` begins, None if it is no view of the segment."""
         if not isinstance(data, memoryview) or not data.nbytes:
-            return False
-        start = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
-        base = self.segment.__array_interface__["data"][0]
-        return bool(base <= start and start + data.nbytes <= base + self._segment_bytes)
+            return None
+        start: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+        offset = start - int(self.segment.__array_interface__["data"][0])
+        return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
 
     def _check_action(self, call: str, function: object) -> None:
         if not callable(function):

@@ -102,9 +102,11 @@ class Token:
         most = ep.limits.max_long_reply
         data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
         place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
-        if not ep.is_in_segment(data):
+        lies = ep.place_in_segment(data)
+        if lies is None:
             data = bytes(data)
         self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data))
+        self._reply.address = lies or 0
 
     def _refuse(self, call: str) -> None:
         if not self._alive:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from conduit.contract import Message
 from conduits.common.path import Then
 from conduits.sci import wire
@@ -157,7 +155,7 @@ class ByDma(Send):
         if not body:
             self.finish(end)
             return
-        if (address_of(self.message, self.path.port.segment) + head) % ALIGN:
+        if (self.message.address + head) % ALIGN:
             end += self.path.setting.host.copy_ticks(body)
         self.kernel.call(end, self.post)
 
@@ -186,7 +184,7 @@ class Mapped(ByDma):
         """Decide what needs a mapping: all below the threshold or ill aligned, else the ends."""
         head, body, _ = self.cut
         nbytes = self.message.nbytes
-        aligned = (address_of(self.message, self.path.port.segment) + head) % ALIGN == 0
+        aligned = (self.message.address + head) % ALIGN == 0
         if nbytes < self.path.setting.dma_threshold or not aligned:
             self.cut = wire.Cut(nbytes, 0, 0)
             self.rest = [(0, nbytes)]
@@ -225,17 +223,3 @@ class Mapped(ByDma):
             self.driver.unmap(mapping)
             when = max(when, self.end) + UNMAP_PS
         super().landed(when)
-
-
-def address_of(message: Message, segment: np.ndarray) -> int:
-    """Return where a payload lies in the sender's memory, as far as alignment goes.
-
-    In its segment: the offset there, since segments begin on a page.  Elsewhere 0: buffers of their
-    own are aligned.
-    """
-    payload = message.payload
-    if not isinstance(payload, memoryview):
-        return 0
-    base = segment.__array_interface__["data"][0]
-    start: int = np.frombuffer(payload, np.uint8).__array_interface__["data"][0] - base
-    return start if 0 <= start < segment.nbytes else 0

@@ -6,7 +6,7 @@ import conduit
 from conduit.contract import JobSetup
 from conduit.sim import Kernel, simulate
 from conduits.common import SimulatedPort
-from conduits.sci.port import Sci, SciOptions
+from conduits.sci.port import Sci, SciOptions, host_model
 
 
 def flood(messages, *, reply=True, medium=0):
@@ -298,3 +298,42 @@ def test_the_two_ranks_of_a_host_talk_through_its_memory():
     apart = conduit.run(flood(5), ranks=2, conduit="sci", ranks_per_host=1)
     assert apart.statistics[0]["sci_messages_sent"] == 5
     assert found.seconds < apart.seconds
+
+
+@pytest.mark.parametrize("category", ["request", "async", "reply"])
+def test_only_payloads_that_lie_otherwise_than_their_target_are_staged(category):
+    """The copy to an aligned buffer is for addresses that differ modulo 8, whoever sends the payload (section 1.3)."""
+    size = 4096
+
+    async def main(ep, source, target):
+        landed = []
+
+        def note(token, payload):
+            landed.append(ep.now)
+            if token.is_request and category == "async":
+                token.reply_short(done)
+
+        def ask(token):
+            token.reply_long(note, ep.segment[source : source + size], target)
+
+        def done(token):
+            pass
+
+        await ep.attach(note, ask, done)
+        if ep.rank == 1:
+            if category == "reply":
+                await ep.request_short(0, ask)
+                await ep.block_until(lambda: landed)
+        elif category != "reply":
+            send = ep.request_long_async if category == "async" else ep.request_long
+            await send(1, note, ep.segment[source : source + size], target)
+        await ep.block_until(lambda: landed or ep.rank == 0)
+        return landed
+
+    def time(source, target):
+        return conduit.run(main, source, target, conduit="sci", segment=1 << 14).values[1][0]
+
+    staged = host_model().copy_ticks(size - 8) / 1e12
+    assert time(8193, 1) == pytest.approx(time(8201, 1), abs=1e-12)
+    polls = 2e-8  # a landing is noticed at the next step of a polling loop
+    assert time(8194, 1) - time(8193, 1) == pytest.approx(staged, abs=polls)
