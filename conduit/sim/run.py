@@ -86,7 +86,7 @@ def _news(kernel: Kernel, error: BaseException) -> BaseException | None:
 _collector_lock = threading.Lock()
 _collector_jobs = 0
 _collector_before = (700, 10, 10)
-_YOUNG = 100_000
+_YOUNG = 1_000_000
 
 
 @contextmanager

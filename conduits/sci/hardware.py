@@ -190,13 +190,14 @@ class Fabric:
 
     def _find(self, source: int, target: int) -> Way:
         hops = [(self.adapter(source).bus, _OUT_PS)]
-        before = -1
+        links, before = self._links, -1
         for node, dimension, _ in self.torus.route(source, target):
-            if before not in (-1, dimension):
-                link, delay = hops[-1]
-                hops[-1] = (link, delay + _TURN_PS)
-            before = dimension
-            hops.append((self.link(node, dimension), _HOP_PS))
+            if before != dimension:
+                if before >= 0:
+                    link, delay = hops[-1]
+                    hops[-1] = (link, delay + _TURN_PS)
+                before = dimension
+            hops.append((links.get((node, dimension)) or self.link(node, dimension), _HOP_PS))
         link, delay = hops[-1]
         hops[-1] = (link, delay + _IN_PS)
         hops.append((self.adapter(target).bus, 0))

@@ -38,21 +38,19 @@ class Peer:
         free: slot pairs that no request is in.
         command: the peer's command segment for this rank, imported.
         control: the peer's control segment, imported.
-        payload: the peer's payload segment, connected; None where it has none.
+        payload: the peer's payload segment, once it has been connected.
         records: gives the slots of this rank's command segment for the peer, by number.
         sends: the chains of short messages, by kind and slot.
     """
 
     __slots__ = ("command", "control", "free", "payload", "rank", "records", "sends")
 
-    def __init__(
-        self, rank: int, slots: int, command: Mapping, control: Mapping, payload: Remote | None, incoming: Segment
-    ) -> None:
+    def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
         self.rank = rank
         self.free = list(range(slots - 1, -1, -1))
         self.command = command
         self.control = control
-        self.payload = payload
+        self.payload: Remote | None = None
         assert isinstance(incoming.memory, Memory)
         self.records = incoming.memory.record  # a page is a slot
         self.sends: dict[tuple[int, int], sends.Send] = {}
@@ -101,11 +99,15 @@ class PairedSlots(SciPath):
         driver, host = self.driver, self.port.hosts[rank]
         command = driver.map(driver.connect(host, self.number(rank, COMMAND + self.rank)))
         control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
-        payload = self.number(rank, PAYLOAD)
-        remote = driver.connect(host, payload) if driver.segment(host, payload) is not None else None
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
-        return Peer(rank, self.setting.slots, command, control, remote, incoming)
+        return Peer(rank, self.setting.slots, command, control, incoming)
+
+    def payload_of(self, peer: Peer) -> Remote:
+        """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""
+        if peer.payload is None:
+            peer.payload = self.driver.connect(self.port.hosts[peer.rank], self.number(peer.rank, PAYLOAD))
+        return peer.payload
 
     # -- sending -------------------------------------------------------------------------------
 

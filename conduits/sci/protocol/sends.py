@@ -162,10 +162,10 @@ class ByDma(Send):
     def post(self) -> None:
         """Post the DMA of the body."""
         head, body, _ = self.cut
-        assert self.peer.payload is not None
+        payload = self.path.payload_of(self.peer)
         data = memoryview(self.message.payload)[head : head + body]
         # The address is aligned by now: it was, or the body has been copied.
-        self.driver.dma(data, 0, self.peer.payload, self.message.offset + head, self.moved, announced=True)
+        self.driver.dma(data, 0, payload, self.message.offset + head, self.moved, announced=True)
 
     def moved(self, when: int) -> None:
         """The DMA is complete, which is known here at `when`."""
@@ -197,8 +197,7 @@ class Mapped(ByDma):
 
     def map(self) -> None:
         """The target is mapped: store to it."""
-        assert self.peer.payload is not None
-        self.mapping = self.driver.map(self.peer.payload)
+        self.mapping = self.driver.map(self.path.payload_of(self.peer))
         self.store_part()
 
     def store_part(self) -> None:
