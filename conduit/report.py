@@ -24,8 +24,11 @@ def _own_folders() -> tuple[str, ...]:
     """Return the folders whose lines say nothing to the author of a program."""
     core = os.path.dirname(os.path.dirname(conduit.sim.__file__))
     root = os.path.dirname(core)
-    names = (core, os.path.join(root, "conduits"), os.path.join(root, "extended"), os.path.dirname(trio.__file__))
-    return tuple(name + os.sep for name in names)
+    folders = [os.path.join(root, "conduits"), os.path.join(root, "extended"), os.path.dirname(trio.__file__)]
+    # Of the core all but its suite and its commands, which are programs too.
+    folders.append(os.path.join(core, "sim"))
+    modules = [os.path.join(core, name) for name in os.listdir(core) if name.endswith(".py")]
+    return tuple(folder + os.sep for folder in folders) + tuple(modules)
 
 
 def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Sequence[bool]) -> str:

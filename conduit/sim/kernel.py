@@ -32,6 +32,7 @@ from conduit.sim.units import deadline_ps
 
 FOREVER = 1 << 100
 BUDGET = 1000  # events between two looks at signals and at other threads (I3)
+SLEEPS = 10_000  # timeouts that a job which is ending waits for (D6)
 STILL = 100_000  # steps at one instant that mean that time will never pass again (T6)
 
 
@@ -98,10 +99,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_nobody",
         "_parked",
         "_runnable",
+        "_sleeps",
         "_steps",
         "_still",
         "_still_at",
         "_tickets",
+        "_weights",
         "abandoned",
         "ending",
         "errors",
@@ -154,8 +157,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
         self._closing = False
+        self._sleeps = 0
         self._still = 0
         self._still_at = -1
+        self._weights: dict[trio.lowlevel.Task, int] = {}  # what the next step of a task counts for, if not 1
         self._steps: dict[trio.lowlevel.Task, int] = {}
 
     # -- events ------------------------------------------------------------------------------
@@ -338,8 +343,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Raise what a cancelled scope raises; otherwise no schedule point."""
         await trio.lowlevel.checkpoint_if_cancelled()
 
-    async def checkpoint(self) -> None:
-        """Let other tasks, signals and threads have their turn."""
+    async def checkpoint(self, steps: int = 1) -> None:
+        """Let other tasks, signals and threads have their turn; counts as so many steps of the task (T6)."""
+        self._weights[trio.lowlevel.current_task()] = steps
         await trio.lowlevel.checkpoint()
 
     async def _park(self, waiter: Waiter) -> None:
@@ -407,10 +413,16 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         limit = self._next_deadline()
         if self._heap and self._heap[0][0] <= limit:
             return 0
-        if limit < FOREVER:
+        if limit < FOREVER and not self._outstays():
             self.now = max(self.now, limit)
             return 0
         return self._stalled()
+
+    def _outstays(self) -> bool:
+        """Return whether tasks of a job that is ending have slept, shielded, more often than any clean-up does."""
+        if self.ending:
+            self._sleeps += 1
+        return self._sleeps > SLEEPS
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
@@ -452,9 +464,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._still_at, self._still = self.now, 0
             if self._steps:
                 self._steps = {}
-        self._still += 1
+        weight = self._weights.pop(task, 1) if self._weights else 1
+        self._still += weight
         if self._still > STILL:
-            self._count_step(task)
+            self._count_step(task, weight)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now; what the step changed may be waited for."""
@@ -464,9 +477,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     # -- livelock (T6) -----------------------------------------------------------------------
 
-    def _count_step(self, task: trio.lowlevel.Task) -> None:
-        steps = self._steps[task] = self._steps.get(task, 0) + 1
-        if steps == STILL and not self.ending:
+    def _count_step(self, task: trio.lowlevel.Task, steps: int) -> None:
+        before = self._steps.get(task, 0)
+        after = self._steps[task] = before + steps
+        if before < STILL <= after and not self.ending:
             self.fail(self.on_stall("livelock", inspect_tasks.describe(task)))
 
     def _stand_still(self, events: int) -> None:

@@ -328,7 +328,7 @@ class SimulatedPort(Port):
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await kernel.checkpoint()
+            await kernel.checkpoint(CALLS)
             if kernel.ending:
                 raise Ending
         else:
