@@ -67,9 +67,7 @@ class StorePlan:
         stores: separate stores of the CPU, each with its start.
         takes: CPU time, picoseconds.
         wire: bytes on each link.
-        bus: when the sender's bus is released after the first byte.
-        spans: each further link, when the first byte gets there after it left, and when the link is
-            released.
+        bus: for how long the sender's bus is taken.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
@@ -77,7 +75,7 @@ class StorePlan:
     """
 
     __slots__ = (
-        "arrives", "bus", "nbytes", "packets", "quiet", "spans", "stores", "takes", "uses", "way", "whole", "wire",
+        "arrives", "bus", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -87,9 +85,7 @@ class StorePlan:
         self.stores = stores
         self.takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
         self.wire = wire = wire_bytes(nbytes, count)
-        spans = [(link, after, after + takes[wire]) for link, after, takes in way.steps]
-        self.bus = spans[0][2]
-        self.spans = tuple(spans[1:])
+        self.bus = way.first.takes[wire]
         self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
         self.quiet = self.takes + way.turnaround
         self.whole = nbytes <= piece and count <= WINDOW
@@ -103,14 +99,16 @@ class Way(Route):
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
         plans: of the PIO writes made, by bytes, packets and stores.
+        rest: the steps after the sender's bus.
     """
 
-    __slots__ = ("plans", "response", "turnaround")
+    __slots__ = ("plans", "response", "rest", "turnaround")
 
     def __init__(self, hops: Sequence[Hop], response: int) -> None:
         super().__init__(hops)
         self.response = response
         self.turnaround = self.latency + response
+        self.rest = self.steps[1:]
         self.plans: dict[tuple[int, int, int], StorePlan] = {}
 
     def counts(self) -> Counter[int]:
@@ -274,12 +272,14 @@ class Adapter:
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
         head = now + PIO_START_PS
         bus.free_at = head + plan.bus
-        for link, after, until in plan.spans:
-            if link.free_at > head + after:
+        wire = plan.wire
+        for link, after, takes in plan.way.rest:
+            begin = head + after
+            if link.free_at > begin:
                 self._count(plan)
-                plan.way.wait(link, plan.wire, head, now + plan.takes, landed)
+                plan.way.wait(link, wire, head, now + plan.takes, landed)
                 return -now - plan.takes
-            link.free_at = head + until
+            link.free_at = begin + takes[wire]
         plan.uses += 1
         self.arrival = now + plan.arrives
         return now + plan.takes
