@@ -1,10 +1,9 @@
 """Finding the suites: the core's own, and those that other layers and packages bring."""
 
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-GROUP = "conduit.conformance"
+from conduit.registry import SUITES, installed
 
 
 def suite_folders() -> dict[str, Path]:
@@ -13,10 +12,10 @@ def suite_folders() -> dict[str, Path]:
     A suite that is declared but cannot be found is left out here; the layer it checks cannot be used either.
     """
     folders = {"core": Path(__file__).parent}
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for name, entry in sorted(installed(SUITES).items()):
         folder = _folder(entry.value)
         if folder is not None:
-            folders[entry.name] = folder
+            folders[name] = folder
     return folders
 
 
