@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conduits.common.simulated import SimulatedConduit
 
 PASS = 10  # messages of one pass (P4)
-CALLS = 1000  # ep calls in a row without a wait before siblings and signals get their turn (I3)
+CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
 
 
 class SimulatedPort(Port):
