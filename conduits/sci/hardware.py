@@ -200,7 +200,7 @@ class Fabric:
 
 
 def _delays(steps: Sequence[int]) -> list[int]:
-    """Return the delays of a way that leads by `steps` along the dimensions: behind the bus, each link, the last bus."""
+    """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
     delays = [_OUT_PS]
     for count in filter(None, steps):
         delays += [_HOP_PS] * count
