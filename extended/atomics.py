@@ -101,7 +101,7 @@ class Atomics:
 def _named(method: Callable[..., Any], name: str, text: str, arguments: Sequence[str], *, fetch: bool) -> str:
     # Give a call its name and docstring, and return the name by which errors call it.
     lines = [
-        text,
+        f"{text}; return the number before." if fetch and name != "get" else f"{text}.",
         "",
         "Args:",
         "    dest: rank whose segment holds the number.",
@@ -172,31 +172,31 @@ class Atomic:
         """The type's name: i4, u4, i8, u8, f4 or f8."""
         return self._kind.name
 
-    get = _on_place("get", Op.GET, "Read the number.", fetch=True)
-    set = _on_operand("set", Op.SET, "Store `v`; return when it is there.", fetch=False)
-    swap = _on_operand("swap", Op.SET, "Store `v`.", fetch=True)
+    get = _on_place("get", Op.GET, "Read the number at a place", fetch=True)
+    set = _on_operand("set", Op.SET, "Store `v` at a place", fetch=False)
+    swap = _on_operand("swap", Op.SET, "Store `v` at a place", fetch=True)
 
-    add = _on_operand("add", Op.ADD, "Add `v`.", fetch=False)
-    sub = _on_operand("sub", Op.SUB, "Subtract `v`.", fetch=False)
-    mul = _on_operand("mul", Op.MUL, "Multiply by `v`.", fetch=False)
-    min = _on_operand("min", Op.MIN, "Keep the smaller one.", fetch=False)
-    max = _on_operand("max", Op.MAX, "Keep the larger one.", fetch=False)
-    and_ = _on_operand("and_", Op.AND, "Keep the bits that `v` has as well.", fetch=False)
-    or_ = _on_operand("or_", Op.OR, "Set the bits that `v` has.", fetch=False)
-    xor = _on_operand("xor", Op.XOR, "Turn the bits that `v` has.", fetch=False)
-    inc = _on_place("inc", Op.ADD, "Add 1.", 1, fetch=False)
-    dec = _on_place("dec", Op.SUB, "Subtract 1.", 1, fetch=False)
+    add = _on_operand("add", Op.ADD, "Add `v` to the number", fetch=False)
+    sub = _on_operand("sub", Op.SUB, "Subtract `v` from the number", fetch=False)
+    mul = _on_operand("mul", Op.MUL, "Multiply the number by `v`", fetch=False)
+    min = _on_operand("min", Op.MIN, "Store `v` where it is smaller than the number", fetch=False)
+    max = _on_operand("max", Op.MAX, "Store `v` where it is larger than the number", fetch=False)
+    and_ = _on_operand("and_", Op.AND, "Keep those bits of the number that `v` has as well", fetch=False)
+    or_ = _on_operand("or_", Op.OR, "Set those bits of the number that `v` has", fetch=False)
+    xor = _on_operand("xor", Op.XOR, "Turn those bits of the number that `v` has", fetch=False)
+    inc = _on_place("inc", Op.ADD, "Add 1 to the number", 1, fetch=False)
+    dec = _on_place("dec", Op.SUB, "Subtract 1 from the number", 1, fetch=False)
 
-    fetch_add = _on_operand("fetch_add", Op.ADD, "Add `v`.", fetch=True)
-    fetch_sub = _on_operand("fetch_sub", Op.SUB, "Subtract `v`.", fetch=True)
-    fetch_mul = _on_operand("fetch_mul", Op.MUL, "Multiply by `v`.", fetch=True)
-    fetch_min = _on_operand("fetch_min", Op.MIN, "Keep the smaller one.", fetch=True)
-    fetch_max = _on_operand("fetch_max", Op.MAX, "Keep the larger one.", fetch=True)
-    fetch_and = _on_operand("fetch_and", Op.AND, "Keep the bits that `v` has as well.", fetch=True)
-    fetch_or = _on_operand("fetch_or", Op.OR, "Set the bits that `v` has.", fetch=True)
-    fetch_xor = _on_operand("fetch_xor", Op.XOR, "Turn the bits that `v` has.", fetch=True)
-    fetch_inc = _on_place("fetch_inc", Op.ADD, "Add 1.", 1, fetch=True)
-    fetch_dec = _on_place("fetch_dec", Op.SUB, "Subtract 1.", 1, fetch=True)
+    fetch_add = _on_operand("fetch_add", Op.ADD, "Add `v` to the number", fetch=True)
+    fetch_sub = _on_operand("fetch_sub", Op.SUB, "Subtract `v` from the number", fetch=True)
+    fetch_mul = _on_operand("fetch_mul", Op.MUL, "Multiply the number by `v`", fetch=True)
+    fetch_min = _on_operand("fetch_min", Op.MIN, "Store `v` where it is smaller than the number", fetch=True)
+    fetch_max = _on_operand("fetch_max", Op.MAX, "Store `v` where it is larger than the number", fetch=True)
+    fetch_and = _on_operand("fetch_and", Op.AND, "Keep those bits of the number that `v` has as well", fetch=True)
+    fetch_or = _on_operand("fetch_or", Op.OR, "Set those bits of the number that `v` has", fetch=True)
+    fetch_xor = _on_operand("fetch_xor", Op.XOR, "Turn those bits of the number that `v` has", fetch=True)
+    fetch_inc = _on_place("fetch_inc", Op.ADD, "Add 1 to the number", 1, fetch=True)
+    fetch_dec = _on_place("fetch_dec", Op.SUB, "Subtract 1 from the number", 1, fetch=True)
 
     @public(_for_compare_swap, owner="atomic")
     async def compare_swap(self, dest: SupportsIndex, offset: SupportsIndex, expected: Number, new: Number) -> Any:
