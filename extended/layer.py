@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 import conduit
 from extended import checks
+from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barrier
 from extended.calls import public
 from extended.events import Events
@@ -16,6 +17,8 @@ from extended.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import SupportsIndex
+
+    from numpy.typing import DTypeLike
 
 
 class Attachment:
@@ -31,12 +34,13 @@ class Attachment:
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
         self.barrier = Barrier(ep)
-        self.layer = kind(ep, self.events, self.transfers, self.barrier)
+        self.atomics = Atomics(ep, self.events)
+        self.layer = kind(ep, self.events, self.transfers, self.barrier, self.atomics)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal)
+        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal, *self.atomics.table())
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
@@ -78,9 +82,12 @@ class Extended(PutGet):
         bounds: how far the segments of the ranks reach.
     """
 
-    def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier) -> None:
+    def __init__(
+        self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier, atomics: Atomics
+    ) -> None:
         super().__init__(ep, events, transfers)
         self._barrier = barrier
+        self._atomics = atomics
 
     @classmethod
     @public(_for_attach)
@@ -169,3 +176,18 @@ class Extended(PutGet):
             extended.BarrierMismatch: as `barrier_wait`.
         """
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
+
+    # --------------------------------------------------------------------------------------------------------- atomics
+
+    def atomic(self, dtype: DTypeLike) -> Atomic:
+        """Return the atomic operations on numbers of one type; plain.
+
+        Args:
+            dtype: i4, u4, i8, u8, f4 or f8, little-endian, in any form that numpy takes.
+
+        Raises:
+            conduit.BadRequest: another dtype.
+
+        Source: reference/gasnet.md B.8.
+        """
+        return atomic(self._atomics, self.bounds, dtype)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LARGEST_PIECE = 1 << 30
 """Bytes of one message at most, whatever the conduit's limits: the size of a piece is one signed argument."""
 
-ARGUMENTS = 6
+ARGUMENTS = 8
 """Arguments that the widest message of this layer carries."""
 
 
@@ -49,7 +49,7 @@ class Transfers:
         limits = ep.limits
         if limits.max_args < ARGUMENTS:
             raise conduit.BadRequest(
-                f"Extended.attach: max_args={limits.max_args} of this conduit is too few, puts and gets need "
+                f"Extended.attach: max_args={limits.max_args} of this conduit is too few, this layer needs "
                 f"{ARGUMENTS}; choose options of the conduit that allow them"
             )
         self._ep = ep
