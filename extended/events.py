@@ -26,7 +26,8 @@ PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
 
-_OWN_MODULES = frozenset({"extended.events", "extended.putget", "extended.regions"})
+# Programs, although they are in the layer's package.
+_PROGRAMS = ("extended.commands.", "extended.conformance.")
 
 
 class Group:
@@ -337,7 +338,7 @@ def _program_line() -> tuple[str, int]:
     frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module not in _OWN_MODULES and not module.startswith("conduit."):
+        if not module.startswith(("extended.", "conduit.")) or module.startswith(_PROGRAMS):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "an unknown line", 0

@@ -11,8 +11,14 @@ from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barrier
 from extended.calls import public
 from extended.events import Events
+from extended.heap.calls import SymmetricHeap
+from extended.heap.meeting import Meeting
 from extended.putget import PutGet
 from extended.transfers import Transfers
+from extended.vis.indexed import Indexed
+from extended.vis.scatter import Scatter
+from extended.vis.strided import Strided
+from extended.vis.vector import Vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +39,22 @@ class Attachment:
         self.ep = ep
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
+        self.scatter = Scatter(ep, self.events, self.transfers)
+        self.heap = Meeting(ep)
         self.barrier = Barrier(ep)
         self.atomics = Atomics(ep, self.events)
-        self.layer = kind(ep, self.events, self.transfers, self.barrier, self.atomics)
+        self.layer = kind(self)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal, *self.atomics.table())
+        await self.ep.attach(
+            *self.transfers.handlers.table(),
+            *self.scatter.handlers.table(),
+            *self.heap.table(),
+            self.barrier.barrier_signal,
+            *self.atomics.table(),
+        )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
@@ -48,6 +62,7 @@ class Attachment:
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
         await self.barrier.progress()
+        await self.heap.progress()
         await self.transfers.progress()
 
     async def finish(self) -> None:
@@ -74,7 +89,7 @@ def _for_barrier(call: str) -> Callable[..., None]:
     return check
 
 
-class Extended(PutGet):
+class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap):
     """The extended API on one endpoint; get it by `attach`.
 
     Attributes:
@@ -82,12 +97,12 @@ class Extended(PutGet):
         bounds: how far the segments of the ranks reach.
     """
 
-    def __init__(
-        self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier, atomics: Atomics
-    ) -> None:
-        super().__init__(ep, events, transfers)
-        self._barrier = barrier
-        self._atomics = atomics
+    def __init__(self, parts: Attachment) -> None:
+        super().__init__(parts.ep, parts.events, parts.transfers)
+        self._scatter = parts.scatter
+        self._heap = parts.heap
+        self._barrier = parts.barrier
+        self._atomics = parts.atomics
 
     @classmethod
     @public(_for_attach)
