@@ -11,6 +11,7 @@ from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barrier
 from extended.calls import public
 from extended.events import Events
+from extended.locks import Lock, Locks
 from extended.putget import PutGet
 from extended.transfers import Transfers
 
@@ -35,12 +36,15 @@ class Attachment:
         self.transfers = Transfers(ep, self.events)
         self.barrier = Barrier(ep)
         self.atomics = Atomics(ep, self.events)
-        self.layer = kind(ep, self.events, self.transfers, self.barrier, self.atomics)
+        self.locks = Locks(ep)
+        self.layer = kind(ep, self.events, self.transfers, self.barrier, self.atomics, self.locks)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal, *self.atomics.table())
+        await self.ep.attach(
+            *self.transfers.handlers.table(), self.barrier.barrier_signal, *self.atomics.table(), *self.locks.table()
+        )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
@@ -48,12 +52,14 @@ class Attachment:
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
         await self.barrier.progress()
+        await self.locks.progress()
         await self.transfers.progress()
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
+        self.locks.warn_held()
 
 
 # By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.
@@ -83,11 +89,18 @@ class Extended(PutGet):
     """
 
     def __init__(
-        self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier, atomics: Atomics
+        self,
+        ep: conduit.Endpoint,
+        events: Events,
+        transfers: Transfers,
+        barrier: Barrier,
+        atomics: Atomics,
+        locks: Locks,
     ) -> None:
         super().__init__(ep, events, transfers)
         self._barrier = barrier
         self._atomics = atomics
+        self._locks = locks
 
     @classmethod
     @public(_for_attach)
@@ -177,7 +190,7 @@ class Extended(PutGet):
         """
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
-    # --------------------------------------------------------------------------------------------------------- atomics
+    # ----------------------------------------------------------------------------------------------- atomics and locks
 
     def atomic(self, dtype: DTypeLike) -> Atomic:
         """Return the atomic operations on numbers of one type; plain.
@@ -191,3 +204,14 @@ class Extended(PutGet):
         Source: reference/gasnet.md B.8.
         """
         return atomic(self._atomics, self.bounds, dtype)
+
+    def lock(self, name: str | int) -> Lock:
+        """Return a lock of the whole job; plain.
+
+        Args:
+            name: a str or an int; every rank that gives the same one gets the same lock, and 1 is not "1".
+
+        Raises:
+            conduit.BadRequest: another name, or one that is too long for a medium message.
+        """
+        return Lock(self._locks, name)
