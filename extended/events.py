@@ -276,7 +276,7 @@ class Handle(Generic[T]):
     def __init__(self, events: Events, call: str, awaited: Operation | Group, result: Callable[[], T]) -> None:
         self._events = events
         self._result = result
-        self._line = _program_line()
+        self._line = program_line()
         self.awaited = awaited
         self.call = call
 
@@ -333,8 +333,8 @@ def check_handles(call: str, handles: object) -> None:
             )
 
 
-def _program_line() -> tuple[str, int]:
-    # The innermost frame that is neither this layer's nor the core's: the program's line that made the call.
+def program_line() -> tuple[str, int]:
+    """Return file and number of the program's line that is running: the innermost that is not the layer's or core's."""
     frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

@@ -13,6 +13,7 @@ from extended.calls import public
 from extended.events import Events
 from extended.heap.calls import SymmetricHeap
 from extended.heap.meeting import Meeting
+from extended.locks import Lock, Locks
 from extended.putget import PutGet
 from extended.transfers import Transfers
 from extended.vis.indexed import Indexed
@@ -43,6 +44,7 @@ class Attachment:
         self.heap = Meeting(ep)
         self.barrier = Barrier(ep)
         self.atomics = Atomics(ep, self.events)
+        self.locks = Locks(ep)
         self.layer = kind(self)
         self.complete = False
 
@@ -54,6 +56,7 @@ class Attachment:
             *self.heap.table(),
             self.barrier.barrier_signal,
             *self.atomics.table(),
+            *self.locks.table(),
         )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
@@ -63,12 +66,14 @@ class Attachment:
         """Send what handlers and cancelled tasks have left to send."""
         await self.barrier.progress()
         await self.heap.progress()
+        await self.locks.progress()
         await self.transfers.progress()
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
+        self.locks.warn_held()
 
 
 # By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.
@@ -103,6 +108,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap):
         self._heap = parts.heap
         self._barrier = parts.barrier
         self._atomics = parts.atomics
+        self._locks = parts.locks
 
     @classmethod
     @public(_for_attach)
@@ -192,7 +198,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap):
         """
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
-    # --------------------------------------------------------------------------------------------------------- atomics
+    # ----------------------------------------------------------------------------------------------- atomics and locks
 
     def atomic(self, dtype: DTypeLike) -> Atomic:
         """Return the atomic operations on numbers of one type; plain.
@@ -206,3 +212,14 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap):
         Source: reference/gasnet.md B.8.
         """
         return atomic(self._atomics, self.bounds, dtype)
+
+    def lock(self, name: str | int) -> Lock:
+        """Return a lock of the whole job; plain.
+
+        Args:
+            name: a str or an int; every rank that gives the same one gets the same lock, and 1 is not "1".
+
+        Raises:
+            conduit.BadRequest: another name, or one that is too long for a medium message.
+        """
+        return Lock(self._locks, name)
