@@ -104,6 +104,7 @@ class Team(Collectives):
         self.topology = topology(hosts if isinstance(members, range) else tuple(hosts[rank] for rank in members))
         self._box = parts.exchange.open(identity, members, self.topology, self._rank)
         self._barrier = parts.barriers.make(identity, members, self.topology, self._rank)
+        self._ending = False  # a task of this rank is in `destroy`
         self._destroyed = False
 
     # ---------------------------------------------------------------------------------------------------------- ranks
@@ -184,7 +185,7 @@ class Team(Collectives):
             raise conduit.BadRequest("destroy: this rank has notified the team's barrier and not waited; wait first")
 
     def _check_alive(self, call: str) -> None:
-        if self._destroyed:
+        if self._destroyed or (self._ending and call not in ("rank", "size", "job_rank", "rank_of")):
             raise conduit.BadRequest(f"{call}: this team was destroyed; make a new one with split")
 
     # ----------------------------------------------------------------------------------------------- making and ending
@@ -206,7 +207,7 @@ class Team(Collectives):
 
         Source: reference/gasnet.md B.10.
         """
-        self.check_usable("split")
+        _for_split(self, color, key)
         mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
         result = Result(mine.dtype, (len(self._members), 4), None, number=False)
         made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
@@ -229,10 +230,14 @@ class Team(Collectives):
             extended.CollectiveMismatch: ranks make different calls.
         """
         _for_destroy(self)
+        self._ending = True
+        try:
+            await self._exchange.settle(self._box)
+            call = await self._exchange.begin(self._box, "destroy", Work(), used="dissemination")
+            await self._exchange.finish(self._box, call)
+        finally:
+            self._ending = False
         self._destroyed = True
-        await self._exchange.settle(self._box)
-        call = await self._exchange.begin(self._box, "destroy", Work(), used="dissemination")
-        await self._exchange.finish(self._box, call)
         self._exchange.close(self._box)
         self._parts.barriers.drop(self._box.identity)
 

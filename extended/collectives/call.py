@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    import conduit
     from extended.collectives.operands import Result
     from extended.collectives.operators import Operator
     from extended.collectives.signature import Signature, Words
@@ -114,9 +115,10 @@ class Work:
         accept: makes `result` and `made` by the root's description, on the other ranks of broadcast and scatter.
         description: the root's.
         number: whether the root gave a number.
+        refused: why `out` cannot take the result; this rank takes part all the same, since others depend on it.
     """
 
-    __slots__ = ("accept", "description", "given", "made", "number", "operator", "result")
+    __slots__ = ("accept", "description", "given", "made", "number", "operator", "refused", "result")
 
     def __init__(
         self,
@@ -132,6 +134,7 @@ class Work:
         self.accept: Callable[[bytes, bool], None] | None = None
         self.description = b""
         self.number = False
+        self.refused: conduit.BadRequest | None = None
 
 
 class Post(Protocol):
@@ -269,8 +272,8 @@ class Call:
         return nbytes <= self._post.eager_bytes
 
     def copy(self, target: Array, source: Array) -> None:
-        """Copy memory, charged to the CPU."""
-        target[...] = source
+        """Copy memory, charged to the CPU; both are contiguous and of one dtype, whose gaps are copied too."""
+        target.reshape(-1).view(np.uint8)[:] = source.reshape(-1).view(np.uint8)
         self.charge(copied=source.nbytes)
 
     def combine(self, left: Array, right: Array, out: Array) -> None:

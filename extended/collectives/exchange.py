@@ -175,15 +175,27 @@ class Exchange:
             try:
                 await self._ep.block_until(call.done, what=call.text, ranks=call.missing())
             except trio.Cancelled:
-                self._break(box, call)
+                self._break(box, call.sequence, call.text)
                 raise
         return call.outcome()
 
     async def settle(self, box: Box) -> None:
-        """Wait until nothing of a team's calls is under way at this rank."""
-        await self._ep.block_until(
-            lambda: not (box.calls or box.greetings) or box.broken, what="collective calls of a team to end"
-        )
+        """Wait until nothing of a team's calls is under way at this rank; cancelled, the team is broken.
+
+        Raises:
+            conduit.ConduitError: the team was broken by another rank.
+        """
+
+        def settled() -> bool:
+            return not (box.calls or box.waiting or box.greetings) or box.broken is not None
+
+        try:
+            await self._ep.block_until(settled, what="the collective calls of a team to end", ranks=())
+        except trio.Cancelled:
+            self._break(box, box.next, "destroy()")
+            raise
+        if box.broken is not None:
+            raise conduit.ConduitError(f"destroy(): this team is broken: {box.broken.text}")
 
     def _enter(self, box: Box, call: Call, used: str) -> None:
         box.enter(self._ep.rank, call)
@@ -333,6 +345,7 @@ class Exchange:
         if call.is_done or not call.exhausted or (call.unsent and call.error is None):
             return
         box = self._boxes[call.team]
+        call.error = call.error or call.work.refused
         result = call.work.result
         if result is not None and call.error is None:
             call.value = result.deliver()
@@ -471,33 +484,27 @@ class Exchange:
 
     # --------------------------------------------------------------------------------------------------- broken teams
 
-    def _break(self, box: Box, call: Call) -> None:
-        text = (
-            f"its call {call.sequence + 1}, {call.text}, was cancelled on rank {self._ep.rank} of the job; make a new "
-            "team with split before the next timeout, and keep timeouts away from collectives of all ranks"
-        )
-        self._broken(box, Broken(self._ep.rank, call.sequence, text))
+    def _break(self, box: Box, sequence: int, text: str) -> None:
+        self._broken(box, self._ep.rank, sequence, text)
+        data = text.encode()[: self._medium]
         for dest in box.members:
             if dest != self._ep.rank:
-                words = (*box.identity, call.sequence)
-                send = partial(
-                    self._ep.request_medium, dest, self.collective_broken, call.text.encode()[: self._medium], *words
-                )
+                words = (*box.identity, sequence)
+                send = partial(self._ep.request_medium, dest, self.collective_broken, data, *words)
                 self._outgoing.append(Sending(None, iter((send,))))
         self._ep.want_progress()
 
-    def _broken(self, box: Box, broken: Broken) -> None:
-        for call in box.breaks(broken):
-            call.error = conduit.ConduitError(f"{call.text}: this team is broken: {broken.text}")
+    def _broken(self, box: Box, rank: int, sequence: int, text: str) -> None:
+        why = (
+            f"its collective call {sequence + 1}, {text}, was cancelled on rank {rank} of the job, and the ranks no "
+            "longer agree on what comes next; use another team, and keep timeouts away from blocking collectives (a "
+            "wait for the handle of an _nb call can be cancelled)"
+        )
+        for call in box.breaks(Broken(rank, sequence, why)):
+            call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
             call.is_done = True
             self._events.completed += 1
 
     def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
         """Request: a call of a team was cancelled, so that later ones can never end."""
-        text = bytes(payload).decode(errors="replace")
-        self._broken(
-            self._box(lead, count),
-            Broken(
-                token.rank, sequence, f"its call {sequence + 1}, {text}, was cancelled on rank {token.rank} of the job"
-            ),
-        )
+        self._broken(self._box(lead, count), token.rank, sequence, bytes(payload).decode(errors="replace"))

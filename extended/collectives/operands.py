@@ -98,6 +98,18 @@ def check_root(call: str, root: object, size: int) -> int:
     return number
 
 
+def contiguous(array: Array) -> Array:
+    """Return an array in C-contiguous memory, itself if it is; gaps between fields are then zero.
+
+    Whatever happened to be there would be sent too, and the same program would not do the same twice.
+    """
+    if array.flags.c_contiguous:
+        return array
+    copy = np.zeros(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
 def as_bytes(array: Array) -> Bytes:
     """Return the memory of a C-contiguous array as flat bytes."""
     return array.reshape(-1).view(np.uint8)

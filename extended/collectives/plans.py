@@ -17,6 +17,7 @@ from extended.collectives.operands import (
     check_root,
     check_rows,
     check_writable_out,
+    contiguous,
     taken,
 )
 from extended.collectives.operators import Operator
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from extended.topology import Topology
 
     Array = npt.NDArray[Any]
+
+
+NO_ROOT = object()
+"""What calls without a root give for it."""
 
 
 class Members(Protocol):
@@ -58,7 +63,7 @@ class Plan:
         kind: the collective.
         build: makes the memory; gives the bytes that were copied for it too.
         root: rank of the team.
-        asked: the algorithm that the user named, or "".
+        asked: the algorithm that the user named, or "", where all ranks must name the same.
         used: the algorithm, "" where the root tells.
         text: what else must be the same on all ranks.
     """
@@ -82,8 +87,8 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
     if out is not None:
         check_writable_out(call, out)
     if team.rank != number:
-        asked = check_algorithm(kind, algorithm, team.topology, 0, None, team.eager_bytes)
-        return Plan(kind=kind, build=lambda: (_to_come(call, out), 0), root=number, asked=asked, used="")
+        check_algorithm(kind, algorithm, team.topology, 0, None, team.eager_bytes)
+        return Plan(kind=kind, build=lambda: (_to_come(call, out), 0), root=number, asked="", used="")
     if array is None:
         raise conduit.BadRequest(f"{call}: array=None on the root, rank {number} of the team; give what is to be sent")
     given, is_number = taken(call, array)
@@ -106,11 +111,11 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
             return work, copied
         if result.array is array:
             return work, 0
-        result.array[...] = given
+        as_bytes(result.array)[:] = as_bytes(contiguous(given))
         return work, given.nbytes
 
     used = asked or pick(kind, team.topology, nbytes, None)
-    return Plan(kind=kind, build=build, root=number, asked=asked, used=used)
+    return Plan(kind=kind, build=build, root=number, asked="", used=used)
 
 
 def _to_come(call: str, out: Any) -> Work:
@@ -118,9 +123,13 @@ def _to_come(call: str, out: Any) -> Work:
 
     def accept(description: bytes, number: bool) -> None:
         dtype, shape = read_description(description)
+        target = out
         if out is not None:
-            check_out(call, out, dtype, shape)
-        work.result = Result(dtype, shape, out, number=number)
+            try:
+                check_out(call, out, dtype, shape)
+            except conduit.BadRequest as error:
+                work.refused, target = error, None
+        work.result = Result(dtype, shape, target, number=number)
         work.made = as_bytes(work.result.array)
 
     work.accept = accept
@@ -128,7 +137,7 @@ def _to_come(call: str, out: Any) -> Work:
 
 
 def of_blocks(
-    team: Members, call: str, kind: str, array: object, out: Any, algorithm: object, root: object = None
+    team: Members, call: str, kind: str, array: object, out: Any, algorithm: object, root: object = NO_ROOT
 ) -> Plan:
     """Plan a gather, all_gather or all_to_all; `root` of a gather.
 
@@ -136,14 +145,14 @@ def of_blocks(
         conduit.BadRequest: a wrong argument.
     """
     size = team.topology.size
-    number = 0 if root is None else check_root(call, root, size)
+    number = 0 if root is NO_ROOT else check_root(call, root, size)
     given, _ = taken(call, array)
     shape = given.shape if kind == "all_to_all" else (size, *given.shape)
     nbytes = given.nbytes
     if kind == "all_to_all":
         check_rows(call, given, size)
         nbytes //= size
-    receives = root is None or team.rank == number
+    receives = root is NO_ROOT or team.rank == number
     if out is not None:
         check_out(call, out, given.dtype, shape) if receives else check_writable_out(call, out)
     asked = check_algorithm(kind, algorithm, team.topology, nbytes, None, team.eager_bytes)
@@ -164,17 +173,17 @@ def of_blocks(
 
 
 def of_operands(
-    team: Members, call: str, kind: str, array: object, op: object, out: Any, algorithm: object, root: object = None
+    team: Members, call: str, kind: str, array: object, op: object, out: Any, algorithm: object, root: object = NO_ROOT
 ) -> Plan:
     """Plan a reduce, all_reduce or scan; `root` of a reduce.
 
     Raises:
         conduit.BadRequest: a wrong argument.
     """
-    number = 0 if root is None else check_root(call, root, team.topology.size)
+    number = 0 if root is NO_ROOT else check_root(call, root, team.topology.size)
     given, is_number = taken(call, array)
     operator = Operator(call, op, given.dtype, given.shape)
-    receives = root is None or team.rank == number
+    receives = root is NO_ROOT or team.rank == number
     if out is not None:
         check_out(call, out, given.dtype, given.shape) if receives else check_writable_out(call, out)
     asked = check_algorithm(kind, algorithm, team.topology, given.nbytes, operator, team.eager_bytes)
@@ -196,5 +205,7 @@ def _private(given: Array, out: Any) -> tuple[Array, int]:
     """Return a contribution as contiguous memory that the result does not overwrite, and how many bytes were copied."""
     target = out if isinstance(out, np.ndarray) or out is None else np.asarray(memoryview(out))
     overlaps = target is not None and np.may_share_memory(given, target)
-    flat = np.array(given, order="C") if overlaps else np.ascontiguousarray(given)
-    return flat, 0 if flat is given or np.may_share_memory(flat, given) else given.nbytes
+    flat = contiguous(given)
+    if overlaps and flat is given:
+        flat = as_bytes(given).copy().view(given.dtype).reshape(given.shape)
+    return flat, 0 if flat is given else given.nbytes

@@ -40,11 +40,14 @@ class TreeScatter(_OnTree):
             blocks = np.empty((count, mine.size), np.uint8)
         parts = [(child.rank, blocks[child.low - node.low : child.high - node.low]) for child in node.children]
         for child, part in parts:
-            call.send_head(child, part if call.rides(part.size) else None)
+            if not call.rides(part.size):
+                call.send_head(child, None)  # so that it gets ready while the blocks are still under way
         if node.parent is not None and not call.rides(blocks.size):
             yield call.receive(node.parent, blocks)
         for child, part in parts:
-            if not call.rides(part.size):
+            if call.rides(part.size):
+                call.send_head(child, part)
+            else:
                 call.send(child, part)
         call.copy(mine, blocks[node.position - node.low])
 
