@@ -30,6 +30,9 @@ async def by_turns(ep: Any) -> dict[str, list[float]]:
         nonlocal answered
         answered += 1
 
+    def all_answered() -> bool:
+        return answered >= asked
+
     x = await Extended.attach(ep)
     await ep.attach(ask, answer)
     times: dict[str, list[float]] = {"round trip": [], "put": [], "get": []}
@@ -41,7 +44,7 @@ async def by_turns(ep: Any) -> dict[str, list[float]]:
         for _ in range(COUNT):
             await ep.request_short(1, ask)
             asked += 1
-            await ep.block_until(lambda: answered >= asked)
+            await ep.block_until(all_answered)
         times["round trip"].append(time.thread_time() - start)
         start = time.thread_time()
         for _ in range(COUNT):
