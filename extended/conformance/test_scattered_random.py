@@ -62,7 +62,7 @@ class Step:
         """Give what is put, or room for what is got, as an array that lies in memory in some order."""
         size = np.dtype(self.dtype).itemsize
         values = ((np.arange(size * int(np.prod(self.shape))) * 7 + self.key * 31) % 251 + 1).astype(np.uint8)
-        array = (
+        array: npt.NDArray[Any] = (
             values.view(self.dtype).reshape(self.shape)
             if size * int(np.prod(self.shape))
             else np.zeros(self.shape, self.dtype)
@@ -74,9 +74,9 @@ class Step:
         if self.turn % 3 == 2:
             wide = np.zeros([2 * count + 1 for count in array.shape], array.dtype)
             part: Any = wide[(*(slice(2 * count, None, -2) if count else slice(0) for count in array.shape), ...)]
-            part = part[(*map(slice, array.shape), ...)]
-            part[...] = array
-            return part
+            laid: npt.NDArray[Any] = part[(*map(slice, array.shape), ...)]
+            laid[...] = array
+            return laid
         return array
 
 
