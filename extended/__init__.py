@@ -1,4 +1,4 @@
-"""The extended API: put, get, barrier, atomics and locks on any conduit, built on the public names of `conduit` alone."""
+"""The extended API on any conduit: put, get, barrier, atomics, locks; built on the public names of `conduit` alone."""
 
 from extended.atomics import Atomic
 from extended.barrier import BarrierMismatch
