@@ -91,14 +91,16 @@ class Probe:
         ep: this rank's endpoint.
         peer: the rank on the other side.
         iterations: how often each thing is timed.
+        source: the bytes that are sent, as many as the largest message has.
 
     Attributes:
         ep: this rank's endpoint.
         poll: a poll that finds nothing, seconds, once prepared.
     """
 
-    def __init__(self, ep: Endpoint, peer: int, iterations: int) -> None:
+    def __init__(self, ep: Endpoint, peer: int, iterations: int, source: memoryview) -> None:
         self.ep = ep
+        self._source = source
         self._peer = peer
         self._iterations = iterations
         self._answers = 0
@@ -269,7 +271,7 @@ class Probe:
         return time
 
     async def _trip(self, nbytes: int, *, long: bool = False) -> tuple[float, float]:
-        data = bytes(nbytes)
+        data = self._source[:nbytes]
         await self._idle()
         wanted = self._answers + 1
         begun = self.ep.now

@@ -127,8 +127,9 @@ def test_sizes_have_their_round_trips_overheads_and_gaps(tmp_path):
 @pytest.mark.parametrize("spec", ["loggp:max_medium=512,max_long=1000", "sci", "loggp:slots=1", "loggp:order=weak"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_it_measures_any_conduit_with_any_number_of_ranks(tmp_path, spec, ranks):
-    for pairing in ("next", "cross"):
-        found, _ = _measured(tmp_path, spec, ranks=ranks, pairing=pairing, iterations=2, sections="AB", max_size=3000)
+    for pairing, local in (("next", "in"), ("cross", "out")):
+        options = {"pairing": pairing, "local": local, "iterations": 2, "sections": "AB", "max_size": 3000}
+        found, _ = _measured(tmp_path, spec, ranks=ranks, **options)
         assert set(found) == {"RTT(m)", "o_s(m)", "o_r(m)", "g(m)", *NAMES, "poll"}
         assert all(found[name]["microseconds"] > 0 for name in ("o_s", "o_r", "g", "G", "poll"))
 
