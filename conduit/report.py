@@ -15,7 +15,7 @@ import conduit.sim
 from conduit import endpoint
 from conduit.contract import Port, Wait
 from conduit.sim import inspect_tasks
-from conduit.sim.kernel import OWNER
+from conduit.sim.waiter import OWNER
 
 _PROGRAMS = ("conformance", "commands")
 _MOST = 24  # lines of the report: enough to see the pattern of a large job

@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import conduit
-from extended import checks
 from extended.atomics import Atomic, Atomics, atomic
-from extended.barrier import Barrier
+from extended.barrier import Barriers
 from extended.calls import public
+from extended.collectives.exchange import Exchange
 from extended.events import Events
+from extended.heap.calls import SymmetricHeap
+from extended.heap.meeting import Meeting
 from extended.locks import Lock, Locks
 from extended.putget import PutGet
+from extended.teams import Parts, Team
 from extended.transfers import Transfers
+from extended.vis.indexed import Indexed
+from extended.vis.scatter import Scatter
+from extended.vis.strided import Strided
+from extended.vis.vector import Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import SupportsIndex
-
     from numpy.typing import DTypeLike
 
 
@@ -34,16 +38,25 @@ class Attachment:
         self.ep = ep
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
-        self.barrier = Barrier(ep)
+        self.scatter = Scatter(ep, self.events, self.transfers)
+        self.heap = Meeting(ep)
+        self.exchange = Exchange(ep, self.events)
+        self.barriers = Barriers(ep)
         self.atomics = Atomics(ep, self.events)
         self.locks = Locks(ep)
-        self.layer = kind(ep, self.events, self.transfers, self.barrier, self.atomics, self.locks)
+        self.layer = kind(self)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
         await self.ep.attach(
-            *self.transfers.handlers.table(), self.barrier.barrier_signal, *self.atomics.table(), *self.locks.table()
+            *self.transfers.handlers.table(),
+            *self.scatter.handlers.table(),
+            *self.heap.table(),
+            self.barriers.barrier_signal,
+            *self.exchange.table(),
+            *self.atomics.table(),
+            *self.locks.table(),
         )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
@@ -51,7 +64,9 @@ class Attachment:
 
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
-        await self.barrier.progress()
+        await self.barriers.progress()
+        await self.exchange.progress()
+        await self.heap.progress()
         await self.locks.progress()
         await self.transfers.progress()
 
@@ -73,34 +88,21 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
         )
 
 
-def _for_barrier(call: str) -> Callable[..., None]:
-    def check(x: Extended, id: object = None) -> None:
-        checks.barrier_id(call, id)
-
-    return check
-
-
-class Extended(PutGet):
-    """The extended API on one endpoint; get it by `attach`.
+class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
+    """The extended API on one endpoint, and the team of all ranks; get it by `attach`.
 
     Attributes:
         ep: the endpoint.
         bounds: how far the segments of the ranks reach.
     """
 
-    def __init__(
-        self,
-        ep: conduit.Endpoint,
-        events: Events,
-        transfers: Transfers,
-        barrier: Barrier,
-        atomics: Atomics,
-        locks: Locks,
-    ) -> None:
-        super().__init__(ep, events, transfers)
-        self._barrier = barrier
-        self._atomics = atomics
-        self._locks = locks
+    def __init__(self, parts: Attachment) -> None:
+        PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
+        Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
+        self._scatter = parts.scatter
+        self._heap = parts.heap
+        self._atomics = parts.atomics
+        self._locks = parts.locks
 
     @classmethod
     @public(_for_attach)
@@ -127,68 +129,6 @@ class Extended(PutGet):
             there = attachment
             await ep.block_until(lambda: there.complete, what="Extended.attach of another task")
         return attachment.layer
-
-    # --------------------------------------------------------------------------------------------------------- barrier
-
-    @public(_for_barrier("barrier"))
-    async def barrier(self, id: SupportsIndex | None = None) -> None:
-        """Wait until all ranks have come here; cancelled in its wait, it is ended by `barrier_wait`.
-
-        Args:
-            id: 32 bits, signed or unsigned, the same on all ranks; None matches any.
-
-        Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
-            extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
-
-        Source: reference/gasnet.md B.6.
-        """
-        name = checks.barrier_id("barrier", id)
-        await self._barrier.notify("barrier", name)
-        await self._barrier.wait("barrier", name)
-
-    @public(_for_barrier("barrier_notify"))
-    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
-        """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
-
-        It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
-
-        Args:
-            id: as for `barrier`.
-
-        Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
-        """
-        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
-
-    @public(_for_barrier("barrier_wait"))
-    async def barrier_wait(self, id: SupportsIndex | None = None) -> None:
-        """Wait until all ranks have notified; cancelled, it can be called again.
-
-        Args:
-            id: as for `barrier`; compared with the id that the ranks notified with.
-
-        Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank has not notified.
-            extended.BarrierMismatch: ranks gave different ids, or this call another one.
-        """
-        await self._barrier.wait("barrier_wait", checks.barrier_id("barrier_wait", id))
-
-    @public(_for_barrier("barrier_try"))
-    async def barrier_try(self, id: SupportsIndex | None = None) -> bool:
-        """Poll once, and end the barrier if all ranks have notified.
-
-        Args:
-            id: as for `barrier_wait`.
-
-        Returns:
-            whether the barrier has ended.
-
-        Raises:
-            conduit.BadRequest: as `barrier_wait`.
-            extended.BarrierMismatch: as `barrier_wait`.
-        """
-        return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
     # ----------------------------------------------------------------------------------------------- atomics and locks
 

@@ -44,7 +44,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
         raise BadRequest("--ranks 1 leaves nobody to measure with; give 2")
     if parameters.max_size < LEAST:
         raise BadRequest(f"--max-size {parameters.max_size} is too small for G to be seen; give at least {LEAST}")
-    source = memoryview(ep.segment) if parameters.local == "in" else memoryview(bytes(parameters.max_size))
+    source = ep.segment.data if parameters.local == "in" else memoryview(bytes(parameters.max_size))
     probe, barrier = Probe(ep, mine.peer, parameters.iterations, source), Barrier(ep)
     await probe.attach()
     await ep.attach(barrier.on_arrival)
