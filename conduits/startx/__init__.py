@@ -1,0 +1,1 @@
+"""StarT-X network interfaces on an Arctic fat tree, between SMPs: Husbands and Hoe's MPI-StarT as a conduit."""
