@@ -22,7 +22,10 @@ from conduits.startx import constants as c
 from conduits.startx.hardware import GRANT, HIGH, LOW, Armed, Cluster, StartXError
 from conduits.startx.hardware.niu import HEADER, PAYLOAD_MAX, PAYLOAD_MIN, grant_payload, head
 
-__all__ = ["HIGH", "LOW", "PAYLOAD_MAX", "POLL_PS", "Access", "Buffer", "Lock", "StartX", "StartXError", "access_cost"]
+__all__ = [
+    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "Lock", "StartX", "StartXError",
+    "access_cost",
+]  # fmt: skip
 
 Access: TypeAlias = Literal["block", "word"]
 Tell: TypeAlias = Callable[[], object]
@@ -30,12 +33,14 @@ Tell: TypeAlias = Callable[[], object]
 POLL_PS = c.ps(c.POLL)
 POST_PS = c.ps(c.STD)
 """What telling the engine of another piece that is in pinned memory takes: one store."""
+LOCK_PS = c.ps(c.LOCK)
+"""What taking and leaving a lock takes who need not wait for it."""
 GRANT_TAG = 0
 _TAG = struct.Struct("<I")
 _SEND_START, _RECEIVE_START, _DRAIN = c.ps(c.SEND_START), c.ps(c.RECEIVE_START), c.ps(c.DRAIN)
 _STD, _LDD, _STDA, _LDDA = c.ps(c.STD), c.ps(c.LDD), c.ps(c.STDA), c.ps(c.LDDA)
 _WORD, _LINE = c.whole(c.WORD), c.whole(c.LINE)
-_LOCK_PS, _PASS_PS = c.ps(c.LOCK), c.ps(c.LOCK_PASS)
+_PASS_PS = c.ps(c.LOCK_PASS)
 
 
 class Cost(NamedTuple):
@@ -92,7 +97,7 @@ class Lock:
         self._taken = self._waited = self._wait_ps = 0
 
     def take(self, then: Tell) -> None:
-        """Call `then()` when the lock is the caller's: at once where it is free; takes `COST_PS` then."""
+        """Call `then()` when the lock is the caller's: at once where it is free; takes `LOCK_PS` then."""
         self._taken += 1
         if self._busy:
             self._waited += 1
@@ -156,8 +161,6 @@ class StartX:
         access: the kind of its loads and stores.
     """
 
-    COST_PS = _LOCK_PS
-
     __slots__ = ("_costs", "access", "cluster", "host", "kernel", "niu")
 
     def __init__(self, cluster: Cluster, host: int, access: Access = "block") -> None:
@@ -170,14 +173,15 @@ class StartX:
 
     # -- messages ------------------------------------------------------------------------------
 
-    def send(self, priority: int, target: int, tag: int, payload: bytes) -> int:
-        """Store a message into a transmit queue, from now on; return how long that takes the processor.
+    def send(self, priority: int, target: int, tag: int, payload: bytes, after: int = 0) -> int:
+        """Store a message into a transmit queue; return how long that takes the processor.
 
         Args:
             priority: `LOW` or `HIGH`.
             target: another host.
             tag: the header word that is the software's.
             payload: 2 to 22 words of 4 bytes.
+            after: how long from now the processor begins, picoseconds: what the lock took.
 
         Raises:
             StartXError: no such payload, the queue is full, or the RDMA engine is in the middle of a piece.
@@ -188,11 +192,11 @@ class StartX:
                 f"host {self.host}: a message has {PAYLOAD_MIN} to {PAYLOAD_MAX} bytes of payload in words of 4, "
                 f"not {size}"
             )
-        return self._store(head(target, priority, tag, size), payload)
+        return self._store(head(target, priority, tag, size), payload, after)
 
-    def _store(self, header: bytes, payload: bytes) -> int:
+    def _store(self, header: bytes, payload: bytes, after: int) -> int:
         cost = self._costs[HEADER + len(payload)]
-        now = self.kernel.now
+        now = self.kernel.now + after
         self.niu.store(header + payload, now + cost.first, now + cost.last)
         return cost.send
 
@@ -258,6 +262,7 @@ class StartX:
         nbytes: int,
         landed: Callable[[int, int], object],
         whole: Tell,
+        after: int = 0,
     ) -> int:
         """Open the receiving engine and grant host `source` its transfer; takes what `send` takes.
 
@@ -268,6 +273,7 @@ class StartX:
             nbytes: how many, as it said.
             landed: called as `landed(start, size)` when a piece is in the buffer.
             whole: called when all of it is.
+            after: as for `send`.
 
         Returns:
             How long storing the grant takes the processor, picoseconds.
@@ -279,7 +285,7 @@ class StartX:
             raise StartXError(f"host {self.host}: RDMA of {nbytes} bytes into a buffer of {buffer.nbytes}")
         self.niu.rdma_in.accept(source, channel, buffer.address, nbytes, landed, whole)
         payload = grant_payload(channel, self.host, nbytes, buffer.address)
-        return self._store(head(source, HIGH, GRANT_TAG, len(payload), GRANT), payload)
+        return self._store(head(source, HIGH, GRANT_TAG, len(payload), GRANT), payload, after)
 
     def hold(self, then: Tell) -> None:
         """Stop the sending engine between two pieces, then call `then()`, which may send with high priority."""
