@@ -161,7 +161,7 @@ class StartX:
         access: the kind of its loads and stores.
     """
 
-    __slots__ = ("_costs", "access", "cluster", "host", "kernel", "niu")
+    __slots__ = ("_costs", "_drain", "access", "cluster", "host", "kernel", "niu")
 
     def __init__(self, cluster: Cluster, host: int, access: Access = "block") -> None:
         self.cluster = cluster
@@ -169,6 +169,7 @@ class StartX:
         self.host = host
         self.access = access
         self.niu = cluster.niu(host)
+        self._drain = _DRAIN if access == "word" else 0
         self._costs = {nbytes: access_cost(access, nbytes) for nbytes in range(HEADER, HEADER + PAYLOAD_MAX + 1)}
 
     # -- messages ------------------------------------------------------------------------------
@@ -292,8 +293,8 @@ class StartX:
         self.niu.rdma_out.hold(then)
 
     def release(self, when: int) -> None:
-        """End a hold at `when` picoseconds."""
-        self.niu.rdma_out.release(when)
+        """End a hold when what was stored until `when` picoseconds is in the queue."""
+        self.niu.rdma_out.release(when + self._drain)
 
 
 def tag_of(message: bytes) -> int:

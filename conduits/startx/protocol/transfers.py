@@ -12,7 +12,7 @@ by piece to the segment, and is busy with that until the part is whole.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from conduit.contract import Message
 from conduits.common.path import Then
@@ -147,12 +147,12 @@ class Incoming:
         is_reply: whether it is a reply.
         nbytes: of the payload.
         offset: where it goes in the segment.
-        position: bytes that are there.
-        part: parts asked for so far.
-        size: bytes of the part that is coming.
+        asked: bytes of the parts that the sender has asked for.
+        part: how many these are.
+        copied: bytes that are in the segment.
     """
 
-    __slots__ = ("is_reply", "nbytes", "offset", "part", "position", "size", "slot", "source", "stream")
+    __slots__ = ("asked", "copied", "is_reply", "nbytes", "offset", "part", "slot", "source", "stream")
 
     def __init__(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
         head = wire.message(stream, source, slot, is_reply)
@@ -162,7 +162,15 @@ class Incoming:
         self.is_reply = is_reply
         self.nbytes = head.nbytes
         self.offset = head.offset
-        self.position = self.part = self.size = 0
+        self.asked = self.part = self.copied = 0
+
+
+class Part(NamedTuple):
+    """A part of a message that comes: where in its payload it begins, and its size."""
+
+    message: Incoming
+    start: int
+    size: int
 
 
 class Reception:
@@ -178,7 +186,7 @@ class Reception:
         self._path = path
         self.buffer: Buffer = path.driver.pin(path.setting.buffer)
         self._messages: dict[tuple[int, int, int], Incoming] = {}
-        self._coming: Incoming | None = None
+        self._coming: Part | None = None
         self._pieces: list[tuple[int, int]] = []  # landed, not copied yet
         self._whole = self._committed = False
 
@@ -199,24 +207,24 @@ class Reception:
             BadPacket: it is not the next one.
         """
         coming, (part, size) = self._messages[source, slot, is_reply], wire.asked(payload)
-        if part != coming.part or not 0 < size <= min(coming.nbytes - coming.position, self.buffer.nbytes):
+        if part != coming.part or not 0 < size <= min(coming.nbytes - coming.asked, self.buffer.nbytes):
             raise wire.BadPacket(
                 f"rank {source} asks rank {self._path.rank} for part {part} of {size} bytes; part {coming.part} is "
-                f"next, and {coming.nbytes - coming.position} bytes are missing"
+                f"next, and {coming.nbytes - coming.asked} bytes are missing"
             )
         self._wish(coming, size)
 
     def _wish(self, coming: Incoming, size: int) -> None:
-        path = self._path
-        coming.size = size
+        path, part = self._path, Part(coming, coming.asked, size)
+        coming.asked += size
         coming.part += 1
         local = coming.source - path.setting.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
-        path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), coming))
+        path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
 
     def granted(self, wish: Wish) -> None:
         """The wish has been granted: its bytes are what comes next."""
-        assert isinstance(wish.place, Incoming)
+        assert isinstance(wish.place, Part)
         self._coming = wish.place
 
     # -- events of the engine ------------------------------------------------------------------------
@@ -258,7 +266,7 @@ class Reception:
         size = min(size, coming.size - start)
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.setting.host.copy_ticks(size)
-        at = coming.offset + coming.position + start
+        at = coming.message.offset + coming.start + start
         path.port.memory[at : at + size] = self.buffer.read(start, size)
 
     def _over(self) -> None:
@@ -272,11 +280,12 @@ class Reception:
         assert coming is not None
         self._whole = self._committed = False
         self._coming = None
-        coming.position += coming.size
+        message = coming.message
+        message.copied += coming.size
         path.parts_received += 1
-        if coming.position == coming.nbytes:
-            del self._messages[coming.source, coming.slot, coming.is_reply]
-            path.deliver(coming.stream, coming.source, coming.slot, coming.is_reply)
+        if message.copied == message.nbytes:
+            del self._messages[message.source, message.slot, message.is_reply]
+            path.deliver(message.stream, message.source, message.slot, message.is_reply)
         appointments = path.smp.appointments
         appointments.emptied(path.rank)
         if appointments.grantable:
