@@ -35,6 +35,7 @@ class Endpoint:
         limits: what one message may carry (`max_args`, `max_medium`, `max_long_request`,
             `max_long_reply`, the last three in bytes).
         host: index of this rank's host.
+        hosts: the host of every rank, by rank; one tuple for all ranks of the job.
         ranks_on_host: the ranks of that host, sorted, this one included.
         simulated: whether time is virtual.
         segment: this rank's segment, a writable array of uint8; the memory itself.
@@ -44,7 +45,6 @@ class Endpoint:
         "_acts",
         "_dispatch",
         "_exits",
-        "_hosts",
         "_indices",
         "_port",
         "_random",
@@ -54,6 +54,7 @@ class Endpoint:
         "forgotten",
         "handlers",
         "host",
+        "hosts",
         "limits",
         "rank",
         "segment",
@@ -83,7 +84,7 @@ class Endpoint:
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
         self.warnings: list[str] = []
-        self._hosts = hosts
+        self.hosts = hosts
         self._segment_bytes = segment_bytes
         self._seed = seed
         self._random: random.Random | None = None
@@ -107,10 +108,10 @@ class Endpoint:
     @property
     def ranks_on_host(self) -> tuple[int, ...]:
         """The ranks of this rank's host, sorted."""
-        first, count = self._hosts.index(self.host), self._hosts.count(self.host)
-        if self._hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
+        first, count = self.hosts.index(self.host), self.hosts.count(self.host)
+        if self.hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
             return tuple(range(first, first + count))
-        return tuple(rank for rank, host in enumerate(self._hosts) if host == self.host)
+        return tuple(rank for rank, host in enumerate(self.hosts) if host == self.host)
 
     @property
     def random(self) -> random.Random:
@@ -128,7 +129,7 @@ class Endpoint:
         """Return the index of the host of `rank`."""
         if type(rank) is not int or not 0 <= rank < self.size:
             rank = arguments.rank("host_of", "rank", rank, self.size)
-        return self._hosts[rank]
+        return self.hosts[rank]
 
     # -- attach --------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ class Endpoint:
             counts.replies_sent += 1
         if nbytes:
             counts.payload_bytes_sent += nbytes
-            if self._hosts[dest] != self.host:
+            if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
         acts = self._acts
         if acts is not None:

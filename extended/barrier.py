@@ -7,6 +7,9 @@ all steps have arrived everybody has.  Then it releases its tree.
 With the signals travels the consensus of ids seen so far.  Merging is idempotent, commutative and associative, so it
 does not matter that dissemination brings some parts more than once, nor in which order signals come.
 
+Every team has a barrier of its own, and each signal names its team.  A signal may come before this rank has learned
+that it is in the team, and is kept for it.
+
 Two phases alternate.  A rank's signal for phase p + 1 may arrive while this rank is still in phase p, and is kept
 apart; one for phase p + 2 cannot, because nobody leaves p + 1 before this rank has begun it.  Within a phase each step
 has its own bit, because signals of different steps may overtake one another.
@@ -28,7 +31,12 @@ import trio
 import conduit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conduit import Endpoint, Token
+    from extended.topology import Topology
+
+    Identity = tuple[int, int]
 
 FAN_IN = 4
 """Children of one rank in its host's tree."""
@@ -75,7 +83,7 @@ class Phase:
         consensus: of all parts that have arrived.
         notified: whether this rank has given its own.
         id: the id it gave.
-        children: the ranks below that have sent up.
+        children: the ranks below that have sent up, as ranks of the job.
         steps: a bit for each dissemination step that has arrived.
         sent: how many dissemination steps, or signals up, have been sent.
         done: whether all ranks have notified, as far as this rank is to know.
@@ -97,45 +105,45 @@ class Phase:
         first = (1 << number) - 1
         return self.steps & first == first
 
-    def missing(self, places: Places) -> tuple[int, ...]:
-        """Return the ranks whose signals this rank waits for."""
+    def missing(self, places: Places, members: Sequence[int]) -> tuple[int, ...]:
+        """Return the ranks of the job whose signals this rank waits for."""
         if len(self.children) < len(places.children):
-            return tuple(child for child in places.children if child not in self.children)
+            children = (members[child] for child in places.children)
+            return tuple(child for child in children if child not in self.children)
         if places.parent is not None:
-            return (places.parent,)
-        return tuple(origin for step, origin in enumerate(places.origins) if not self.steps >> step & 1)
+            return (members[places.parent],)
+        return tuple(members[origin] for step, origin in enumerate(places.origins) if not self.steps >> step & 1)
 
 
 class Places:
-    """With whom a rank exchanges signals.
+    """With whom a rank exchanges signals; all ranks are those of the team.
 
     Attributes:
         parent: the rank above in the host's tree, None for the first of the host.
         children: the ranks below.
         to: whom the first of a host signals in each step.
         origins: whose signals it awaits in each step.
+
+    Args:
+        topology: which ranks share a host.
+        rank: this rank.
     """
 
-    def __init__(self, ep: Endpoint) -> None:
-        peers = ep.ranks_on_host
-        place = peers.index(ep.rank)
+    def __init__(self, topology: Topology, rank: int) -> None:
+        groups, here = topology.groups, topology.group_of[rank]
+        peers, place = groups[here], topology.place_of[rank]
         self.parent = None if place == 0 else peers[(place - 1) // FAN_IN]
         self.children = peers[FAN_IN * place + 1 : FAN_IN * place + FAN_IN + 1]
         self.to: tuple[int, ...] = ()
         self.origins: tuple[int, ...] = ()
         if self.parent is None:
-            hosts = list(map(ep.host_of, range(ep.size)))
-            # The last to be put in is the first rank of its host.
-            first_of = dict(zip(reversed(hosts), reversed(range(ep.size)), strict=True))
-            firsts = sorted(first_of.values())
-            here = firsts.index(ep.rank)
-            strides = [1 << step for step in range((len(firsts) - 1).bit_length())]
-            self.to = tuple(firsts[(here + stride) % len(firsts)] for stride in strides)
-            self.origins = tuple(firsts[(here - stride) % len(firsts)] for stride in strides)
+            strides = [1 << step for step in range((len(groups) - 1).bit_length())]
+            self.to = tuple(groups[(here + stride) % len(groups)][0] for stride in strides)
+            self.origins = tuple(groups[(here - stride) % len(groups)][0] for stride in strides)
 
 
-class Barrier:
-    """A split-phase barrier of all ranks of a job.
+class Barriers:
+    """The barriers of all teams of one rank.
 
     Args:
         ep: the rank's endpoint.
@@ -143,11 +151,83 @@ class Barrier:
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
-        self._phases = [Phase(), Phase()]
+        self._barriers: dict[Identity, Barrier] = {}
+        self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
+        self.outgoing: deque[tuple[int, tuple[int, ...]]] = deque()
+
+    def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
+        """Make the barrier of a team.
+
+        Args:
+            identity: the team's, two arguments of every signal.
+            members: the team's ranks in the job.
+            topology: its ranks by host.
+            rank: this rank in it.
+        """
+        phases = self._early.pop(identity, None) or [Phase(), Phase()]
+        barrier = Barrier(self._ep, self, phases, identity, members, Places(topology, rank))
+        self._barriers[identity] = barrier
+        return barrier
+
+    def drop(self, identity: Identity) -> None:
+        """Forget the barrier of a team that is no more."""
+        del self._barriers[identity]
+
+    def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
+        """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
+        barrier = self._barriers.get((lead, count))
+        phases = self._early.setdefault((lead, count), [Phase(), Phase()]) if barrier is None else barrier.phases
+        phase = phases[code & 1]
+        step = code >> 3
+        phase.consensus.merge(code >> 1 & 3, first, second)
+        if step == _DOWN:
+            phase.done = True
+        elif step == _UP:
+            phase.children.append(token.rank)
+        else:
+            phase.steps |= 1 << step
+        if barrier is not None and phase.notified:
+            barrier.advance(code & 1)
+            if self.outgoing:
+                self._ep.want_progress()
+
+    async def progress(self) -> None:
+        """Send the signals that handlers have listed."""
+        while self.outgoing:
+            # Taken off the list before the send, during which another task may come here too.
+            dest, words = self.outgoing.popleft()
+            await self._ep.request_short(dest, self.barrier_signal, *words)
+
+
+class Barrier:
+    """A split-phase barrier of the ranks of a team; `Barriers.make` makes it.
+
+    Attributes:
+        phases: the two that may be under way.
+    """
+
+    def __init__(
+        self,
+        ep: Endpoint,
+        barriers: Barriers,
+        phases: list[Phase],
+        identity: Identity,
+        members: Sequence[int],
+        places: Places,
+    ) -> None:
+        self._ep = ep
+        self._barriers = barriers
+        self._identity = identity
+        self._members = members
+        self._places = places
+        self.phases = phases
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
-        self._places: Places | None = None  # found at the first use: it looks at every host
-        self._outgoing: deque[tuple[int, int, int, int, int]] = deque()
+
+    @property
+    def notified(self) -> bool:
+        """Whether this rank has given its part and not yet waited."""
+        return self.phases[self._parity].notified
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
@@ -157,7 +237,7 @@ class Barrier:
         Raises:
             conduit.BadRequest: this rank has given its part already and not waited.
         """
-        phase = self._phases[self._parity]
+        phase = self.phases[self._parity]
         if phase.notified:
             raise conduit.BadRequest(
                 f"{call}: this rank has notified the barrier (id {phase.id}) and not yet waited for it; call "
@@ -167,11 +247,11 @@ class Barrier:
         phase.id = id
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
-        self._advance(self._parity)
+        self.advance(self._parity)
         # All ranks depend on this part: no cancellation may come between the decision to give it and the sending.
         with trio.CancelScope(shield=True):
-            if self._outgoing:
-                await self.progress()
+            if self._barriers.outgoing:
+                await self._barriers.progress()
             else:
                 await self._ep.poll()
 
@@ -188,7 +268,9 @@ class Barrier:
                 await self._ep.poll()
             else:
                 what = "an anonymous barrier" if phase.id is None else f"barrier {phase.id}"
-                await self._ep.block_until(lambda: phase.done, what=what, ranks=phase.missing(self._where()))
+                await self._ep.block_until(
+                    lambda: phase.done, what=what, ranks=phase.missing(self._places, self._members)
+                )
         finally:
             self._waiting = False
         self._end(call, id)
@@ -210,7 +292,7 @@ class Barrier:
         return phase.done
 
     def _enter(self, call: str) -> Phase:
-        phase = self._phases[self._parity]
+        phase = self.phases[self._parity]
         if not phase.notified:
             raise conduit.BadRequest(
                 f"{call}: this rank has not notified; call barrier_notify first, or barrier for both"
@@ -221,8 +303,8 @@ class Barrier:
         return phase
 
     def _end(self, call: str, id: int | None) -> None:
-        phase, consensus = self._phases[self._parity], self._phases[self._parity].consensus
-        self._phases[self._parity] = Phase()
+        phase, consensus = self.phases[self._parity], self.phases[self._parity].consensus
+        self.phases[self._parity] = Phase()
         self._parity ^= 1
         advice = "give the same id on every rank, or None"
         if consensus.agreement == Agreement.MISMATCH:
@@ -235,25 +317,9 @@ class Barrier:
 
     # --------------------------------------------------------------------------------------------------------- signals
 
-    def barrier_signal(self, token: Token, code: int, first: int = 0, second: int = 0) -> None:
-        """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
-        phase = self._phases[code & 1]
-        step = code >> 3
-        phase.consensus.merge(code >> 1 & 3, first, second)
-        if step == _DOWN:
-            phase.done = True
-        elif step == _UP:
-            phase.children.append(token.rank)
-        else:
-            phase.steps |= 1 << step
-        if phase.notified:
-            self._advance(code & 1)
-            if self._outgoing:
-                self._ep.want_progress()
-
-    def _advance(self, parity: int) -> None:
-        # List the signals that what has arrived in a phase allows to send.
-        phase, places = self._phases[parity], self._where()
+    def advance(self, parity: int) -> None:
+        """List the signals that what has arrived in a phase allows to send."""
+        phase, places = self.phases[parity], self._places
         if len(phase.children) < len(places.children):
             return
         if places.parent is not None:
@@ -267,25 +333,14 @@ class Barrier:
                 self._signal(child, parity, _DOWN)
 
     def _disseminate(self, parity: int) -> None:
-        phase, to = self._phases[parity], self._where().to
+        phase, to = self.phases[parity], self._places.to
         while phase.sent < len(to) and phase.has_steps(phase.sent):
             self._signal(to[phase.sent], parity, phase.sent)
             phase.sent += 1
         phase.done = phase.sent == len(to) and phase.has_steps(len(to))
 
     def _signal(self, dest: int, parity: int, step: int) -> None:
-        consensus = self._phases[parity].consensus
+        consensus = self.phases[parity].consensus
         code = step << 3 | consensus.agreement << 1 | parity
-        self._outgoing.append((dest, code, consensus.first, consensus.second, consensus.agreement))
-
-    async def progress(self) -> None:
-        """Send the signals that handlers have listed."""
-        while self._outgoing:
-            # Taken off the list before the send, during which another task may come here too.
-            dest, code, *ids, agreement = self._outgoing.popleft()
-            await self._ep.request_short(dest, self.barrier_signal, code, *ids[:agreement])
-
-    def _where(self) -> Places:
-        if self._places is None:
-            self._places = Places(self._ep)
-        return self._places
+        words = *self._identity, code, consensus.first, consensus.second
+        self._barriers.outgoing.append((self._members[dest], words[: 3 + consensus.agreement]))

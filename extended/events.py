@@ -1,4 +1,4 @@
-"""Completion of put and get operations: what is outstanding, who waits for it, and what nobody waited for.
+"""Completion of operations: which puts and gets are outstanding, who waits for it, and what nobody waited for.
 
 An operation is counted before its first message is sent, because its last reply may be handled inside that very send.
 Its number travels in the messages and comes back in the replies; numbers are small and are used again.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import trio
 
@@ -26,7 +26,18 @@ PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
 
-_OWN_MODULES = frozenset({"extended.events", "extended.putget", "extended.regions"})
+# Programs, although they are in the layer's package.
+_PROGRAMS = ("extended.commands.", "extended.conformance.")
+
+
+class Awaited(Protocol):
+    """What a handle waits for."""
+
+    def done(self) -> bool:
+        """Say whether it is complete."""
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for, as far as is known."""
 
 
 class Group:
@@ -40,6 +51,10 @@ class Group:
     def done(self) -> bool:
         """Say whether nothing is outstanding."""
         return self.outstanding == [0, 0]
+
+    def missing(self) -> tuple[int, ...]:
+        """Return nothing: a group counts, and does not know for whom."""
+        return ()
 
 
 class Operation:
@@ -69,6 +84,10 @@ class Operation:
     def done(self) -> bool:
         """Say whether the operation is complete."""
         return not self.pending
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the rank at the other side, while it has not answered."""
+        return (self.peer,) if self.pending else ()
 
 
 class Events:
@@ -142,26 +161,26 @@ class Events:
             self.adopt(operation)
             raise
 
-    async def wait_until(self, done: Callable[[], bool], awaited: Sequence[Operation | Group], what: str) -> None:
+    async def wait_until(self, done: Callable[[], bool], awaited: Sequence[Awaited], what: str) -> None:
         """Wait until `done()`, polling at least once; cancelled, what is `awaited` goes on in the implicit set."""
         if done():
             return await self.ep.poll()
-        pending = (one for one in awaited if isinstance(one, Operation) and one.pending)
+        peers = {rank for one in awaited for rank in one.missing()}
         try:
-            await self.ep.block_until(done, what=what, ranks=tuple(sorted({one.peer for one in pending})))
+            await self.ep.block_until(done, what=what, ranks=tuple(sorted(peers)))
         except trio.Cancelled:
             for one in awaited:
                 self.adopt(one)
             raise
 
-    def adopt(self, awaited: Operation | Group) -> None:
-        """Let the next sync wait for what a cancelled task was waiting for."""
+    def adopt(self, awaited: Awaited) -> None:
+        """Let the next sync wait for the puts and gets that a cancelled task was waiting for."""
         if awaited.done():
             return
         if isinstance(awaited, Group):
             if awaited is not self._implicit and awaited not in self._earlier:
                 self._earlier.append(awaited)
-        elif awaited.group is None:
+        elif isinstance(awaited, Operation) and awaited.group is None:
             awaited.group = self._implicit
             self._implicit.outstanding[awaited.kind] += 1
 
@@ -231,9 +250,7 @@ class Events:
 
     # --------------------------------------------------------------------------------------------------------- handles
 
-    def handle(
-        self, call: str, awaited: Operation | Group, result: Callable[[], T], *, expected: bool = True
-    ) -> Handle[T]:
+    def handle(self, call: str, awaited: Awaited, result: Callable[[], T], *, expected: bool = True) -> Handle[T]:
         """Make the handle of an operation or of a region's operations.
 
         Args:
@@ -272,10 +289,10 @@ class Handle(Generic[T]):
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")
 
-    def __init__(self, events: Events, call: str, awaited: Operation | Group, result: Callable[[], T]) -> None:
+    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T]) -> None:
         self._events = events
         self._result = result
-        self._line = _program_line()
+        self._line = program_line()
         self.awaited = awaited
         self.call = call
 
@@ -332,12 +349,12 @@ def check_handles(call: str, handles: object) -> None:
             )
 
 
-def _program_line() -> tuple[str, int]:
-    # The innermost frame that is neither this layer's nor the core's: the program's line that made the call.
+def program_line() -> tuple[str, int]:
+    """Return file and number of the program's line that is running: the innermost that is not the layer's or core's."""
     frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module not in _OWN_MODULES and not module.startswith("conduit."):
+        if not module.startswith(("extended.", "conduit.")) or module.startswith(_PROGRAMS):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "an unknown line", 0

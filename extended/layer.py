@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import conduit
-from extended import checks
-from extended.barrier import Barrier
+from extended.atomics import Atomic, Atomics, atomic
+from extended.barrier import Barriers
 from extended.calls import public
+from extended.collectives.exchange import Exchange
 from extended.events import Events
+from extended.heap.calls import SymmetricHeap
+from extended.heap.meeting import Meeting
+from extended.locks import Lock, Locks
 from extended.putget import PutGet
+from extended.teams import Parts, Team
 from extended.transfers import Transfers
+from extended.vis.indexed import Indexed
+from extended.vis.scatter import Scatter
+from extended.vis.strided import Strided
+from extended.vis.vector import Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import SupportsIndex
+    from numpy.typing import DTypeLike
 
 
 class Attachment:
@@ -30,26 +38,43 @@ class Attachment:
         self.ep = ep
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
-        self.barrier = Barrier(ep)
-        self.layer = kind(ep, self.events, self.transfers, self.barrier)
+        self.scatter = Scatter(ep, self.events, self.transfers)
+        self.heap = Meeting(ep)
+        self.exchange = Exchange(ep, self.events)
+        self.barriers = Barriers(ep)
+        self.atomics = Atomics(ep, self.events)
+        self.locks = Locks(ep)
+        self.layer = kind(self)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(*self.transfers.handlers.table(), self.barrier.barrier_signal)
+        await self.ep.attach(
+            *self.transfers.handlers.table(),
+            *self.scatter.handlers.table(),
+            *self.heap.table(),
+            self.barriers.barrier_signal,
+            *self.exchange.table(),
+            *self.atomics.table(),
+            *self.locks.table(),
+        )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
 
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
-        await self.barrier.progress()
+        await self.barriers.progress()
+        await self.exchange.progress()
+        await self.heap.progress()
+        await self.locks.progress()
         await self.transfers.progress()
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
+        self.locks.warn_held()
 
 
 # By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.
@@ -63,24 +88,21 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
         )
 
 
-def _for_barrier(call: str) -> Callable[..., None]:
-    def check(x: Extended, id: object = None) -> None:
-        checks.barrier_id(call, id)
-
-    return check
-
-
-class Extended(PutGet):
-    """The extended API on one endpoint; get it by `attach`.
+class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
+    """The extended API on one endpoint, and the team of all ranks; get it by `attach`.
 
     Attributes:
         ep: the endpoint.
         bounds: how far the segments of the ranks reach.
     """
 
-    def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers, barrier: Barrier) -> None:
-        super().__init__(ep, events, transfers)
-        self._barrier = barrier
+    def __init__(self, parts: Attachment) -> None:
+        PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
+        Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
+        self._scatter = parts.scatter
+        self._heap = parts.heap
+        self._atomics = parts.atomics
+        self._locks = parts.locks
 
     @classmethod
     @public(_for_attach)
@@ -108,64 +130,28 @@ class Extended(PutGet):
             await ep.block_until(lambda: there.complete, what="Extended.attach of another task")
         return attachment.layer
 
-    # --------------------------------------------------------------------------------------------------------- barrier
+    # ----------------------------------------------------------------------------------------------- atomics and locks
 
-    @public(_for_barrier("barrier"))
-    async def barrier(self, id: SupportsIndex | None = None) -> None:
-        """Wait until all ranks have come here; cancelled in its wait, it is ended by `barrier_wait`.
-
-        Args:
-            id: 32 bits, signed or unsigned, the same on all ranks; None matches any.
-
-        Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
-            extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
-
-        Source: reference/gasnet.md B.6.
-        """
-        name = checks.barrier_id("barrier", id)
-        await self._barrier.notify("barrier", name)
-        await self._barrier.wait("barrier", name)
-
-    @public(_for_barrier("barrier_notify"))
-    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
-        """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
-
-        It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
+    def atomic(self, dtype: DTypeLike) -> Atomic:
+        """Return the atomic operations on numbers of one type; plain.
 
         Args:
-            id: as for `barrier`.
+            dtype: i4, u4, i8, u8, f4 or f8, little-endian, in any form that numpy takes.
 
         Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
-        """
-        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
+            conduit.BadRequest: another dtype.
 
-    @public(_for_barrier("barrier_wait"))
-    async def barrier_wait(self, id: SupportsIndex | None = None) -> None:
-        """Wait until all ranks have notified; cancelled, it can be called again.
+        Source: reference/gasnet.md B.8.
+        """
+        return atomic(self._atomics, self.bounds, dtype)
+
+    def lock(self, name: str | int) -> Lock:
+        """Return a lock of the whole job; plain.
 
         Args:
-            id: as for `barrier`; compared with the id that the ranks notified with.
+            name: a str or an int; every rank that gives the same one gets the same lock, and 1 is not "1".
 
         Raises:
-            conduit.BadRequest: `id` is no such integer, or this rank has not notified.
-            extended.BarrierMismatch: ranks gave different ids, or this call another one.
+            conduit.BadRequest: another name, or one that is too long for a medium message.
         """
-        await self._barrier.wait("barrier_wait", checks.barrier_id("barrier_wait", id))
-
-    @public(_for_barrier("barrier_try"))
-    async def barrier_try(self, id: SupportsIndex | None = None) -> bool:
-        """Poll once, and end the barrier if all ranks have notified.
-
-        Args:
-            id: as for `barrier_wait`.
-
-        Returns:
-            whether the barrier has ended.
-
-        Raises:
-            conduit.BadRequest: as `barrier_wait`.
-            extended.BarrierMismatch: as `barrier_wait`.
-        """
-        return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
+        return Lock(self._locks, name)

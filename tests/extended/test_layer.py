@@ -13,6 +13,7 @@ from extended import Extended
 from extended.barrier import Places
 from extended.buffers import flat, offset_in
 from extended.handlers import high, joined, low
+from extended.topology import Topology
 
 
 @given(st.integers(0, 2**63 - 1))
@@ -45,20 +46,9 @@ def test_a_view_of_the_segment_is_found_in_it(start, nbytes):
     assert offset_in(segment, flat(np.zeros(nbytes, np.uint8))) is None
 
 
-class _Placed:
-    """As much of an endpoint as the barrier's places look at."""
-
-    def __init__(self, hosts, rank):
-        self.rank, self.size, self._hosts = rank, len(hosts), hosts
-        self.ranks_on_host = tuple(r for r, host in enumerate(hosts) if host == hosts[rank])
-
-    def host_of(self, rank):
-        return self._hosts[rank]
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
 def test_signals_reach_everybody_for_any_placement_of_ranks(hosts):
-    places = [Places(_Placed(hosts, rank)) for rank in range(len(hosts))]
+    places = [Places(Topology(tuple(hosts)), rank) for rank in range(len(hosts))]
     for rank, place in enumerate(places):
         assert all(places[child].parent == rank for child in place.children)
         assert len(place.children) <= 4

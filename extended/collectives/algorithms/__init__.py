@@ -1,0 +1,140 @@
+"""All algorithms, by call and name, and which one is taken where the user names none.
+
+An algorithm is a class with one interface (`algorithm.Algorithm`); to add one, write it and put it into the table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import conduit
+from extended.collectives import trees
+from extended.collectives.algorithms.algorithm import PIECE, Algorithm
+from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
+from extended.collectives.algorithms.broadcasts import EagerBroadcast, TreeBroadcast
+from extended.collectives.algorithms.exchanges import (
+    DisseminationAllGather,
+    DisseminationAllToAll,
+    PairwiseAllToAll,
+    RingAllGather,
+)
+from extended.collectives.algorithms.reductions import (
+    DisseminationAllReduce,
+    DisseminationScan,
+    PipelinedScan,
+    TreeAllReduce,
+    TreeReduce,
+)
+from extended.collectives.algorithms.synchronising import Fence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from extended.collectives.operators import Operator
+    from extended.topology import Topology
+
+SHAPES = {"flat": trees.flat, "tree": trees.binomial, "two_level": trees.two_level}
+SMALL_BLOCK = 512
+"""Blocks up to here are worth copying and forwarding to save messages.  Assumed: a message costs what some hundreds of
+bytes cost."""
+
+
+def _table(algorithms: Iterable[Algorithm]) -> Mapping[str, Algorithm]:
+    return {algorithm.name: algorithm for algorithm in algorithms}
+
+
+TABLE: Mapping[str, Mapping[str, Algorithm]] = {
+    "fence": _table([Fence()]),
+    "destroy": _table([Fence()]),
+    "split": _table([DisseminationAllGather()]),
+    "broadcast": _table(
+        [
+            EagerBroadcast("eager", trees.flat),
+            *(TreeBroadcast(name, shape) for name, shape in SHAPES.items()),
+            TreeBroadcast("pipelined", trees.chain),
+        ]
+    ),
+    "scatter": _table(TreeScatter(name, shape) for name, shape in SHAPES.items()),
+    "gather": _table(TreeGather(name, shape) for name, shape in SHAPES.items()),
+    "all_gather": _table(
+        [
+            DisseminationAllGather(),
+            RingAllGather(),
+            TreeAllGather("tree", trees.binomial),
+            TreeAllGather("two_level", trees.two_level),
+        ]
+    ),
+    "all_to_all": _table([PairwiseAllToAll(), DisseminationAllToAll()]),
+    "reduce": _table(
+        [*(TreeReduce(name, shape) for name, shape in SHAPES.items()), TreeReduce("pipelined", trees.arms)]
+    ),
+    "all_reduce": _table(
+        [
+            DisseminationAllReduce(),
+            TreeAllReduce("tree", trees.binomial),
+            TreeAllReduce("two_level", trees.two_level),
+            TreeAllReduce("pipelined", trees.arms),
+        ]
+    ),
+    "scan": _table([DisseminationScan(), PipelinedScan()]),
+}
+
+
+def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None) -> str:
+    """Choose an algorithm by size and topology.
+
+    Args:
+        call: the collective.
+        topology: of the team.
+        nbytes: of one rank's contribution or share.
+        operator: of a reduction.
+    """
+    streams = _streams(topology.size, nbytes)
+    if call == "broadcast":
+        if streams:
+            return "pipelined"
+        small = nbytes <= SMALL_BLOCK and topology.size <= 3
+        return "two_level" if topology.shared else "eager" if small else "tree"
+    if call in ("scatter", "gather"):
+        # A tree saves messages at the root and moves every byte several times.
+        return "two_level" if topology.shared else "tree" if nbytes <= SMALL_BLOCK else "flat"
+    if call == "all_gather":
+        return "two_level" if topology.shared else "dissemination" if nbytes <= SMALL_BLOCK else "ring"
+    if call == "all_to_all":
+        return "dissemination" if nbytes <= SMALL_BLOCK and topology.size > 4 else "pairwise"
+    if streams and operator is not None and operator.elementwise:
+        return "pipelined"
+    if call == "scan":
+        return "dissemination"
+    if topology.shared and topology.contiguous:
+        return "two_level"
+    return "dissemination" if call == "all_reduce" else "tree"
+
+
+def _streams(size: int, nbytes: int) -> bool:
+    """Say whether a chain ends before a tree: after n + k steps of k pieces, not after k * log2(n)."""
+    count = -(-nbytes // PIECE)
+    return size + count < count * (size - 1).bit_length()
+
+
+def check_algorithm(
+    call: str, asked: object, topology: Topology, nbytes: int, operator: Operator | None, eager: int
+) -> str:
+    """Return the name of an algorithm that the user asked for, "" where none.
+
+    Raises:
+        conduit.BadRequest: unknown, or unsuitable for this call.
+    """
+    if asked is None:
+        return ""
+    table = TABLE[call]
+    reasons = {name: each.refusal(topology, nbytes, operator, eager) for name, each in table.items()}
+    allowed = ", ".join(name for name, reason in reasons.items() if not reason)
+    if not isinstance(asked, str) or asked not in table:
+        raise conduit.BadRequest(f"{call}: algorithm={asked!r} is not known; give one of {allowed}, or None to choose")
+    if reasons[asked]:
+        raise conduit.BadRequest(
+            f"{call}: algorithm={asked!r} cannot do this call: {reasons[asked]}; give one of {allowed}, or "
+            "None to choose"
+        )
+    return asked

@@ -1,0 +1,49 @@
+"""Broadcast along a tree: the first message says what comes, and brings it along where it is small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extended.collectives.algorithms.algorithm import Algorithm
+from extended.collectives.algorithms.up_and_down import down
+
+if TYPE_CHECKING:
+    from extended.collectives.call import Call, Steps
+    from extended.collectives.operators import Operator
+    from extended.collectives.trees import Shape
+    from extended.topology import Topology
+
+
+class TreeBroadcast(Algorithm):
+    """Broadcast along one shape of tree.
+
+    Args:
+        name: of the algorithm.
+        shape: of the tree.
+    """
+
+    def __init__(self, name: str, shape: Shape) -> None:
+        self.name = name  # type: ignore[misc]  # one class, several algorithms
+        self._shape = shape
+
+    def run(self, call: Call) -> Steps:
+        """Pass the head on first, so that the ranks below get ready while large data is still under way."""
+        node, data = self._shape(call.topology, call.root, call.rank), call.work.made
+        assert data is not None
+        rides = call.rides(data.size)
+        if rides and node.parent is not None:
+            call.copy(data, np.frombuffer(call.mail.head.payload, np.uint8))
+        for child in node.children:
+            call.send_head(child.rank, data if rides else None)
+        if not rides:
+            yield from down(call, node, data)
+
+
+class EagerBroadcast(TreeBroadcast):
+    """The root sends small data to everybody at once."""
+
+    def refusal(self, topology: Topology, nbytes: int, operator: Operator | None, eager: int) -> str:
+        """Refuse what is not small."""
+        return f"{nbytes} bytes are over the {eager} that are sent at once" if nbytes > eager else ""

@@ -1,0 +1,132 @@
+"""Gather to all and all-to-all without a root: dissemination for small blocks, neighbours and pairs for large ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extended.collectives.algorithms.algorithm import Algorithm
+
+if TYPE_CHECKING:
+    from extended.collectives.call import Call, Receive, Steps
+
+WINDOW = 4
+"""Blocks that are on their way at a time."""
+
+
+class DisseminationAllGather(Algorithm):
+    """In step s rank r sends all it has to rank r - 2**s: ceil(log2 n) steps (after Bruck)."""
+
+    name = "dissemination"
+
+    def connects(self, size: int) -> bool:
+        """The first step goes to the rank before."""
+        return True
+
+    def run(self, call: Call) -> Steps:
+        """Collect in the order of distance, and turn at the end."""
+        given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
+        assert given is not None
+        assert made is not None
+        blocks = np.empty((size, given.size), np.uint8)
+        call.copy(blocks[0], given)
+        have = 1
+        while have < size:
+            count = min(have, size - have)
+            coming = call.receive((rank + have) % size, blocks[have : have + count], have)
+            call.send((rank - have) % size, blocks[:count], have)
+            yield coming
+            have += count
+        call.copy(made[rank:], blocks[: size - rank])
+        call.copy(made[:rank], blocks[size - rank :])
+
+
+class RingAllGather(Algorithm):
+    """Blocks travel from neighbour to neighbour, n - 1 steps without any copy."""
+
+    name = "ring"
+
+    def connects(self, size: int) -> bool:
+        """The first block goes to the next rank."""
+        return True
+
+    def run(self, call: Call) -> Steps:
+        """Pass on what came last."""
+        given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
+        assert given is not None
+        assert made is not None
+
+        def ask(step: int) -> Receive:
+            return call.receive((rank - 1) % size, made[(rank - step) % size], step)
+
+        coming = deque(ask(step) for step in range(1, min(WINDOW, size)))
+        call.copy(made[rank], given)
+        for step in range(1, size):
+            call.send((rank + 1) % size, made[(rank - step + 1) % size], step)
+            yield coming.popleft()
+            if step + WINDOW - 1 < size:
+                coming.append(ask(step + WINDOW - 1))
+
+
+class PairwiseAllToAll(Algorithm):
+    """In step s rank r sends to rank r + s what is for it: n - 1 messages, no block travels twice."""
+
+    name = "pairwise"
+
+    def connects(self, size: int) -> bool:
+        """The first step goes to the next rank."""
+        return True
+
+    def run(self, call: Call) -> Steps:
+        """A few steps at a time."""
+        given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
+        assert given is not None
+        assert made is not None
+
+        def ask(step: int) -> Receive:
+            source = (rank - step) % size
+            return call.receive(source, made[source])
+
+        coming = deque(ask(step) for step in range(1, min(WINDOW, size)))
+        call.copy(made[rank], given[rank])
+        for step in range(1, size):
+            dest = (rank + step) % size
+            call.send(dest, given[dest])
+            yield coming.popleft()
+            if step + WINDOW - 1 < size:
+                coming.append(ask(step + WINDOW - 1))
+
+
+class DisseminationAllToAll(Algorithm):
+    """In step s all blocks whose way has bit s go 2**s ranks on: ceil(log2 n) messages, bytes move often (Bruck)."""
+
+    name = "dissemination"
+
+    def connects(self, size: int) -> bool:
+        """The first step goes to the next rank."""
+        return True
+
+    def run(self, call: Call) -> Steps:
+        """Sort by the way to go, send on bit by bit, sort by origin."""
+        given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
+        assert given is not None
+        assert made is not None
+        blocks = np.roll(given, -rank, axis=0)
+        call.charge(copied=blocks.nbytes)
+        stride = 1
+        while stride < size:
+            moving = [way for way in range(size) if way & stride]
+            packed = blocks[moving]
+            arriving = np.empty_like(packed)
+            call.charge(copied=packed.nbytes)
+            coming = call.receive((rank - stride) % size, arriving, stride)
+            call.send((rank + stride) % size, packed, stride)
+            yield coming
+            blocks[moving] = arriving
+            call.charge(copied=packed.nbytes)
+            stride *= 2
+        origins = [(rank - way) % size for way in range(size)]
+        made[origins] = blocks
+        call.charge(copied=blocks.nbytes)

@@ -1,0 +1,33 @@
+"""What carries no data: all ranks have come as far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extended.collectives.algorithms.algorithm import Algorithm
+
+if TYPE_CHECKING:
+    from extended.collectives.call import Call, Steps
+
+_NOTHING = np.empty(0, np.uint8)
+
+
+class Fence(Algorithm):
+    """Dissemination without data: ceil(log2 n) steps."""
+
+    name = "dissemination"
+
+    def connects(self, size: int) -> bool:
+        """The first step goes to the next rank."""
+        return True
+
+    def run(self, call: Call) -> Steps:
+        """Tell the rank 2**s on, wait for the one 2**s before."""
+        stride = 1
+        while stride < call.size:
+            coming = call.receive((call.rank - stride) % call.size, _NOTHING, stride)
+            call.send((call.rank + stride) % call.size, _NOTHING, stride)
+            yield coming
+            stride *= 2

@@ -1,0 +1,161 @@
+"""What one rank keeps for the calls of one team: those under way, mail for those to come, and how far ahead it may be.
+
+A rank may not run ahead of the others without bounds, because what it sends early is kept at its receivers.  Calls
+count in epochs; when a rank has finished all calls of an epoch it takes part in a fence, and no call begins before the
+fence of the epoch before the last is done.  So what is kept belongs to two epochs at most.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from extended.collectives import signature as signatures
+from extended.collectives.call import Call, Mail
+from extended.collectives.signature import CollectiveMismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from extended.collectives.signature import Signature, Words
+    from extended.topology import Topology
+
+    Identity = tuple[int, int]
+
+EPOCH = 32
+"""Calls of an epoch."""
+
+
+class Broken(NamedTuple):
+    """Why a team can be used no more.
+
+    Attributes:
+        rank: the rank of the job whose call was cancelled.
+        sequence: that call's number.
+        text: what later calls say.
+    """
+
+    rank: int
+    sequence: int
+    text: str
+
+
+class Box:
+    """One team's calls at one rank.
+
+    Attributes:
+        identity: the team's.
+        members: its ranks in the job; empty before this rank knows that it is one of them.
+        topology: its ranks by host.
+        rank: this rank in it.
+        calls: those under way, by number.
+        broken: what broke the team, None while it is whole.
+        greetings: short messages to the next rank that it has not answered yet.
+        next: the number of the next call.
+        waiting: calls that wait for a fence.
+
+    Args:
+        identity: the team's.
+    """
+
+    def __init__(self, identity: Identity) -> None:
+        self.identity = identity
+        self.members: Sequence[int] = ()
+        self.topology: Topology | None = None
+        self.rank = 0
+        self.calls: dict[int, Call] = {}
+        self.broken: Broken | None = None
+        self.greetings = 0
+        self.next = 0
+        self.waiting: deque[Call] = deque()
+        self._mail: dict[int, Mail] = {}
+        self._finished: dict[int, Signature] = {}
+        self._in_epoch: dict[int, int] = {}
+        self._fenced = 0  # epochs whose fences are done
+        self._oldest = 0  # calls before this one are forgotten
+
+    # ------------------------------------------------------------------------------------------------------------ mail
+
+    def mail(self, me: int, source: int, sequence: int, words: Words) -> Mail | None:
+        """Return where a message of a call belongs, None where it is no longer wanted.
+
+        Args:
+            me: this rank in the job.
+            source: the sender.
+            sequence: the call's number.
+            words: the sender's signature.
+
+        Raises:
+            CollectiveMismatch: this rank made another call.
+        """
+        call = self.calls.get(sequence)
+        if call is not None:
+            self._compare(me, sequence, call.signature, source, words)
+            return call.mail
+        if sequence in self._finished:
+            self._compare(me, sequence, self._finished[sequence], source, words)
+            return None
+        if 0 <= sequence < self._oldest or (self.broken is not None and sequence > self.broken.sequence):
+            return None
+        mail = self._mail.setdefault(sequence, Mail())
+        mail.seen.setdefault(signatures.key(words), (source, words))
+        return mail
+
+    def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
+        if signatures.key(words) == mine.key:
+            return
+        calls = sorted([(me, signatures.named(mine.words)), (source, signatures.named(words))])
+        first, second = (f"rank {rank} called {text}" for rank, text in calls)
+        number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
+        raise CollectiveMismatch(
+            f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
+            "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
+        )
+
+    # ----------------------------------------------------------------------------------------------------------- calls
+
+    def enter(self, me: int, call: Call) -> None:
+        """Let a call's messages find it, and give it those that came before.
+
+        Raises:
+            CollectiveMismatch: another rank's message was of another call.
+        """
+        self.calls[call.sequence] = call
+        mail = self._mail.pop(call.sequence, None)
+        if mail is not None:
+            call.mail = mail
+            for source, words in mail.seen.values():
+                self._compare(me, call.sequence, call.signature, source, words)
+            mail.seen.clear()
+
+    def may_begin(self, sequence: int) -> bool:
+        """Say whether a call need not wait for a fence."""
+        return sequence < 0 or sequence // EPOCH <= self._fenced + 1
+
+    def finish(self, call: Call) -> int | None:
+        """Take a call that is over out; return the epoch whose fence is due, None for none."""
+        del self.calls[call.sequence]
+        if call.sequence < 0:
+            epoch = -1 - call.sequence
+            self._oldest = epoch * EPOCH
+            self._fenced = epoch + 1
+            self._finished = {number: each for number, each in self._finished.items() if number >= self._oldest}
+        else:
+            self._finished[call.sequence] = call.signature
+            epoch = call.sequence // EPOCH
+            self._in_epoch[epoch] = self._in_epoch.get(epoch, 0) + 1
+        if self._in_epoch.get(self._fenced, 0) < EPOCH:
+            return None
+        del self._in_epoch[self._fenced]  # so that the fence is begun once
+        return self._fenced
+
+    def breaks(self, broken: Broken) -> list[Call]:
+        """Let the team be broken by a call; return the later calls, which can never end."""
+        if self.broken is None or broken.sequence < self.broken.sequence:
+            self.broken = broken
+        ended = [call for number, call in self.calls.items() if number > self.broken.sequence]
+        for call in ended:
+            del self.calls[call.sequence]
+        self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
+        self._mail = {number: mail for number, mail in self._mail.items() if number <= self.broken.sequence}
+        return ended

@@ -1,0 +1,296 @@
+"""One collective call of one rank, as its algorithm sees it and as messages find it.
+
+An algorithm is a generator: it posts receives and sends, which return at once, and yields a receive to wait for it.
+Whoever polls carries it on, so any number of calls may be under way in one rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from extended.collectives import signature as signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    import conduit
+    from extended.collectives.operands import Result
+    from extended.collectives.operators import Operator
+    from extended.collectives.signature import Signature, Words
+    from extended.topology import Topology
+
+    Array = npt.NDArray[Any]
+    Bytes = npt.NDArray[np.uint8]
+    Steps = Iterator["Wait"]
+    Place = tuple[int, int]  # a rank of the job and a tag
+
+
+class Wait:
+    """What an algorithm waits for by yielding it.
+
+    Attributes:
+        done: whether it has come.
+    """
+
+    __slots__ = ("done",)
+
+    def __init__(self) -> None:
+        self.done = False
+
+
+class Receive(Wait):
+    """Bytes that one rank is to send to this one.
+
+    Attributes:
+        into: where they go.
+        missing: how many have not come yet.
+    """
+
+    __slots__ = ("into", "missing")
+
+    def __init__(self, into: memoryview) -> None:
+        super().__init__()
+        self.into = into
+        self.missing = len(into)
+
+    def take(self, payload: memoryview | bytes, start: int) -> None:
+        """Store a part of them."""
+        self.into[start : start + len(payload)] = payload
+        self.arrived(len(payload))
+
+    def arrived(self, nbytes: int) -> None:
+        """Take note of bytes that are in place."""
+        self.missing -= nbytes
+        self.done = not self.missing
+
+
+class Head(Wait):
+    """The first message of a broadcast or scatter on a rank that is not its root.
+
+    Attributes:
+        words: its signature, with the root's description.
+        payload: the data, if that was small enough to come along, or the description, if that is long.
+    """
+
+    __slots__ = ("payload", "words")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: Words = ()
+        self.payload = b""
+
+
+class Mail:
+    """What has come for one call of a team, which this rank may not have made yet.
+
+    Attributes:
+        arrived: small data that came before it was asked for.
+        cleared: ranks that are ready for large data, and where it is to land in their segments, -1 for nowhere.
+        head: the first message of a broadcast or scatter.
+        seen: signatures that came before this rank's own, each with a rank that sent it.
+    """
+
+    __slots__ = ("arrived", "cleared", "head", "seen")
+
+    def __init__(self) -> None:
+        self.arrived: dict[Place, bytes] = {}
+        self.cleared: dict[Place, int] = {}
+        self.head = Head()
+        self.seen: dict[Words, tuple[int, Words]] = {}
+
+
+class Work:
+    """The memory that a call works on.
+
+    Attributes:
+        given: this rank's contribution; None where it has none.  Reductions have flat arrays of the dtype, all else
+            bytes: flat, or a row for each rank.
+        made: the result in the same form; None where this rank gets none, or does not know its size yet.
+        operator: of a reduction.
+        result: gives what the caller gets.
+        accept: makes `result` and `made` by the root's description, on the other ranks of broadcast and scatter.
+        description: the root's.
+        number: whether the root gave a number.
+        refused: why `out` cannot take the result; this rank takes part all the same, since others depend on it.
+    """
+
+    __slots__ = ("accept", "description", "given", "made", "number", "operator", "refused", "result")
+
+    def __init__(
+        self,
+        given: Array | None = None,
+        made: Array | None = None,
+        operator: Operator | None = None,
+        result: Result | None = None,
+    ) -> None:
+        self.given = given
+        self.made = made
+        self.operator = operator
+        self.result = result
+        self.accept: Callable[[bytes, bool], None] | None = None
+        self.description = b""
+        self.number = False
+        self.refused: conduit.BadRequest | None = None
+
+
+class Post(Protocol):
+    """How calls send and receive: `extended.collectives.exchange.Exchange`.
+
+    Attributes:
+        eager_bytes: the largest data that is sent at once.
+    """
+
+    eager_bytes: int
+
+    def send(self, call: Call, dest: int, data: memoryview, tag: int) -> None:
+        """Post a send of a call."""
+
+    def send_head(self, call: Call, dest: int, data: memoryview | None) -> None:
+        """Post the first message of a broadcast or scatter."""
+
+    def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
+        """Post a receive of a call."""
+
+    def charge(self, flops: int, copied: int) -> None:
+        """Add work to what this rank's CPU does."""
+
+
+class Call:
+    """One collective call of one rank.
+
+    Attributes:
+        team: the team's two arguments in every message.
+        members: the team's ranks in the job.
+        sequence: its number among the calls of its team.
+        signature: what its messages say of it.
+        text: the call as a user would write it.
+        kind: its name.
+        root: the root's rank in the team.
+        rank: this rank in the team.
+        size: number of ranks of the team.
+        topology: which of them share a host.
+        work: the memory that it works on.
+        is_done: whether it is over for this rank, well or not.
+        error: what ended it early.
+        value: what its caller gets.
+    """
+
+    def __init__(
+        self,
+        post: Post,
+        team: tuple[int, int],
+        members: Sequence[int],
+        topology: Topology,
+        rank: int,
+        sequence: int,
+        signature: Signature,
+        work: Work,
+    ) -> None:
+        self._post = post
+        self.team = team
+        self.members = members
+        self.sequence = sequence
+        self.signature = signature
+        self.text = signatures.named(signature.words)
+        self.kind = signatures.CALLS[signature.words[0] & 31]
+        self.root = signature.words[1]
+        self.rank = rank
+        self.size = topology.size
+        self.topology = topology
+        self.work = work
+        self.is_done = False
+        self.error: BaseException | None = None
+        self.value: Any = None
+        self.steps: Steps | None = None  # the rest of the algorithm
+        self.exhausted = False  # whether the algorithm has come to its end
+        self.greets = True  # whether the next rank is told of this call, which the algorithm may not do by itself
+        self.awaited: Wait | None = None  # what it waits for
+        self.receives: dict[Place, Receive] = {}
+        self.held: dict[Place, memoryview] = {}  # sends that wait until their destination is ready
+        self.unsent = 0  # sends that have been posted and not made
+        self.mail = Mail()
+
+    def done(self) -> bool:
+        """Say whether the call is over for this rank."""
+        return self.is_done
+
+    def outcome(self) -> Any:
+        """Return what the caller gets.
+
+        Raises:
+            BaseException: what ended the call early.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the ranks of the job that it waits for."""
+        return tuple(sorted({rank for rank, _ in (*self.receives, *self.held)}))
+
+    # ------------------------------------------------------------------------------------------------- for algorithms
+
+    def send(self, dest: int, data: Array, tag: int = 0) -> None:
+        """Post a send; the data stays in use until the call is over.
+
+        Args:
+            dest: rank of the team.
+            data: C-contiguous array.
+            tag: tells sends between the same two ranks apart.
+        """
+        self._post.send(self, dest, _memory(data), tag)
+
+    def send_head(self, dest: int, data: Array | None) -> None:
+        """Post the first message of a broadcast or scatter.
+
+        Args:
+            dest: rank of the team.
+            data: what comes along, if it is small.
+        """
+        self._post.send_head(self, dest, None if data is None else _memory(data))
+
+    def receive(self, source: int, into: Array, tag: int = 0) -> Receive:
+        """Post a receive of exactly as many bytes as `into` has, and let large ones come.
+
+        Args:
+            source: rank of the team.
+            into: C-contiguous array.
+            tag: as at the sender.
+        """
+        return self._post.receive(self, source, _memory(into), tag)
+
+    def rides(self, nbytes: int) -> bool:
+        """Say whether data comes along with the first message of a broadcast or scatter."""
+        return self.is_eager(nbytes) and len(self.work.description) <= signatures.TEXT_BYTES
+
+    def is_eager(self, nbytes: int) -> bool:
+        """Say whether data is sent at once, without waiting until its destination is ready."""
+        return nbytes <= self._post.eager_bytes
+
+    def copy(self, target: Array, source: Array) -> None:
+        """Copy memory, charged to the CPU; both are contiguous and of one dtype, whose gaps are copied too."""
+        target.reshape(-1).view(np.uint8)[:] = source.reshape(-1).view(np.uint8)
+        self.charge(copied=source.nbytes)
+
+    def combine(self, left: Array, right: Array, out: Array) -> None:
+        """Set ``out`` to ``left op right``, charged to the CPU as one operation for each element."""
+        assert self.work.operator is not None
+        self.work.operator.combine(left, right, out)
+        self.charge(flops=out.size)
+
+    def charge(self, *, flops: int = 0, copied: int = 0) -> None:
+        """Add work to what this rank's CPU does."""
+        self._post.charge(flops, copied)
+
+
+def _memory(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def pieces(count: int, most: int) -> Sequence[tuple[int, int]]:
+    """Cut `count` elements into ranges of at most `most`; of none there is one empty range."""
+    return [(low, min(low + most, count)) for low in range(0, count, most)] or [(0, 0)]

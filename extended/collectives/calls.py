@@ -1,0 +1,441 @@
+"""The collective calls, on the layer itself and on teams, blocking and with handles.
+
+Made when called: every argument is checked then, and again looked at when the call begins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from extended.calls import public
+from extended.collectives import plans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import SupportsIndex
+
+    import numpy.typing as npt
+
+    from conduit import Endpoint
+    from extended.collectives.box import Box
+    from extended.collectives.exchange import Exchange
+    from extended.collectives.plans import Plan
+    from extended.events import Events, Handle
+    from extended.topology import Topology
+
+    Op = str | Callable[[Any, Any], Any]
+
+
+def _from_root(call: str, kind: str) -> Callable[..., Plan]:
+    def plan(
+        team: Collectives, array: object = None, root: object = 0, *, out: object = None, algorithm: object = None
+    ) -> Plan:
+        team.check_usable(call)
+        return plans.from_root(team, call, kind, array, root, out, algorithm)
+
+    return plan
+
+
+def _of_rooted_blocks(call: str, kind: str) -> Callable[..., Plan]:
+    def plan(
+        team: Collectives, array: object, root: object = 0, *, out: object = None, algorithm: object = None
+    ) -> Plan:
+        team.check_usable(call)
+        return plans.of_blocks(team, call, kind, array, out, algorithm, root)
+
+    return plan
+
+
+def _of_blocks(call: str, kind: str) -> Callable[..., Plan]:
+    def plan(team: Collectives, array: object, *, out: object = None, algorithm: object = None) -> Plan:
+        team.check_usable(call)
+        return plans.of_blocks(team, call, kind, array, out, algorithm)
+
+    return plan
+
+
+def _of_rooted_operands(call: str, kind: str) -> Callable[..., Plan]:
+    def plan(
+        team: Collectives,
+        array: object,
+        op: object = "sum",
+        root: object = 0,
+        *,
+        out: object = None,
+        algorithm: object = None,
+    ) -> Plan:
+        team.check_usable(call)
+        return plans.of_operands(team, call, kind, array, op, out, algorithm, root)
+
+    return plan
+
+
+def _of_operands(call: str, kind: str) -> Callable[..., Plan]:
+    def plan(
+        team: Collectives, array: object, op: object = "sum", *, out: object = None, algorithm: object = None
+    ) -> Plan:
+        team.check_usable(call)
+        return plans.of_operands(team, call, kind, array, op, out, algorithm)
+
+    return plan
+
+
+class Collectives:
+    """The collective calls of one team; a base of `Team`.
+
+    Attributes:
+        ep: the rank's endpoint.
+        topology: the team's ranks by host.
+    """
+
+    ep: Endpoint
+    topology: Topology
+    _events: Events
+    _exchange: Exchange
+    _box: Box
+
+    @property
+    def rank(self) -> int:
+        """This rank's number in the team."""
+        raise NotImplementedError
+
+    @property
+    def eager_bytes(self) -> int:
+        """The largest data that collectives send at once, bytes."""
+        return self._exchange.eager_bytes
+
+    def check_usable(self, call: str) -> None:
+        """Refuse a call on a team that is no more; see `Team`."""
+        raise NotImplementedError
+
+    async def _do(self, plan: Plan) -> Any:
+        return await self._exchange.finish(self._box, await self._begin(plan))
+
+    async def _begin(self, plan: Plan) -> Any:
+        work, copied = plan.build()
+        self._exchange.charge(0, copied)
+        return await self._exchange.begin(
+            self._box, plan.kind, work, root=plan.root, asked=plan.asked, used=plan.used, text=plan.text
+        )
+
+    async def _begin_with_handle(self, call: str, plan: Plan) -> Handle[Any]:
+        begun = await self._begin(plan)
+        return self._events.handle(call, begun, begun.outcome)
+
+    @public(_from_root("broadcast", "broadcast"))
+    async def broadcast(
+        self,
+        array: npt.ArrayLike | None = None,
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Any:
+        """Give the root's array to all ranks.
+
+        Args:
+            array: what the root sends: an array, a number, a list; ignored elsewhere.
+            root: rank of the team.
+            out: where the result goes, which may be `array`; by default a new array.
+            algorithm: one of "eager", "flat", "tree", "two_level", "pipelined"; by default chosen.
+
+        Returns:
+            the root's array, on every rank; a number in gives a numpy scalar.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_from_root("broadcast", "broadcast")(self, array, root, out=out, algorithm=algorithm))
+
+    @public(_from_root("broadcast_nb", "broadcast"))
+    async def broadcast_nb(
+        self,
+        array: npt.ArrayLike | None = None,
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Handle[Any]:
+        """Begin a broadcast and return its handle, which gives the result; arguments as `broadcast`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _from_root("broadcast_nb", "broadcast")(self, array, root, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("broadcast_nb", plan)
+
+    @public(_from_root("scatter", "scatter"))
+    async def scatter(
+        self,
+        array: npt.ArrayLike | None = None,
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Any:
+        """Give each rank its row of the root's array.
+
+        Args:
+            array: at the root, an array with one row for each rank; ignored elsewhere.
+            root: rank of the team.
+            out: where the result goes; by default a new array.
+            algorithm: one of "flat", "tree", "two_level"; by default chosen.
+
+        Returns:
+            this rank's row.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_from_root("scatter", "scatter")(self, array, root, out=out, algorithm=algorithm))
+
+    @public(_from_root("scatter_nb", "scatter"))
+    async def scatter_nb(
+        self,
+        array: npt.ArrayLike | None = None,
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Handle[Any]:
+        """Begin a scatter and return its handle, which gives the result; arguments as `scatter`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _from_root("scatter_nb", "scatter")(self, array, root, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("scatter_nb", plan)
+
+    @public(_of_rooted_blocks("gather", "gather"))
+    async def gather(
+        self, array: npt.ArrayLike, root: SupportsIndex = 0, *, out: Any = None, algorithm: str | None = None
+    ) -> Any:
+        """Collect the arrays of all ranks at the root.
+
+        Args:
+            array: of the same shape and dtype on every rank.
+            root: rank of the team.
+            out: where the result goes at the root; by default a new array.
+            algorithm: one of "flat", "tree", "two_level"; by default chosen.
+
+        Returns:
+            at the root an array with one row for each rank, None elsewhere.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_of_rooted_blocks("gather", "gather")(self, array, root, out=out, algorithm=algorithm))
+
+    @public(_of_rooted_blocks("gather_nb", "gather"))
+    async def gather_nb(
+        self, array: npt.ArrayLike, root: SupportsIndex = 0, *, out: Any = None, algorithm: str | None = None
+    ) -> Handle[Any]:
+        """Begin a gather and return its handle, which gives the result; arguments as `gather`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_rooted_blocks("gather_nb", "gather")(self, array, root, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("gather_nb", plan)
+
+    @public(_of_blocks("all_gather", "all_gather"))
+    async def all_gather(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
+        """Collect the arrays of all ranks on every rank.
+
+        Args:
+            array: of the same shape and dtype on every rank.
+            out: where the result goes; by default a new array.
+            algorithm: one of "dissemination", "ring", "tree", "two_level"; by default chosen.
+
+        Returns:
+            an array with one row for each rank.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_of_blocks("all_gather", "all_gather")(self, array, out=out, algorithm=algorithm))
+
+    @public(_of_blocks("all_gather_nb", "all_gather"))
+    async def all_gather_nb(
+        self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None
+    ) -> Handle[Any]:
+        """Begin a all_gather and return its handle, which gives the result; arguments as `all_gather`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_blocks("all_gather_nb", "all_gather")(self, array, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("all_gather_nb", plan)
+
+    @public(_of_blocks("all_to_all", "all_to_all"))
+    async def all_to_all(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
+        """Send each rank its row, and collect the rows that all ranks have for this one.
+
+        Args:
+            array: one row for each rank; of the same shape and dtype on every rank.
+            out: where the result goes, which may be `array`; by default a new array.
+            algorithm: one of "pairwise", "dissemination"; by default chosen.
+
+        Returns:
+            an array with one row from each rank.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_of_blocks("all_to_all", "all_to_all")(self, array, out=out, algorithm=algorithm))
+
+    @public(_of_blocks("all_to_all_nb", "all_to_all"))
+    async def all_to_all_nb(
+        self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None
+    ) -> Handle[Any]:
+        """Begin a all_to_all and return its handle, which gives the result; arguments as `all_to_all`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_blocks("all_to_all_nb", "all_to_all")(self, array, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("all_to_all_nb", plan)
+
+    @public(_of_rooted_operands("reduce", "reduce"))
+    async def reduce(
+        self,
+        array: npt.ArrayLike,
+        op: Op = "sum",
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Any:
+        """Combine the arrays of all ranks at the root, in rank order.
+
+        Args:
+            array: of the same shape and dtype on every rank.
+            op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
+                associative function of two whole arrays.
+            root: rank of the team.
+            out: where the result goes at the root, which may be `array`; by default a new array.
+            algorithm: one of "flat", "tree", "two_level", "pipelined"; by default chosen.
+
+        Returns:
+            at the root the combined array, a numpy scalar where `array` is a number; None elsewhere.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(
+            _of_rooted_operands("reduce", "reduce")(self, array, op, root, out=out, algorithm=algorithm)
+        )
+
+    @public(_of_rooted_operands("reduce_nb", "reduce"))
+    async def reduce_nb(
+        self,
+        array: npt.ArrayLike,
+        op: Op = "sum",
+        root: SupportsIndex = 0,
+        *,
+        out: Any = None,
+        algorithm: str | None = None,
+    ) -> Handle[Any]:
+        """Begin a reduce and return its handle, which gives the result; arguments as `reduce`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_rooted_operands("reduce_nb", "reduce")(self, array, op, root, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("reduce_nb", plan)
+
+    @public(_of_operands("all_reduce", "all_reduce"))
+    async def all_reduce(
+        self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
+    ) -> Any:
+        """Combine the arrays of all ranks, in rank order, on every rank.
+
+        Args:
+            array: of the same shape and dtype on every rank.
+            op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
+                associative function of two whole arrays.
+            out: where the result goes, which may be `array`; by default a new array.
+            algorithm: one of "dissemination", "tree", "two_level", "pipelined"; by default chosen.
+
+        Returns:
+            the combined array, the same bits on every rank; a numpy scalar where `array` is a number.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_of_operands("all_reduce", "all_reduce")(self, array, op, out=out, algorithm=algorithm))
+
+    @public(_of_operands("all_reduce_nb", "all_reduce"))
+    async def all_reduce_nb(
+        self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
+    ) -> Handle[Any]:
+        """Begin a all_reduce and return its handle, which gives the result; arguments as `all_reduce`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_operands("all_reduce_nb", "all_reduce")(self, array, op, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("all_reduce_nb", plan)
+
+    @public(_of_operands("scan", "scan"))
+    async def scan(self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None) -> Any:
+        """Combine the arrays of this rank and the ranks before it, in rank order.
+
+        Args:
+            array: of the same shape and dtype on every rank.
+            op: sum, prod, min, max, and, or, xor (numpy's operations in the dtype of `array`), a binary ufunc, or an
+                associative function of two whole arrays.
+            out: where the result goes, which may be `array`; by default a new array.
+            algorithm: one of "dissemination", "pipelined"; by default chosen.
+
+        Returns:
+            the combined array of ranks 0 to this one; a numpy scalar where `array` is a number.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        return await self._do(_of_operands("scan", "scan")(self, array, op, out=out, algorithm=algorithm))
+
+    @public(_of_operands("scan_nb", "scan"))
+    async def scan_nb(
+        self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
+    ) -> Handle[Any]:
+        """Begin a scan and return its handle, which gives the result; arguments as `scan`.
+
+        Arrays stay in use until the handle is done.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        plan = _of_operands("scan_nb", "scan")(self, array, op, out=out, algorithm=algorithm)
+        return await self._begin_with_handle("scan_nb", plan)

@@ -1,0 +1,95 @@
+"""What reductions combine with: numpy's operations by name, any binary ufunc, any associative function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import conduit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+NAMED: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+class Operator:
+    """Combines flat arrays of one dtype, the left operand from the lower ranks.
+
+    Attributes:
+        name: for signatures and messages.
+        elementwise: whether it may be applied in pieces.
+
+    Args:
+        call: the public call.
+        op: what the user gave.
+        dtype: of the operands.
+        shape: of the whole operands, which a function gets.
+
+    Raises:
+        conduit.BadRequest: `op` is none of the three, or cannot combine this dtype.
+    """
+
+    def __init__(self, call: str, op: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        function: Any = NAMED.get(op) if isinstance(op, str) else op
+        if not callable(function):
+            raise conduit.BadRequest(
+                f"{call}: op={op!r} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, or an "
+                "associative function of two arrays"
+            )
+        self.elementwise = isinstance(function, np.ufunc) and function.signature is None
+        self.name = op if isinstance(op, str) else getattr(function, "__name__", type(function).__name__)
+        self._call = call
+        self._function: Callable[..., Any] = function
+        self._dtype = dtype
+        self._shape = shape
+        if isinstance(function, np.ufunc):
+            self._check_ufunc(function)
+
+    def _check_ufunc(self, ufunc: np.ufunc) -> None:
+        if (ufunc.nin, ufunc.nout) != (2, 1):
+            raise conduit.BadRequest(
+                f"{self._call}: op={self.name} takes {ufunc.nin} and gives {ufunc.nout} arrays; give an operation that "
+                "makes one of two"
+            )
+        if not self.elementwise:
+            return
+        operand = np.zeros(1, self._dtype)
+        try:
+            with np.errstate(all="ignore"):
+                ufunc(operand, operand, out=np.zeros(1, self._dtype), casting="same_kind")
+        except TypeError as error:
+            raise conduit.BadRequest(
+                f"{self._call}: op={self.name} cannot combine arrays of dtype {self._dtype} into one of that dtype "
+                f"({error}); convert the array or give another operation"
+            ) from None
+
+    def combine(self, left: Array, right: Array, out: Array) -> None:
+        """Set `out`, which may be either operand, to ``left op right``; all flat, of one size.
+
+        Raises:
+            conduit.BadRequest: a function gave an array of another shape or kind.
+        """
+        if self.elementwise:
+            self._function(left, right, out=out, casting="same_kind")
+            return
+        made = np.asarray(self._function(left.reshape(self._shape), right.reshape(self._shape)))
+        if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
+            raise conduit.BadRequest(
+                f"{self._call}: op={self.name} made an array of shape {made.shape} and dtype {made.dtype} out of two "
+                f"of shape {self._shape} and dtype {self._dtype}; it must keep both"
+            )
+        out[:] = made.reshape(-1)

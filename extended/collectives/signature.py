@@ -1,0 +1,153 @@
+"""What a collective call says of itself in every message, so that ranks that disagree find out.
+
+A signature is a few arguments: the call, the algorithm asked for, the root, a checksum of the rest, and as much of the
+rest as text as fits, so that an error can name both calls.  In broadcast and scatter only the root knows what is sent;
+there the text describes that instead, and is not compared.
+
+Layout of the first word, from bit 0: call (5 bits), algorithm asked for (5), algorithm chosen (5), flags (3), length of
+the text in bytes (6).
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+import conduit
+
+if TYPE_CHECKING:
+    Words = tuple[int, ...]
+
+CALLS = (
+    "fence", "destroy", "split", "broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce",
+    "scan",
+)  # fmt: skip
+ALGORITHMS = (
+    "", "eager", "flat", "tree", "two_level", "pipelined", "dissemination", "ring", "pairwise",
+)  # fmt: skip
+"""Names of algorithms; the place of each is its number in messages, so new ones are added at the end."""
+
+ROOTED = {"broadcast", "scatter", "gather", "reduce"}
+
+NUMBER = 1
+"""Flag: the root gave a number, and the result is one."""
+ELSEWHERE = 2
+"""Flag: the description is too long for the text and travels as payload."""
+
+HEAD_WORDS = 3
+TEXT_BYTES = 28
+_COMPARED = 0x3FF
+
+
+class CollectiveMismatch(conduit.ConduitError):
+    """Ranks made different calls where one collective was expected; the message names two ranks and their calls."""
+
+
+class Signature(NamedTuple):
+    """One call's signature.
+
+    Attributes:
+        words: the arguments that messages carry.
+    """
+
+    words: Words
+
+    @property
+    def key(self) -> Words:
+        """What must be the same on all ranks."""
+        return key(self.words)
+
+
+def key(words: Words) -> Words:
+    """Return what must be the same on all ranks, out of a message's words."""
+    return words[0] & _COMPARED, words[1], words[2]
+
+
+def sign(call: str, algorithm: str, root: int, text: str) -> Signature:
+    """Make the signature of a call.
+
+    Args:
+        call: its name.
+        algorithm: the one asked for, "" for none.
+        root: the rank given, 0 where there is none.
+        text: what else must agree.
+    """
+    data = text.encode()
+    return _packed(call, algorithm, "", root, crc32(data), data, 0)
+
+
+def described(signature: Signature, chosen: str, description: bytes, *, number: bool) -> Signature:
+    """Add to the root's signature what it sends and how.
+
+    Args:
+        signature: of the call.
+        chosen: the algorithm that is used.
+        description: of the data, see `describe`.
+        number: whether the result is a number.
+    """
+    first, root, checksum = signature.words[:HEAD_WORDS]
+    call, asked = CALLS[first & 31], ALGORITHMS[first >> 5 & 31]
+    flags = NUMBER * number
+    if len(description) > TEXT_BYTES:
+        description, flags = b"", flags | ELSEWHERE
+    return _packed(call, asked, chosen, root, checksum & 0xFFFF_FFFF, description, flags)
+
+
+def _packed(call: str, asked: str, chosen: str, root: int, checksum: int, text: bytes, flags: int) -> Signature:
+    text = text[:TEXT_BYTES]
+    code = CALLS.index(call) | ALGORITHMS.index(asked) << 5 | ALGORITHMS.index(chosen) << 10
+    code |= flags << 15 | len(text) << 18
+    padded = text + bytes(-len(text) % 4)
+    return Signature(
+        struct.unpack(f"<{HEAD_WORDS + len(padded) // 4}i", struct.pack("<iiI", code, root, checksum) + padded)
+    )
+
+
+def flags_of(words: Words) -> int:
+    """Return the flags of a message."""
+    return words[0] >> 15 & 7
+
+
+def chosen_of(words: Words) -> str:
+    """Return the algorithm that the root of a message's call has chosen."""
+    return ALGORITHMS[words[0] >> 10 & 31]
+
+
+def text_of(words: Words) -> bytes:
+    """Return the text of a message, or the part of it that fitted."""
+    return struct.pack(f"<{len(words) - HEAD_WORDS}i", *words[HEAD_WORDS:])[: words[0] >> 18 & 63]
+
+
+def named(words: Words) -> str:
+    """Return a call as a user would write it."""
+    call, asked = CALLS[words[0] & 31], ALGORITHMS[words[0] >> 5 & 31]
+    parts = [f"root={words[1]}"] if call in ROOTED else []
+    if call not in ("broadcast", "scatter"):
+        text = text_of(words)
+        parts += [part for part in text.decode(errors="replace").split("; ") if part]
+        if len(text) == TEXT_BYTES:
+            parts[-1] += "..."
+    if asked:
+        parts.append(f"algorithm={asked!r}")
+    return f"{call}({', '.join(parts)})"
+
+
+# -------------------------------------------------------------------------------------------- descriptions of arrays
+
+
+def describe(dtype: np.dtype[np.void], shape: tuple[int, ...]) -> bytes:
+    """Return dtype and shape as bytes; readable ones, except for records."""
+    name = dtype.str.encode() if dtype.fields is None and np.dtype(dtype.str) == dtype else pickle.dumps(dtype)
+    return b"%d:%b%b" % (len(name), name, ",".join(map(str, shape)).encode())
+
+
+def read_description(description: bytes) -> tuple[np.dtype[np.void], tuple[int, ...]]:
+    """Return the dtype and shape that `describe` was given."""
+    length, _, rest = description.partition(b":")
+    name, shape = rest[: int(length)], rest[int(length) :]
+    dtype = pickle.loads(name) if name.startswith(b"\x80") else np.dtype(name.decode())
+    return dtype, tuple(int(size) for size in shape.split(b",") if size)

@@ -1,0 +1,308 @@
+"""Teams: some ranks of the job, numbered anew, with barriers and collectives of their own.
+
+A team is told apart in messages by two numbers: its first rank in the job, and a number that this rank gives out once.
+Every rank offers a number of its own in the exchange of colors and keys by which a team is made, so that no further
+message is needed.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import conduit
+from extended import checks
+from extended.calls import public
+from extended.collectives.call import Work
+from extended.collectives.calls import Collectives
+from extended.collectives.operands import Result, as_bytes
+from extended.topology import topology
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import SupportsIndex
+
+    from conduit import Endpoint
+    from extended.barrier import Barriers
+    from extended.collectives.exchange import Exchange
+    from extended.events import Events
+
+WIDEST = 1 << 63
+
+
+class Parts:
+    """What all teams of one rank share.
+
+    Attributes:
+        ep: the rank's endpoint.
+        events: its operations.
+        exchange: its collective calls.
+        barriers: its barriers.
+
+    Args:
+        ep: the rank's endpoint.
+        events: its operations.
+        exchange: its collective calls.
+        barriers: its barriers.
+    """
+
+    def __init__(self, ep: Endpoint, events: Events, exchange: Exchange, barriers: Barriers) -> None:
+        self.ep = ep
+        self.events = events
+        self.exchange = exchange
+        self.barriers = barriers
+        self._offered = 0
+
+    def offer(self) -> int:
+        """Return a number that this rank has not offered before."""
+        self._offered += 1
+        return self._offered
+
+
+def _for_split(team: Team, color: object, key: object = 0) -> None:
+    team.check_usable("split")
+    for name, value in (("color", color), ("key", key)):
+        if name == "key" or value is not None:
+            number = checks.integer("split", name, value)
+            if not -WIDEST <= number < WIDEST:
+                raise conduit.BadRequest(f"split: {name}={number} is wider than 64 bits; give a smaller one")
+
+
+def _for_destroy(team: Team) -> None:
+    team.check_usable("destroy")
+    team.check_destructible()
+
+
+def _for_barrier(call: str) -> Callable[..., None]:
+    def check(team: Team, id: object = None) -> None:
+        team.check_usable(call)
+        checks.barrier_id(call, id)
+
+    return check
+
+
+class Team(Collectives):
+    """Some ranks of the job; made by `split`, and `Extended` is the team of all.
+
+    Attributes:
+        ep: the rank's endpoint.
+        topology: the team's ranks by host.
+    """
+
+    def __init__(self, parts: Parts, identity: tuple[int, int], members: Sequence[int]) -> None:
+        ep = parts.ep
+        self.ep = ep
+        self._parts = parts
+        self._events = parts.events
+        self._exchange = parts.exchange
+        self._members = members
+        self._ranks: dict[int, int] | None = None  # made at first use
+        self._rank = members.index(ep.rank)
+        hosts = ep.hosts
+        self.topology = topology(hosts if isinstance(members, range) else tuple(hosts[rank] for rank in members))
+        self._box = parts.exchange.open(identity, members, self.topology, self._rank)
+        self._barrier = parts.barriers.make(identity, members, self.topology, self._rank)
+        self._ending = False  # a task of this rank is in `destroy`
+        self._destroyed = False
+
+    # ---------------------------------------------------------------------------------------------------------- ranks
+
+    @property
+    def rank(self) -> int:
+        """This rank's number in the team.
+
+        Raises:
+            conduit.BadRequest: the team is destroyed.
+        """
+        self._check_alive("rank")
+        return self._rank
+
+    @property
+    def size(self) -> int:
+        """The number of ranks of the team.
+
+        Raises:
+            conduit.BadRequest: the team is destroyed.
+        """
+        self._check_alive("size")
+        return len(self._members)
+
+    def job_rank(self, rank: SupportsIndex) -> int:
+        """Return the rank in the job of a rank of the team.
+
+        Raises:
+            conduit.BadRequest: `rank` is none of the team's, or the team is destroyed.
+        """
+        self._check_alive("job_rank")
+        number = checks.integer("job_rank", "rank", rank)
+        if not 0 <= number < len(self._members):
+            raise conduit.BadRequest(
+                f"job_rank: rank={number} is no rank of this team; its ranks are 0 to {len(self._members) - 1}"
+            )
+        return self._members[number]
+
+    def rank_of(self, job_rank: SupportsIndex) -> int | None:
+        """Return the rank in the team of a rank of the job, None for one that is no member.
+
+        Raises:
+            conduit.BadRequest: `job_rank` is no rank of the job, or the team is destroyed.
+        """
+        self._check_alive("rank_of")
+        number = checks.integer("rank_of", "job_rank", job_rank)
+        if not 0 <= number < self.ep.size:
+            raise conduit.BadRequest(
+                f"rank_of: job_rank={number} is no rank of this job; its ranks are 0 to {self.ep.size - 1}"
+            )
+        if self._ranks is None:
+            self._ranks = {member: rank for rank, member in enumerate(self._members)}
+        return self._ranks.get(number)
+
+    # --------------------------------------------------------------------------------------------------------- refusals
+
+    def check_usable(self, call: str) -> None:
+        """Refuse a call on a team that is destroyed or broken.
+
+        Raises:
+            conduit.BadRequest: it is.
+        """
+        self._check_alive(call)
+        if self._box.broken is not None:
+            raise conduit.BadRequest(f"{call}: this team is broken: {self._box.broken.text}")
+
+    def check_destructible(self) -> None:
+        """Refuse to destroy a team between notify and wait, and the team of all.
+
+        Raises:
+            conduit.BadRequest: it is one of these.
+        """
+        if isinstance(self._members, range):
+            raise conduit.BadRequest(
+                "destroy: the team of all ranks lasts as long as the job; destroy teams made by split"
+            )
+        if self._barrier.notified:
+            raise conduit.BadRequest("destroy: this rank has notified the team's barrier and not waited; wait first")
+
+    def _check_alive(self, call: str) -> None:
+        if self._destroyed or (self._ending and call not in ("rank", "size", "job_rank", "rank_of")):
+            raise conduit.BadRequest(f"{call}: this team was destroyed; make a new one with split")
+
+    # ----------------------------------------------------------------------------------------------- making and ending
+
+    @public(_for_split)
+    async def split(self, color: SupportsIndex | None, key: SupportsIndex = 0) -> Team | None:
+        """Make new teams of this one's ranks, one for each color; collective over this team.
+
+        Args:
+            color: ranks that give the same integer form a team; None: no member of any.
+            key: ranks of the new team are in the order of their keys, then of their ranks in this one.
+
+        Returns:
+            the team, None where color is None.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or this team is broken or destroyed.
+            extended.CollectiveMismatch: ranks make different calls.
+
+        Source: reference/gasnet.md B.10.
+        """
+        _for_split(self, color, key)
+        mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
+        result = Result(mine.dtype, (len(self._members), 4), None, number=False)
+        made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
+        work = Work(given=as_bytes(mine), made=made, result=result)
+        call = await self._exchange.begin(self._box, "split", work, used="dissemination")
+        rows: list[list[int]] = (await self._exchange.finish(self._box, call)).tolist()
+        if color is None:
+            return None
+        chosen = [rank for rank, (member, other, _, _) in enumerate(rows) if member and other == index(color)]
+        chosen.sort(key=lambda rank: rows[rank][2])  # stable: of equal keys the lower rank comes first
+        members = tuple(self._members[rank] for rank in chosen)
+        return Team(self._parts, (members[0], rows[chosen[0]][3]), members)
+
+    @public(_for_destroy)
+    async def destroy(self) -> None:
+        """End the team, after all that was begun on it; collective, and every later use is refused.
+
+        Raises:
+            conduit.BadRequest: the team of all, a broken or destroyed team, or one between notify and wait.
+            extended.CollectiveMismatch: ranks make different calls.
+        """
+        _for_destroy(self)
+        self._ending = True
+        try:
+            await self._exchange.settle(self._box)
+            call = await self._exchange.begin(self._box, "destroy", Work(), used="dissemination")
+            await self._exchange.finish(self._box, call)
+        finally:
+            self._ending = False
+        self._destroyed = True
+        self._exchange.close(self._box)
+        self._parts.barriers.drop(self._box.identity)
+
+    # --------------------------------------------------------------------------------------------------------- barrier
+
+    @public(_for_barrier("barrier"))
+    async def barrier(self, id: SupportsIndex | None = None) -> None:
+        """Wait until all ranks of the team have come here; cancelled in its wait, it is ended by `barrier_wait`.
+
+        Args:
+            id: 32 bits, signed or unsigned, the same on all ranks; None matches any.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
+            extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
+
+        Source: reference/gasnet.md B.6.
+        """
+        self.check_usable("barrier")
+        name = checks.barrier_id("barrier", id)
+        await self._barrier.notify("barrier", name)
+        await self._barrier.wait("barrier", name)
+
+    @public(_for_barrier("barrier_notify"))
+    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
+        """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
+
+        It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
+
+        Args:
+            id: as for `barrier`.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
+        """
+        self.check_usable("barrier_notify")
+        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
+
+    @public(_for_barrier("barrier_wait"))
+    async def barrier_wait(self, id: SupportsIndex | None = None) -> None:
+        """Wait until all ranks have notified; cancelled, it can be called again.
+
+        Args:
+            id: as for `barrier`; compared with the id that the ranks notified with.
+
+        Raises:
+            conduit.BadRequest: `id` is no such integer, or this rank has not notified.
+            extended.BarrierMismatch: ranks gave different ids, or this call another one.
+        """
+        self.check_usable("barrier_wait")
+        await self._barrier.wait("barrier_wait", checks.barrier_id("barrier_wait", id))
+
+    @public(_for_barrier("barrier_try"))
+    async def barrier_try(self, id: SupportsIndex | None = None) -> bool:
+        """Poll once, and end the barrier if all ranks have notified.
+
+        Args:
+            id: as for `barrier_wait`.
+
+        Returns:
+            whether the barrier has ended.
+
+        Raises:
+            conduit.BadRequest: as `barrier_wait`.
+            extended.BarrierMismatch: as `barrier_wait`.
+        """
+        self.check_usable("barrier_try")
+        return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
