@@ -50,7 +50,7 @@ class StartXOptions(SimOptions):
     )
     crossover_shared: int = option(
         c.whole(c.CROSSOVER_SHARED),
-        "within a host, longer payloads of long messages go straight into the segment, bytes",
+        "within a host, longer payloads (and all over max_medium) go straight into the segment, bytes",
         validator=_ge(0),
     )
     buffer: int = option(
@@ -84,13 +84,13 @@ class StartXOptions(SimOptions):
                 f"a request of {largest} bytes takes {packets} packets, the transmit queue has low_queue="
                 f"{self.low_queue}; lower max_medium or crossover, or raise low_queue"
             )
-        if self.crossover_shared > self.max_medium:
-            raise ValueError(
-                f"crossover_shared={self.crossover_shared} is over max_medium={self.max_medium}, which is what a slot "
-                "in shared memory holds; lower it"
-            )
         if self.buffer % UNIT:
             raise ValueError(f"buffer={self.buffer} is no multiple of {UNIT}, as RDMA needs it; round it down")
+
+
+def effective_crossover_shared(options: StartXOptions) -> int:
+    """Return the size over which a long payload within a host cannot or must not go through a slot."""
+    return min(options.crossover_shared, options.max_medium)
 
 
 def processors(host: str) -> int:
@@ -151,7 +151,7 @@ class StartX(SimulatedConduit):
     @classmethod
     def thresholds(cls, options: StartXOptions) -> tuple[int, ...]:
         """Return the sizes from which payloads go by RDMA, or in one part more."""
-        return (options.crossover, options.crossover_shared, options.buffer)
+        return (options.crossover, effective_crossover_shared(options), options.buffer)
 
     @classmethod
     def raw_tables(cls, options: StartXOptions) -> Sequence[RawTable]:
@@ -193,8 +193,8 @@ class StartX(SimulatedConduit):
         self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
     ) -> SharedMemoryPath:
         """Return the host's memory, with a crossover of its own."""
-        options = self.options
-        return SharedMemoryPath(port, self.host_model, options.max_medium, neighbours, size, options.crossover_shared)
+        crossover = effective_crossover_shared(self.options)
+        return SharedMemoryPath(port, self.host_model, self.options.max_medium, neighbours, size, crossover)
 
     def start_ticks(self) -> int:
         """Return the cost of opening the NIU and pinning the buffers."""

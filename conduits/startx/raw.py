@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 from conduit.contract import RawTable
-from conduit.sim.kernel import Kernel, Waiter
+from conduit.sim import Kernel, Waiter
 from conduit.sim.run import simulate
 from conduit.sim.units import seconds
 from conduits.startx.driver import LOW, PAYLOAD_MAX, Access, StartX, access_cost, tag_of
