@@ -13,6 +13,9 @@ from conduit.options import render
 CI_RANKS = (2, 3, 8)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
+# Ranks on a host; a network of large SMPs is also put to full ones, which share what a host has once.
+PER_HOST = (None, 1, 2)
+FULL_HOST = 8
 # One case runs all checks in about 12 s; two hours have room for this many.
 FULL_CASES = 600
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
@@ -133,13 +136,22 @@ def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed:
     for ranks in rank_counts:
         if _fits(spec, {"ranks": ranks}):
             yield _case(spec, {"ranks": ranks}, seed, "default")
+    for crowd in _full_hosts(spec):
+        yield _case(spec, {"ranks": 2 * crowd, "ranks_per_host": crowd}, seed, "smp")
     rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
         yield _case(spec, row, seed + 1 + number, f"row{number}")
 
 
+def _full_hosts(spec: registry.Spec) -> tuple[int, ...]:
+    """Give how many ranks fill a host, as far as the suite goes, where one holds more than two."""
+    most = spec.cls.max_ranks_per_host(spec.options)
+    return (min(most, FULL_HOST),) if most is not None and most > 2 else ()
+
+
 def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
-    factors = _factors(spec, FULL_RANKS, fixed)
+    factors = _factors(spec, (*FULL_RANKS, *(4 * crowd for crowd in _full_hosts(spec))), fixed)
+    factors["ranks_per_host"] = (*PER_HOST, *_full_hosts(spec))
     if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
@@ -158,7 +170,7 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
 
 def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
     """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
-    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
+    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": PER_HOST}
     hints = get_type_hints(spec.cls.Options)
     for field in attrs.fields(spec.cls.Options):
         values = _choices(field, hints.get(field.name))

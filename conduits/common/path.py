@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Then: TypeAlias = Callable[[], object]
 
+LATER = Message(0)
+"""What `Path.take` returns where it goes on in events of its own."""
+
 
 class Path(ABC):
     """One rank's end of a way for messages.
@@ -51,7 +54,9 @@ class Path(ABC):
         """Return the next arrived message, None if there is none.
 
         Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
-        long payload is complete in the segment.
+        long payload is complete in the segment.  Where taking it is an act on something shared, or the
+        CPU has other work first, it may return LATER; the path then calls `port.resume_pass()` once, in
+        an event not after `cpu.free`, and `take` is called again.
         """
 
     def end_pass(self) -> None:  # noqa: B027

@@ -17,7 +17,7 @@ from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.errors import ConduitError
 from conduit.sim import Cpu, Ending, Waiter
 from conduit.sim.trio_private import cancelled
-from conduits.common.path import Path
+from conduits.common.path import LATER, Path
 from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
@@ -285,6 +285,10 @@ class SimulatedPort(Port):
             self._notice_at = when
             kernel.call(when, self._notice)
 
+    def resume_pass(self) -> None:
+        """Go on with a pass that a path stopped by LATER."""
+        self._go_on()
+
     def recheck(self, task: object = None) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3).
 
@@ -460,6 +464,8 @@ class SimulatedPort(Port):
             message = core.local.popleft() if core.local else self._take()
             if message is None:
                 break
+            if message is LATER:
+                return
             self._left -= 1
             kernel.user_code, kernel.look = self, True
             if message.source != self.rank:

@@ -46,7 +46,14 @@ def test_what_deadlocks_can_be_asked_for():
     assert {case.options.queue for case in of("sci:queue=split")} == {"split"}
 
 
-@pytest.mark.parametrize("spec", ["loggp", "sci"])
+def test_large_smps_are_filled():
+    full = {(case.ranks, case.ranks_per_host) for case in of("startx", full=True)}
+    assert {(32, 8), (32, 1), (16, 8), (8, 8), (8, 2)} <= full
+    assert [(case.ranks, case.ranks_per_host) for case in of("startx") if case.ranks_per_host == 8] == [(16, 8)]
+    assert not [case for case in of("sci") if case.ranks_per_host not in (None, 1, 2)]
+
+
+@pytest.mark.parametrize("spec", ["loggp", "sci", "startx"])
 def test_all_cases_can_be_placed(spec):
     for case in of(spec, full=True):
         assert len(case.cls.placement(case.options, case.ranks, case.ranks_per_host)) == case.ranks
