@@ -1,0 +1,1 @@
+"""How Active Messages travel over Sun Fire Link."""
