@@ -46,6 +46,7 @@ class ExportSegment:
         self._posted = 0
         self._waiting: deque[Callable[[int], object]] = deque()
         self.nbytes = backing.nbytes
+        backing.signalled = self._signalled
 
     @property
     def host(self) -> int:
@@ -144,6 +145,7 @@ class ExportSegment:
         if self._number is not None:
             raise SegmentInUse(f"{self} is published; unpublish it first")
         self._alive = False
+        self._controller.transport.destroy(self._backing)
         self._controller.dropped(self)
         self._charge(Call.EXPORT_DESTROY)
 
@@ -163,7 +165,7 @@ class ExportSegment:
         else:
             self._waiting.append(then)
 
-    def signalled(self) -> None:
+    def _signalled(self) -> None:
         """A signal has arrived, in the event in which the kernel of this host has seen it."""
         if self._waiting:
             self._woken(self._waiting.popleft())

@@ -105,7 +105,7 @@ class ImportSegment:
         self._check_connection("map")
         if self._mapping is not None:
             raise SegmentAlreadyMapped(f"{self._exported} is mapped already; unmap it first")
-        self._mapping = self._window.map()
+        self._mapping = self._window.map(self._permission)
         self._controller.charge(Call.IMPORT_MAP)
         return self._mapping
 
@@ -181,7 +181,7 @@ class ImportSegment:
         """
         self._check("signal_post")
         self._check_connection("signal_post")
-        self._after(Call.SIGNAL_POST, lambda: self._window.signal(self._exported.signalled, self._done(then)))
+        self._after(Call.SIGNAL_POST, lambda: self._window.signal(self._done(then)))
 
     # -- for barriers ------------------------------------------------------------------------------
 

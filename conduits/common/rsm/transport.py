@@ -141,12 +141,12 @@ class Window(ABC):
         """Wait until everything written through this window is in remote memory, or known to be lost."""
 
     @abstractmethod
-    def signal(self, arrived: Callable[[], object], then: Done) -> None:
-        """Interrupt the exporter's host: `arrived()` there when its kernel has seen it, `then` as `put`."""
+    def signal(self, then: Done) -> None:
+        """Interrupt the exporter's host, whose kernel then calls the backing's `signalled`; `then` as for `put`."""
 
     @abstractmethod
-    def map(self) -> Any:
-        """Return the mapping that user code stores through; its class is the transport's own."""
+    def map(self, permission: Permission) -> Any:
+        """Return the mapping that user code stores and loads through; its class is the transport's own."""
 
     @abstractmethod
     def unmap(self) -> None:
@@ -160,6 +160,8 @@ class Backing(Protocol):
     memory: Store
     landing: Landing | None
     """Called for what other hosts write; stands for the owner's next look at its memory."""
+    signalled: Callable[[], object] | None
+    """Called when the kernel of this host has seen a signal for it."""
 
 
 class Transport(ABC):
@@ -199,6 +201,10 @@ class Transport(ABC):
         Raises:
             ResourceError: the host cannot give so much.
         """
+
+    @abstractmethod
+    def destroy(self, backing: Backing) -> None:
+        """Give exportable memory back."""
 
     @abstractmethod
     def publish(self, backing: Backing, number: int, rights: Rights) -> None:
