@@ -65,6 +65,11 @@ def count(nbytes: int) -> int:
     return -(-nbytes // DATA)
 
 
+def lines(nbytes: int) -> int:
+    """Return how many lines hold `nbytes`."""
+    return -(-nbytes // LINE)
+
+
 def pack(head: bytes, form: int, sequence: int) -> bytes:
     """Return the postboxes of a message, one line behind the other.
 

@@ -1,13 +1,12 @@
 """The pool of blocks that a process keeps on another host: who may write where, known to the writer alone.
 
 A pool serves all receivers on its host.  Its one writer allocates without asking anybody, and gets a block back
-when the receiver acknowledges the postbox that pointed to it.  Each interface exports a part of the pool;
-allocation goes through the parts in turn, so that a message of several blocks is spread over them.
+when the receiver acknowledges the postbox that pointed to it.
 
 A block whose writing failed is *withdrawn*: what was on its way to it may still land, so nobody gets it before a
 memory barrier was good.
 
-Source: SIS 3 (small and large blocks, parts), mechanisms 2.3 and 2.5; sizes sf.sis.block_small, sf.sis.block_large,
+Source: SIS 3 (small and large blocks), mechanisms 2.3 and 2.5; sizes sf.sis.block_small, sf.sis.block_large,
 sf.q.buffer.
 """
 
@@ -28,16 +27,14 @@ class PoolShape:
     Attributes:
         small: bytes of a small block.
         large: bytes of a large block, a multiple of `small`; equal where all blocks are alike.
-        smalls: number of small blocks, all parts together.
+        smalls: number of small blocks.
         larges: number of large blocks.
-        parts: interfaces that export a part each; block number b is in part b modulo `parts`.
     """
 
     small: int
     large: int
     smalls: int
     larges: int
-    parts: int = 1
 
     def __attrs_post_init__(self) -> None:
         """Check the sizes."""
@@ -46,11 +43,8 @@ class PoolShape:
                 f"blocks of {self.small} and {self.large} bytes: a small block is whole lines of 64 bytes, a large one "
                 "whole small ones"
             )
-        if self.parts < 1 or self.larges % self.parts or self.smalls % self.parts or self.smalls + self.larges < 1:
-            raise BadRequest(
-                f"{self.larges} large and {self.smalls} small blocks in {self.parts} parts: every part holds as many "
-                "of each, and there is at least one block"
-            )
+        if self.smalls + self.larges < 1:
+            raise BadRequest(f"{self.larges} large and {self.smalls} small blocks: a pool has at least one block")
 
     @property
     def blocks(self) -> int:
@@ -62,24 +56,15 @@ class PoolShape:
         """Bytes of the whole pool."""
         return self.larges * self.large + self.smalls * self.small
 
-    @property
-    def part_bytes(self) -> int:
-        """Bytes of one part."""
-        return self.nbytes // self.parts
-
     def size(self, block: int) -> int:
         """Return the bytes of a block."""
         return self.large if block < self.larges else self.small
 
-    def part(self, block: int) -> int:
-        """Return the part that a block is in."""
-        return block % self.parts
-
     def address(self, block: int) -> int:
-        """Return where a block begins in its part: the large ones, then the small ones."""
+        """Return where a block begins in the pool: the large ones, then the small ones."""
         if block < self.larges:
-            return block // self.parts * self.large
-        return self.larges // self.parts * self.large + (block - self.larges) // self.parts * self.small
+            return block * self.large
+        return self.larges * self.large + (block - self.larges) * self.small
 
 
 class Grant:

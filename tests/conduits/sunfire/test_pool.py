@@ -8,9 +8,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from conduit.errors import BadRequest
 from conduits.sunfire.protocol.pool import Pool, PoolShape
 
-SIS = PoolShape(2048, 4096, 8, 4, 2)
-Q = PoolShape(1024, 1024, 12, 0, 1)
-shapes = st.sampled_from([SIS, Q, PoolShape(64, 256, 0, 4, 4), PoolShape(64, 128, 1, 1)])
+SIS = PoolShape(2048, 4096, 8, 4)
+Q = PoolShape(1024, 1024, 12, 0)
+shapes = st.sampled_from([SIS, Q, PoolShape(64, 256, 0, 4), PoolShape(64, 128, 1, 1)])
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -87,19 +87,10 @@ def test_what_is_reserved_can_be_allocated(shape, most, sizes):
 
 
 @given(shapes)
-def test_blocks_do_not_overlap_and_fill_their_parts(shape):
-    places = sorted((shape.part(b), shape.address(b), shape.address(b) + shape.size(b)) for b in range(shape.blocks))
-    for part in range(shape.parts):
-        end = 0
-        for _, start, stop in [place for place in places if place[0] == part]:
-            assert start == end
-            end = stop
-        assert end == shape.part_bytes
-
-
-def test_a_message_of_several_blocks_is_spread_over_the_parts():
-    grant = Pool(SIS).allocate(4 * 4096)
-    assert [SIS.part(block) for block in grant.blocks] == [0, 1, 0, 1]
+def test_blocks_do_not_overlap_and_fill_the_pool(shape):
+    places = sorted((shape.address(b), shape.address(b) + shape.size(b)) for b in range(shape.blocks))
+    assert [start for start, _ in places] == [0, *(stop for _, stop in places[:-1])]
+    assert places[-1][1] == shape.nbytes
 
 
 def test_large_blocks_first_and_a_small_one_for_the_rest():
@@ -114,8 +105,7 @@ def test_large_blocks_first_and_a_small_one_for_the_rest():
     [
         ((100, 200, 2, 2), "blocks of 100 and 200 bytes: a small block is whole lines"),
         ((2048, 3000, 2, 2), "a large one whole small ones"),
-        ((64, 64, 3, 0, 2), "0 large and 3 small blocks in 2 parts: every part holds as many"),
-        ((64, 64, 0, 0), "at least one block"),
+        ((64, 64, 0, 0), "0 large and 0 small blocks: a pool has at least one block"),
     ],
 )
 def test_impossible_shapes_are_refused(shape, words):
