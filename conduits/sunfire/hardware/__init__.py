@@ -3,6 +3,7 @@
 from conduits.sunfire.hardware.channel import Channel
 from conduits.sunfire.hardware.entry import READ, WRITE, Entry
 from conduits.sunfire.hardware.fabric import Fabric, Paths
+from conduits.sunfire.hardware.faults import Fault, check_faults, schedule
 from conduits.sunfire.hardware.flight import Flight
 from conduits.sunfire.hardware.parts import LINE, Cable, Counters, Interface, Lane, Part
 from conduits.sunfire.hardware.processor import Processor
@@ -19,6 +20,7 @@ __all__ = [
     "Counters",
     "Entry",
     "Fabric",
+    "Fault",
     "Flight",
     "Interface",
     "Lane",
@@ -28,4 +30,6 @@ __all__ = [
     "Plant",
     "Processor",
     "Status",
+    "check_faults",
+    "schedule",
 ]

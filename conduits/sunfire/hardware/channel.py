@@ -85,7 +85,7 @@ class Channel:
         end = head + lines * LINE_PS
         flight: Flight | None = None
         for lane, share in self.stripe(lines):
-            busy = lane.reserve(share << 6, head)
+            busy = lane.reserve(share << 6, head, end)
             if busy is not None:
                 if flight is None:
                     flight = Flight(self, lines, lines, issued, landed)
@@ -125,7 +125,7 @@ class Channel:
         self.complete = max(self.complete, arrival - LANDING_PS + BARRIER_PS)
         if self._waiting and not self.pending:
             waiting, self._waiting = self._waiting, []
-            if self.careful:
+            if self.careful or self.errors:
                 self._send_barrier(waiting)
             else:
                 for then in waiting:
@@ -166,7 +166,7 @@ class Channel:
     def fail(self, status: int) -> None:
         """Something of this channel went wrong: the processor's register says so, and the next barrier."""
         self.errors |= status
-        self.processor.cesr |= status
+        self.processor.raise_error(status)
 
     # -- loads -------------------------------------------------------------------------------------
 

@@ -140,7 +140,8 @@ class Fabric:
     def _reroute_soon(self) -> None:
         if not self._rerouting:
             self._rerouting = True
-            self.kernel.at(self.kernel.now + REROUTE_PS, self._reroute)
+            # A background event: where nothing else happens any more, nobody needs the new tables.
+            self.kernel.background(self.kernel.now + REROUTE_PS, self._reroute)
 
     def _reroute(self) -> None:
         self._rerouting = False

@@ -99,7 +99,7 @@ class Flight:
                 lines = range(first + index, first + size, len(stripes))
                 # A lane that is down already loses them wherever they are.
                 self._parts.append((lane, lane.failures if lane.up else -1, lines))
-            busy = lane.reserve(share << 6, head)
+            busy = lane.reserve(share << 6, head, tail)
             if busy is not None:
                 self.wait_for(lane, busy, share << 6, head, tail)
         if self._at == self.lines:

@@ -162,13 +162,26 @@ class Lane(Route):
         """How often anything of it has gone down; what was under way at such a time is lost."""
         return sum(part.failures for part in self.parts)
 
-    def reserve(self, nbytes: int, head: int) -> Link | None:
-        """Take every link in turn for `nbytes` whose head gets to the first at `head`; return the first busy one."""
+    def reserve(self, nbytes: int, head: int, tail: int) -> Link | None:
+        """Take every link in turn for `nbytes`; return the first one that is busy, None if none is.
+
+        The bytes come at the pace of who feeds the lane, slower than a link: one that is taken when the head
+        gets there, but free early enough that the tail is not late, is not busy.
+
+        Args:
+            nbytes: bytes.
+            head: when the first gets to the first link, picoseconds.
+            tail: when the last one does.
+        """
         for link, after, reverse, alone, both in self.duplex:
-            begin = head + after
-            if link.free_at > begin:
+            begin, free = head + after, link.free_at
+            takes = alone[nbytes] if reverse.free_at <= begin else both[nbytes]
+            if free <= begin:
+                link.free_at = begin + takes
+            elif free + takes <= tail + after:
+                link.free_at = free + takes
+            else:
                 return link
-            link.free_at = begin + (alone[nbytes] if reverse.free_at <= begin else both[nbytes])
         return None
 
     @property

@@ -24,11 +24,12 @@ class Processor:
         index: which CPU of the host.
         cesr: its cluster error status register, a `Status`: faults of its own transactions alone.  Reading
             it costs `CESR_READ`; whoever reads it clears it.
+        alarm: called in the event in which the register gets an error; stands for the CPU's next look at it.
         stolen: called as `stolen(ticks)` when an interrupt takes this CPU, picoseconds.
         held: a store of it has not got a place on every link yet, so that the next one waits.
     """
 
-    __slots__ = ("_queue", "cesr", "channels", "fabric", "held", "host", "index", "kernel", "stolen")
+    __slots__ = ("_queue", "alarm", "cesr", "channels", "fabric", "held", "host", "index", "kernel", "stolen")
 
     def __init__(self, fabric: Fabric, host: int, index: int) -> None:
         self.fabric = fabric
@@ -36,6 +37,7 @@ class Processor:
         self.host = host
         self.index = index
         self.cesr = 0
+        self.alarm: Callable[[], object] | None = None
         self.stolen: Callable[[int], object] | None = None
         self.held = False
         self.channels: dict[tuple[int, int | None], Channel] = {}
@@ -60,3 +62,9 @@ class Processor:
         self.held = False
         if self._queue:
             self._queue.popleft().begin()
+
+    def raise_error(self, status: int) -> None:
+        """Set an error in the register."""
+        self.cesr |= status
+        if self.alarm is not None:
+            self.alarm()

@@ -79,7 +79,7 @@ class Reading:
         for index, lane in enumerate(back[:lines]):
             nbytes = len(range(index, lines, len(back))) * LINE
             head = kernel.now + TRANSIT_PS
-            busy = lane.reserve(nbytes, head)
+            busy = lane.reserve(nbytes, head, end - TRANSIT_PS)
             if busy is not None:
                 self._waits += 1
                 lane.wait(busy, nbytes, head, end - TRANSIT_PS, self._placed)
