@@ -79,7 +79,8 @@ def parse_fault(text: str) -> Fault:
     if rate is not None:
         return Fault(part, text, rate=_rate(text, part, rate))
     if mean is not None:
-        return Fault(part, text, mean=_time(text, mean, least=1), repair=repair and _time(text, repair, least=1))
+        down_for = None if repair is None else _time(text, repair, least=1)
+        return Fault(part, text, mean=_time(text, mean, least=1), repair=down_for)
     fails = _time(text, down)
     back = None if up is None else _time(text, up)
     if back is not None and back <= fails:
