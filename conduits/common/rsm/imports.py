@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conduits.common.rsm.errors import (
     BadLength,
@@ -28,7 +28,7 @@ from conduits.common.rsm.errors import (
     SegmentInUse,
     SegmentNotMapped,
 )
-from conduits.common.rsm.transport import Buffer, Call, Done, Got, Permission, Window
+from conduits.common.rsm.transport import Buffer, Call, Done, Got, Mapped, Permission, Window
 
 if TYPE_CHECKING:
     from conduits.common.rsm.export import ExportSegment
@@ -68,7 +68,7 @@ class ImportSegment:
         self._exported = exported
         self._window = window
         self._permission = permission
-        self._mapping: Any = None
+        self._mapping: Mapped | None = None
         self._alive = True
         self._opened: Barrier | None = None
         self._barriers = 0
@@ -91,11 +91,11 @@ class ImportSegment:
         self._controller.dropped(self)
         self._controller.charge(Call.IMPORT_DISCONNECT)
 
-    def map(self) -> Any:
+    def map(self) -> Mapped:
         """Map the segment, so that user code can store to it (rsm_memseg_import_map).
 
         Returns:
-            The transport's mapping; its own documentation says how it is stored through.
+            The transport's mapping: its own documentation says what it can do beside what `Mapped` has.
 
         Raises:
             SegmentAlreadyMapped: it is mapped.

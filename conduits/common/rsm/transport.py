@@ -17,7 +17,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 
@@ -120,6 +120,23 @@ class Attributes:
     max_segment: int
 
 
+class Mapped(Protocol):
+    """A mapped segment: user code's own stores and loads, without the library's time.
+
+    What is wrong with an access is raised as `RsmError` at once; what the hardware reports is in the status of
+    the next fence, 0 if all is well.
+    """
+
+    def store(self, offset: int, data: Buffer, issued: Callable[[int], object], /) -> int:
+        """Store, posted: return when the CPU is free again, or 0, and then `issued(when)` tells."""
+
+    def fence(self, then: Callable[[int, int], object], /) -> int:
+        """Wait until all stores are in remote memory: return when, or 0, and then `then(when, status)` tells."""
+
+    def load(self, offset: int, nbytes: int, then: Callable[[bytes, int, int], object], /) -> None:
+        """Load: `then(data, when, status)` in an event."""
+
+
 class Window(ABC):
     """An imported segment as its transport sees it.  Offsets and sizes have been checked."""
 
@@ -145,8 +162,8 @@ class Window(ABC):
         """Interrupt the exporter's host, whose kernel then calls the backing's `signalled`; `then` as for `put`."""
 
     @abstractmethod
-    def map(self, permission: Permission) -> Any:
-        """Return the mapping that user code stores and loads through; its class is the transport's own."""
+    def map(self, permission: Permission) -> Mapped:
+        """Return the mapping that user code stores and loads through."""
 
     @abstractmethod
     def unmap(self) -> None:
