@@ -342,7 +342,7 @@ def test_the_receiving_tables_refuse():
     cluster = Cluster()
     process = cluster.process(0)
     mapping, statuses, issued = cluster.mapping(process, 1), [], []
-    cluster.entries[1].rights = {0: Permission.READ, 2: Permission.READ_WRITE}
+    cluster.entries[1].grant({0: Permission.READ, 2: Permission.READ_WRITE})
 
     def act():
         stored(mapping, 0, b"x" * 64, issued)
@@ -359,7 +359,7 @@ def test_the_receiving_tables_refuse():
 def test_only_the_processor_that_stored_has_the_error():
     cluster = Cluster()
     guilty, innocent = cluster.process(0, 0), cluster.process(0, 1)
-    cluster.entries[1].rights = {}
+    cluster.entries[1].grant({})
     alarms = []
     guilty.processor.alarm = lambda: alarms.append(cluster.kernel.now)
     cluster.run((0, lambda: stored(cluster.mapping(guilty, 1), 0, bytes(64), [])))

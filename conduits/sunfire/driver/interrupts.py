@@ -19,7 +19,7 @@ from __future__ import annotations
 import struct
 
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware import LINE, WRITE, Fabric, Processor
+from conduits.sunfire.hardware import LINE, Fabric, Processor
 
 INTERRUPT_PS = c.ps(c.INTERRUPT)
 SIGNAL, MERGE = 1, 2
@@ -57,6 +57,6 @@ def _handle(fabric: Fabric, host: int, line: bytes) -> None:
     if what == SIGNAL:
         if entry.signalled is not None:
             entry.signalled()
-    elif entry.lets(source, WRITE):
+    elif entry.lets_write(source):
         start = _SENDER.size + _WHAT.size
         entry.land(offset, line[start : start + size])

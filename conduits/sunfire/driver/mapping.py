@@ -86,7 +86,8 @@ class Mapping:
         if (offset | size) & _INSIDE or not size or offset < 0 or offset + size > self.nbytes or not self._writable:
             self._refuse("store", offset, size, WRITE)
         channel, entry = self.channel, self.entry
-        if entry.number < 0 or (entry.rights is not None and not entry.lets(self._host, WRITE)):
+        writers = entry.writers
+        if entry.number < 0 or (writers is not None and self._host not in writers):
             return channel.refuse(size >> 6)
         if not self._plain:
             end = channel.issue(size >> 6, issued, partial(self._land_apart, offset, data))
@@ -100,10 +101,7 @@ class Mapping:
         before = process.announced
         if before:
             process.announced = []
-            landed = partial(self._land_late, offset, data, before)
-        else:
-            landed = partial(self._land_late, offset, data, None)
-        end = channel.issue(size >> 6, issued, landed)
+        end = channel.issue(size >> 6, issued, partial(self._land_late, offset, data, before))
         if end <= 0:
             return -end
         if before:
@@ -153,11 +151,9 @@ class Mapping:
     def _settle(self, flight: Flight) -> None:
         self.channel.settle(flight.arrival)
 
-    def _land_late(
-        self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]] | None, flight: Flight
-    ) -> None:
+    def _land_late(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]], flight: Flight) -> None:
         """It is known now when a run lands that had to wait."""
-        self._kernel.at(max(flight.arrival, self._kernel.now), self._land_all, offset, data, before or [])
+        self._kernel.at(max(flight.arrival, self._kernel.now), self._land_all, offset, data, before)
         self.channel.settle(flight.arrival)
 
     def _land_all(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]]) -> None:

@@ -142,7 +142,7 @@ class SunFire(Transport):
     def republish(self, backing: Backing, rights: Rights) -> None:
         """Change the NIs' tables."""
         assert isinstance(backing, Entry)
-        backing.rights = rights
+        backing.grant(rights)
 
     def unpublish(self, backing: Backing) -> None:
         """Clear the NIs' tables."""

@@ -84,7 +84,7 @@ class SunFireWindow(Window):
     def interrupt(self, line: bytes, issued: Callable[[int], object]) -> None:
         """Store a line to the target's kernel; `issued(when)` in an event."""
         kernel, channel = self._process.kernel, self._channel
-        if not self._entry.lets(self._process.host, WRITE):
+        if not self._entry.lets_write(self._process.host):
             end = channel.refuse(1)
         else:
             landed = partial(self._flown, line)

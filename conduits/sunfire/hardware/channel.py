@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.entry import READ, Entry
+from conduits.sunfire.hardware.entry import Entry
 from conduits.sunfire.hardware.flight import Flight, Landed
 from conduits.sunfire.hardware.parts import LINE, Lane
 from conduits.sunfire.hardware.reading import Read, Reading
@@ -84,12 +84,22 @@ class Channel:
         head = self._kernel.now + START_PS
         end = head + lines * LINE_PS
         flight: Flight | None = None
-        for lane, share in self.stripe(lines):
-            busy = lane.reserve(share << 6, head, end)
+        if lines == 1:
+            lanes, turn = self.paths.lanes, self._turn
+            lane = lanes[turn] if turn < len(lanes) else lanes[0]
+            self._turn = turn + 1 if turn < len(lanes) else 1
+            lane.lines += 1
+            busy = lane.reserve(LINE, head, end)
             if busy is not None:
-                if flight is None:
-                    flight = Flight(self, lines, lines, issued, landed)
-                flight.wait_for(lane, busy, share << 6, head, end)
+                flight = Flight(self, 1, 1, issued, landed)
+                flight.wait_for(lane, busy, LINE, head, end)
+        else:
+            for lane, share in self.stripe(lines):
+                busy = lane.reserve(share << 6, head, end)
+                if busy is not None:
+                    if flight is None:
+                        flight = Flight(self, lines, lines, issued, landed)
+                    flight.wait_for(lane, busy, share << 6, head, end)
         if flight is not None:
             self.pending += 1
             flight.hold(end)
@@ -103,13 +113,6 @@ class Channel:
         """Choose the lanes of the next lines, in turn, and how many lines each of them takes."""
         lanes, turn = self.paths.lanes, self._turn
         count = len(lanes)
-        if turn >= count:
-            turn = 0
-        if lines == 1 and count:
-            lane = lanes[turn]
-            lane.lines += 1
-            self._turn = turn + 1
-            return [(lane, 1)]
         found = []
         for first in range(min(lines, count)):
             lane = lanes[(turn + first) % count]
@@ -172,7 +175,7 @@ class Channel:
 
     def read(self, entry: Entry, offset: int, nbytes: int, then: Read) -> None:
         """Load lines, one at a time; `then(data, when, status)` in an event, with no data where there is an error."""
-        if not entry.lets(self.processor.host, READ):
+        if not entry.lets_read(self.processor.host):
             self.count_errors(1)
             self._kernel.at(self._kernel.now + READ_LINE_PS, self._unread, then, _REFUSED)
             return

@@ -33,25 +33,38 @@ class Entry:
         memory: its bytes.
         nbytes: its size.
         number: its id, -1 while it is in no table.
-        rights: what each host may do, READ and WRITE; None: all may do both.
+        readers, writers: the hosts that may read and write; None: all.
         landing: called as `landing(offset, nbytes)` in the event in which bytes of another host have landed.
         signalled: called when a signal for it has arrived.
     """
 
-    __slots__ = ("host", "landing", "memory", "nbytes", "number", "rights", "signalled")
+    __slots__ = ("host", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
 
     def __init__(self, host: int, memory: Bytes, nbytes: int) -> None:
         self.host = host
         self.memory = memory
         self.nbytes = nbytes
         self.number = -1
-        self.rights: Mapping[int, int] | None = None
+        self.readers: frozenset[int] | None = None
+        self.writers: frozenset[int] | None = None
         self.landing: Callable[[int, int], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
-    def lets(self, host: int, right: int) -> bool:
-        """Return whether a host may do that."""
-        return self.number >= 0 and (self.rights is None or bool(self.rights.get(host, 0) & right))
+    def grant(self, rights: Mapping[int, int] | None) -> None:
+        """Let each host named do READ, WRITE, or both, and the others nothing; None: let all do both."""
+        if rights is None:
+            self.readers = self.writers = None
+        else:
+            self.readers = frozenset(host for host, right in rights.items() if right & READ)
+            self.writers = frozenset(host for host, right in rights.items() if right & WRITE)
+
+    def lets_read(self, host: int) -> bool:
+        """Return whether a host may read it."""
+        return self.number >= 0 and (self.readers is None or host in self.readers)
+
+    def lets_write(self, host: int) -> bool:
+        """Return whether a host may write it."""
+        return self.number >= 0 and (self.writers is None or host in self.writers)
 
     def land(self, offset: int, data: Buffer) -> None:
         """Take bytes that arrive, in the event of their arrival."""

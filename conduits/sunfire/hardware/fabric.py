@@ -98,7 +98,8 @@ class Fabric:
 
     def enter(self, entry: Entry, number: int, rights: Mapping[int, int] | None) -> None:
         """Write a range into the tables of its host."""
-        entry.number, entry.rights = number, rights
+        entry.number = number
+        entry.grant(rights)
         self._entries[entry.host, number] = entry
 
     def strike(self, entry: Entry) -> None:
