@@ -372,3 +372,15 @@ def test_what_is_wrong_is_said(text, message):
 def test_there_are_no_switches_without_switches():
     with pytest.raises(ValueError, match="there is no switches; this cluster has 2 hosts"):
         check_faults(["switches@1us"], Machine(2, 1, switched=False))
+
+
+def test_of_a_long_run_only_what_was_on_the_link_is_lost():
+    """Pieces that had landed when it failed are safe, and those that go after the rerouting as well."""
+    pair = Pair("link0.1.0@100us-101us", nbytes=1 << 18)
+    pair.run((0, lambda: pair.store(0, b"x" * (1 << 18))))
+    lost = [line for line in range(4096) if pair.memory[64 * line] == 0]
+    piece = [line // 64 for line in lost]
+    assert lost
+    assert {line % 4 for line in lost} == {1}
+    # A piece takes 64 x 0.102 us; 100 us are 15.3 of them, and one or two are on their way.
+    assert 14 <= min(piece) <= max(piece) <= 15

@@ -125,7 +125,7 @@ class Fabric:
         """A part goes down: what is on it is lost."""
         if part.up:
             part.up = False
-            part.failures += 1
+            part.downs.append(self.kernel.now)
             self._reroute_soon()
 
     def repair(self, part: Part) -> None:

@@ -20,6 +20,32 @@ if TYPE_CHECKING:
 Landed: TypeAlias = "Callable[[Flight], object]"
 
 
+class _Share:
+    """The lines of a piece that one lane carries.
+
+    Attributes:
+        lane: which.
+        lines: of the run.
+        alive: whether the lane worked when they were sent.
+        sent: when, picoseconds.
+        landing: when the last of them is in memory.
+    """
+
+    __slots__ = ("alive", "landing", "lane", "lines", "sent")
+
+    def __init__(self, lane: Lane, lines: range, sent: int) -> None:
+        self.lane = lane
+        self.lines = lines
+        self.alive = lane.up
+        self.sent = sent
+        self.landing = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether something of the lane was or went down while they were on it."""
+        return not self.alive or self.lane.failed(self.sent, self.landing)
+
+
 class Flight:
     """A run of lines.
 
@@ -36,8 +62,8 @@ class Flight:
     """
 
     __slots__ = (
-        "_at", "_channel", "_issued", "_landed", "_most", "_parts", "_tail", "_unplaced", "arrival", "lines",
-        "stranded",
+        "_at", "_channel", "_issued", "_landed", "_most", "_piece", "_placed_at", "_shares", "_tail", "_unplaced",
+        "arrival", "lines", "stranded",
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +76,9 @@ class Flight:
         self._at = 0  # lines that were fed
         self._tail = 0
         self._unplaced = 0
-        self._parts: list[tuple[Lane, int, range]] = []  # lane, how often it had failed, lines
+        self._placed_at = 0
+        self._shares: list[_Share] = []  # where they may be lost
+        self._piece: list[_Share] = []
         self.arrival = 0
         self.lines = lines
         self.stranded: list[int] = []
@@ -71,34 +99,33 @@ class Flight:
         self._channel.processor.held = True
         self._at = self.lines
         self._tail = end
-        self.arrival = end + LANDING_PS
+        self._placed_at = end + LANDING_PS
 
     def lost(self) -> list[int]:
         """Return the lines that do not land; to be asked once, at `arrival`."""
         draw, found = self._channel.processor.fabric.draw, list(self.stranded)
-        for lane, failures, lines in self._parts:
-            if not lane.up or lane.failures != failures:
-                found += lines
-            elif spoils := lane.spoils:
-                found += [line for line in lines if draw() < spoils]
+        for share in self._shares:
+            if share.lost:
+                found += share.lines
+            elif spoils := share.lane.spoils:
+                found += [line for line in share.lines if draw() < spoils]
         return sorted(found)
 
     def _feed(self, head: int) -> None:
         """Feed a piece from `head` on; each of its stripes gets a place on every link, or waits for one."""
-        channel, first = self._channel, self._at
+        channel, first, kernel = self._channel, self._at, self._channel.processor.kernel
         size = min(self._most, self.lines - first)
         self._at += size
         self._tail = tail = head + size * LINE_PS
-        self.arrival = max(self.arrival, tail + LANDING_PS)
+        self._placed_at = tail + LANDING_PS
         self._unplaced = 1  # until all stripes have been looked at
+        self._piece = []
         stripes = channel.stripe(size)
         if not stripes:
             self.stranded += range(first, first + size)
         for index, (lane, share) in enumerate(stripes):
             if channel.careful:
-                lines = range(first + index, first + size, len(stripes))
-                # A lane that is down already loses them wherever they are.
-                self._parts.append((lane, lane.failures if lane.up else -1, lines))
+                self._piece.append(_Share(lane, range(first + index, first + size, len(stripes)), kernel.now))
             busy = lane.reserve(share << 6, head, tail)
             if busy is not None:
                 self.wait_for(lane, busy, share << 6, head, tail)
@@ -109,10 +136,14 @@ class Flight:
     def _placed(self, arrival: int) -> None:
         """A stripe has its place on every link, and its last line gets to the other NI at `arrival`."""
         channel = self._channel
-        self.arrival = max(self.arrival, arrival + WRITE_PS)
+        self._placed_at = max(self._placed_at, arrival + WRITE_PS)
         self._unplaced -= 1
         if self._unplaced > 0:
             return
+        self.arrival = max(self.arrival, self._placed_at)
+        for share in self._piece:
+            share.landing = self._placed_at
+        self._shares += self._piece
         kernel = channel.processor.kernel
         if self._at < self.lines:
             when = max(self._tail, kernel.now)

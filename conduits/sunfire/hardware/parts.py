@@ -9,6 +9,7 @@ Source: Sistare and Jackson, sections 2.1, 2.2, 2.4.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,13 +29,18 @@ class Part:
     Attributes:
         name: as fault schedules and reports call it.
         up: whether it works.
-        failures: how often it has gone down.
+        downs: when it has gone down, picoseconds.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.up = True
-        self.failures = 0
+        self.downs: list[int] = []
+
+    @property
+    def failures(self) -> int:
+        """How often it has gone down."""
+        return len(self.downs)
 
 
 class Half(Link):
@@ -159,8 +165,12 @@ class Lane(Route):
 
     @property
     def failures(self) -> int:
-        """How often anything of it has gone down; what was under way at such a time is lost."""
+        """How often anything of it has gone down."""
         return sum(part.failures for part in self.parts)
+
+    def failed(self, begin: int, end: int) -> bool:
+        """Return whether anything of it went down from `begin` to `end`: what was under way then is lost."""
+        return any(bisect_left(part.downs, begin) < bisect_right(part.downs, end) for part in self.parts if part.downs)
 
     def reserve(self, nbytes: int, head: int, tail: int) -> Link | None:
         """Take every link in turn for `nbytes`; return the first one that is busy, None if none is.
