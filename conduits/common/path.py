@@ -66,7 +66,11 @@ class Path(ABC):
 
     @abstractmethod
     def acquire(self, dest: int) -> Any | None:
-        """Set aside what a request to `dest` and its reply need; None where that is not free now."""
+        """Set aside what a request to `dest` and its reply need; None where that is not free now.
+
+        Raises:
+            NetworkError: it can never be sent.
+        """
 
     @abstractmethod
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:

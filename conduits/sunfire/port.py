@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import Constant, JobSetup, Limits
+from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
 from conduit.options import SimOptions, option
 from conduit.sim import Cpu
 from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduits.common.rsm import Controller, Exchange, Rsm
 from conduits.sunfire import constants as c
+from conduits.sunfire import raw
 from conduits.sunfire.driver import SunFire
-from conduits.sunfire.hardware import MACHINES, Fabric
+from conduits.sunfire.hardware import Fabric, Machine, cluster
+from conduits.sunfire.hardware.faults import FORMS, check_faults, schedule
 from conduits.sunfire.protocol import Layout, PoolShape, Service, Setting, SunfirePath, costs
 
 _SIS, _Q = "sis", "q"
@@ -53,6 +55,14 @@ class SunfireOptions(SimOptions):
     config: Literal["sis", "q"] = option(
         "sis", "cluster and library: sis, 8 hosts and blocks of 2 and 4 KB; q, 4 hosts and blocks of 1 KB"
     )
+    nis: int = option(
+        c.whole(c.SIS_NIS),
+        "network interfaces of each host, with two links each",
+        validator=[_at_least_1, attrs.validators.le(c.whole(c.NI_MAX))],
+    )
+    wiring: Literal["switched", "direct"] = option(
+        "switched", "links go through switches, or straight from host to host: then two or three hosts"
+    )
     stripes: Literal[1, 2, 4] = option(4, "links that the traffic between two hosts is spread over")
     poll: Literal["general", "directed"] = option(
         "general", "a poll looks at every connection, or at the one that is waited for"
@@ -63,7 +73,15 @@ class SunfireOptions(SimOptions):
         validator=[_at_least_1, attrs.validators.le(64)],
         conformance=(c.whole(costs.OUTSTANDING), 1),
     )
-    fault: tuple[str, ...] = option((), "what fails and comes back, and when; see docs/models/sunfire.md")
+    fault: tuple[str, ...] = option((), "what fails and comes back, and when", allowed=FORMS + "; joined by +")
+
+    def __attrs_post_init__(self) -> None:
+        """Check that what is to fail is there."""
+        check_faults(self.fault, self.machine(c.whole(c.DIRECT_HOSTS)))
+
+    def machine(self, hosts: int) -> Machine:
+        """Return the cluster for a job on so many hosts."""
+        return cluster(self.config, nis=self.nis, switched=self.wiring == "switched", hosts=hosts)
 
 
 class Sunfire(SimulatedConduit):
@@ -81,14 +99,17 @@ class Sunfire(SimulatedConduit):
     def __init__(self, options: SunfireOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         weak, careful = options.order == "weak", bool(options.fault)
+        machine = options.machine(max(setup.hosts) + 1)
         self.fabric = Fabric(
             self.kernel,
-            MACHINES[options.config],
+            machine,
             stripes=options.stripes,
             weak=weak,
             careful=careful,
             piece=options.piece,
         )
+        if careful:
+            schedule(self.fabric, check_faults(options.fault, machine))
         self._exchange = Exchange()
         hosts = range(max(setup.hosts) + 1)
         self._first = tuple(setup.hosts.index(host) for host in hosts)
@@ -129,13 +150,24 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def max_hosts(cls, options: SunfireOptions) -> int | None:
         """Return the hosts of the cluster."""
-        return MACHINES[options.config].hosts
+        return options.machine(c.whole(c.DIRECT_HOSTS)).hosts
 
     @classmethod
     def thresholds(cls, options: SunfireOptions) -> tuple[int, ...]:
         """Return the first payload size that does not go in postboxes, and sizes of blocks."""
         library = LIBRARIES[options.config]
         return (library.short_limit + 1, library.large, 2 * library.large)
+
+    @classmethod
+    def raw_tables(cls, options: SunfireOptions) -> Sequence[RawTable]:
+        """Return RSM's benchmarks."""
+        return raw.tables(options.machine(2), options.stripes, options.piece)
+
+    @classmethod
+    def raw_time(cls, options: SunfireOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
+        """Return what mapped stores of so many bytes take between two hosts, in seconds."""
+        one_way = raw.one_way(options.machine(2), options.stripes, options.piece, nbytes)
+        return 2 * one_way if round_trip else one_way
 
     def make_host(self) -> HostModel:
         """Return the costs of a Sun Fire 6800."""

@@ -8,7 +8,7 @@ contents land together; two lines may land in any order.  Little-endian:
     bytes 2-3    first: postboxes of the message; further: its place among them
     bytes 4-7    sequence number: how many postboxes of the queue were written before, modulo 2**32
     bytes 8-63   what follows, cut into pieces of 56 bytes: the header of `conduits.common.header` with the
-                 arguments; then the payload (`INLINE`), or the numbers of blocks plus 1, 4 bytes each
+                 arguments; then payload, or the numbers of blocks plus 1, 4 bytes each, as the form says
 
 A postbox is known to be new by its sequence number, so that one that was written again after its message had been
 taken is not taken twice.  No I/O and no clock here.
@@ -47,8 +47,8 @@ _unpack_from = _PREFIX.unpack_from
 class Form(IntEnum):
     """Where the payload of a message is.
 
-    `BLOCKS`: in blocks of the pool.  `STRAIGHT`: the whole lines of a long payload are in the segment; what is left
-    of its first and last line, one behind the other, in a block if there is any.
+    `INLINE`: behind the header.  `BLOCKS`: in blocks, whose numbers are behind the header.  `STRAIGHT`: the whole
+    lines of a long payload are in the segment; what is left of its first and last line is behind the header.
     """
 
     INLINE = 0
@@ -133,6 +133,14 @@ def unpack(lines: Sequence[Line], source: int, sequence: int) -> tuple[Message, 
                 f"postbox {sequence} from rank {source}: {message.nbytes} bytes of payload do not fit {postboxes} "
                 "postboxes"
             )
+        return message, form, ()
+    if form == Form.STRAIGHT:
+        edges = cut(message.offset, message.nbytes).edges
+        if start + edges > len(data):
+            raise BadPostbox(
+                f"postbox {sequence} from rank {source}: {edges} bytes of edges do not fit {postboxes} postboxes"
+            )
+        message.payload = data[start : start + edges]
         return message, form, ()
     message.payload = b""
     found = struct.unpack_from(f"<{(len(data) - start) // POINTER}I", data, start)

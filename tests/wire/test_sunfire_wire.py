@@ -38,16 +38,23 @@ def test_inline_messages_round_trip(handler, category, is_request, args, payload
     assert (form, blocks) == (wire.Form.INLINE, ())
 
 
-@given(
-    arguments, st.lists(st.integers(0, 2**31), max_size=40), st.sampled_from([wire.Form.BLOCKS, wire.Form.STRAIGHT]),
-    sequences, st.integers(0, 2**31), st.integers(0, 2**62),
-)  # fmt: skip
-def test_pointers_round_trip(args, blocks, form, sequence, nbytes, offset):
+@given(arguments, st.lists(st.integers(0, 2**31), max_size=40), sequences, st.integers(0, 2**31))
+def test_pointers_round_trip(args, blocks, sequence, nbytes):
+    message = Message(REQUEST | Category.MEDIUM << 9 | 3, args, b"unused", 0, nbytes)
+    data = wire.pack(header.pack(message) + wire.pointers(blocks), wire.Form.BLOCKS, sequence)
+    found, form, found_blocks = wire.unpack(lines(data), 1, sequence)
+    assert (found.args, found.nbytes, found.payload) == (args, nbytes, b"")
+    assert (form, found_blocks) == (wire.Form.BLOCKS, tuple(blocks))
+
+
+@given(arguments, sequences, st.integers(0, 2**31), st.integers(0, 2**62))
+def test_edges_round_trip(args, sequence, nbytes, offset):
+    edges = bytes(range(1, 1 + wire.cut(offset, nbytes).edges))
     message = Message(REQUEST | LONG | 3, args, b"unused", offset, nbytes)
-    data = wire.pack(header.pack(message) + wire.pointers(blocks), form, sequence)
-    found, form_found, blocks_found = wire.unpack(lines(data), 1, sequence)
-    assert (found.args, found.nbytes, found.offset, found.payload) == (args, nbytes, offset, b"")
-    assert (form_found, blocks_found) == (form, tuple(blocks))
+    data = wire.pack(header.pack(message) + edges, wire.Form.STRAIGHT, sequence)
+    found, form, blocks = wire.unpack(lines(data), 1, sequence)
+    assert (found.args, found.nbytes, found.offset, found.payload) == (args, nbytes, offset, edges)
+    assert (form, blocks) == (wire.Form.STRAIGHT, ())
 
 
 def test_the_bare_answer_is_one_postbox():

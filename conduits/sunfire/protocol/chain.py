@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 from conduit.sim import Cpu, Kernel
 from conduits.common.path import Then
+from conduits.sunfire.driver import Mapping
+from conduits.sunfire.protocol.queues import Stores
 
 Done: TypeAlias = Callable[..., object]
 Act: TypeAlias = Callable[[Done], object]
@@ -56,6 +58,51 @@ class Chain:
         if when > self._cpu.free:
             self._cpu.free = when
         self._go_on(outcome)
+
+
+class Post:
+    """Stores one after the other through one mapping, then calls `then()`: the chain of a short message.
+
+    Args:
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
+        mapping: what is stored through.
+        stores: offsets and lines, at least one.
+        then: to be called when only CPU time is left.
+
+    Attributes:
+        rank: whose it is, for errors.
+    """
+
+    __slots__ = ("_at", "_cpu", "_kernel", "_last", "_mapping", "_stores", "_then", "rank")
+
+    def __init__(self, kernel: Kernel, cpu: Cpu, mapping: Mapping, stores: Stores, then: Then) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._mapping = mapping
+        self._stores = stores
+        self._then = then
+        self._at = 0
+        self._last = len(stores) - 1
+        self.rank = cpu.rank
+        kernel.call(cpu.free, self._store)
+
+    def _store(self) -> None:
+        offset, lines = self._stores[self._at]
+        # What does not end the message may land with its end: nobody is told of it before.
+        end = self._mapping.store(offset, lines, self._stored, self._at < self._last)
+        if end:
+            self._stored(end)
+
+    def _stored(self, end: int) -> None:
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._at < self._last:
+            self._at += 1
+            self._kernel.call(max(end, self._kernel.now), self._store)
+        else:
+            self._then()
 
 
 def sleep_until(kernel: Kernel, when: int) -> Act:

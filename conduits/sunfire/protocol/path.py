@@ -81,12 +81,13 @@ class SunfirePath(Path):
         self._requests: dict[int, Inbox] = {}
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
-        self._marked: set[Inbox] = set()
         self._short = False
+        self._careful = process.fabric.careful
         self._largest = self.layout.largest
         self._medium = self.layout.max_medium
         self.sends = Sends(self)
         self._repair = Repair(self)
+        process.processor.alarm = self.alarm
         self._export_segment()
 
     def _export_segment(self) -> None:
@@ -159,6 +160,8 @@ class SunfirePath(Path):
     def acquire(self, dest: int) -> Peer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
         peer = self.peers.get(dest) or self.peer(dest)
+        if self._careful:
+            self.check_path(peer.host)
         if not peer.credits:
             return None
         if peer.room < self._largest or not peer.area.pool.reserve(self._medium):
@@ -190,13 +193,13 @@ class SunfirePath(Path):
         """Send with what `acquire` has set aside."""
         self.counts["sunfire_messages_sent"] += 1
         self.cpu.free += costs.REQUEST_PS
-        Chain(self.kernel, self.cpu, self.sends.request(slot, message), then)
+        self.sends.request(slot, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Acknowledge the request's postboxes, then send the reply to its place in the pair."""
         self.counts["sunfire_messages_sent"] += 1
         self.cpu.free += costs.REPLY_PS
-        Chain(self.kernel, self.cpu, self.sends.reply(self.peers[request.source], request.slot, reply), then)
+        self.sends.reply(self.peers[request.source], request.slot, reply, then)
 
     # -- arrivals ------------------------------------------------------------------------------
 
@@ -227,10 +230,10 @@ class SunfirePath(Path):
             inbox.old.clear()  # a reply is not acknowledged
 
     def _mark(self, inbox: Inbox) -> None:
-        if inbox not in self._marked:
-            self._marked.add(inbox)
+        if not inbox.marked:
+            inbox.marked = True
             self._ready.append(inbox)
-        self.port.notify()
+            self.port.notify()
 
     # -- faults --------------------------------------------------------------------------------
 
@@ -241,7 +244,6 @@ class SunfirePath(Path):
 
     def mend(self, then: Then) -> None:
         """Send again what may be lost."""
-        self.mending = False
         Chain(self.kernel, self.cpu, self._repair.steps(), then)
 
     def check_path(self, host: int) -> None:
@@ -270,7 +272,7 @@ class SunfirePath(Path):
         if inbox.complete():
             self._ready.append(inbox)
         else:
-            self._marked.discard(inbox)
+            inbox.marked = False
         self.cpu.free += costs.RECEIVE_PS
         peer = self.peers.get(inbox.source) or self.peer(inbox.source)
         if inbox.is_reply:

@@ -10,7 +10,7 @@ from conduit.contract import Buffer, Message
 from conduits.common import header
 from conduits.common.rsm import Store
 from conduits.sunfire import wire
-from conduits.sunfire.wire import LINE, PREFIX, Form
+from conduits.sunfire.wire import LINE, PREFIX
 
 _PREFIX = struct.Struct("<BBHI")
 _unpack_from = _PREFIX.unpack_from
@@ -81,9 +81,13 @@ class Inbox:
         head: number of the first postbox that was not taken.
         landed: number of the first postbox of which it is not known that it has landed.
         old: numbers of postboxes that were written again after they had been taken.
+        marked: whether its owner knows that there is a whole message.
     """
 
-    __slots__ = ("_memory", "base", "head", "is_reply", "landed", "old", "size", "source")
+    __slots__ = (
+        "_count", "_furthest", "_line", "_memory", "base", "head", "is_reply", "landed", "marked", "old", "size",
+        "source",
+    )  # fmt: skip
 
     def __init__(self, memory: Store, base: int, size: int, source: int, *, is_reply: bool) -> None:
         self._memory = memory
@@ -93,48 +97,64 @@ class Inbox:
         self.is_reply = is_reply
         self.head = self.landed = 0
         self.old: list[int] = []
+        self.marked = False
+        self._line = b""  # the head postbox, once it has landed
+        self._count = 0  # postboxes of its message
+        self._furthest = 0  # behind the last that has landed, ahead of others perhaps
 
     def land(self, offset: int, nbytes: int) -> bool:
         """Look at lines that have landed; return whether the message at the head is complete."""
-        memory, base, size = self._memory, self.base, self.size
         for at in range(offset, offset + nbytes, LINE):
-            flag, _, _, number = _unpack_from(memory.read(at, PREFIX))
-            ahead = (number - self.landed + _HALF) % _SEQUENCES - _HALF
-            if not flag:
+            line = self._memory.read(at, LINE)
+            flag, _, count, number = _unpack_from(line)
+            landed = self.landed
+            ahead = (number - landed + _HALF) % _SEQUENCES - _HALF
+            if not ahead:
+                if landed == self.head:
+                    self._line, self._count = line, count
+                self.landed = landed + 1
+                if self._furthest > landed:
+                    self._advance()
+            elif not flag:
                 continue
-            if ahead < 0 and self.landed + ahead < self.head:
-                self.old.append(self.landed + ahead)
-            elif ahead == 0:
-                self.landed += 1
-                while wire.is_new(memory.read(base + self.landed % size * LINE, PREFIX), self.landed):
-                    self.landed += 1
-        return self.complete()
+            elif ahead > 0:
+                self._furthest = max(self._furthest, landed + ahead + 1)
+            elif landed + ahead < self.head:
+                self.old.append(landed + ahead)
+        return 0 < self._count <= self.landed - self.head
+
+    def _advance(self) -> None:
+        """Go on over postboxes that have landed before those in front of them."""
+        while self.landed < self._furthest and wire.is_new(self._read(self.landed), self.landed):
+            self.landed += 1
 
     def complete(self) -> bool:
         """Return whether all postboxes of the message at the head have landed."""
-        if self.landed == self.head:
-            return False
-        _, _, count, _ = _unpack_from(self._memory.read(self.base + self.head % self.size * LINE, PREFIX))
-        return bool(self.landed - self.head >= count)
+        return 0 < self._count <= self.landed - self.head
 
     def waiting(self) -> int:
         """Return how many whole messages have landed and were not taken."""
         found, place = 0, self.head
         while place < self.landed:
-            _, _, count, _ = _unpack_from(self._memory.read(self.base + place % self.size * LINE, PREFIX))
+            _, _, count, _ = _unpack_from(self._read(place))
             place += count
             found += place <= self.landed
         return found
 
     def take(self) -> tuple[Message, int, Sequence[int], int]:
         """Return the message at the head, which is complete: message, form, blocks, postboxes."""
-        memory, base, head = self._memory, self.base, self.head
-        line = memory.read(base + head % self.size * LINE, LINE)
-        _, form, count, _ = _unpack_from(line)
-        if count == 1 and form == Form.INLINE:
-            self.head = head + 1
-            return header.unpack(line[PREFIX:], self.source, 0), form, (), 1
-        lines = [memory.read(base + (head + k) % self.size * LINE, LINE) for k in range(count)]
-        self.head = head + count
+        head, line, count = self.head, self._line, self._count
+        self.head = after = head + count
+        if self.landed > after:
+            self._line = self._read(after)
+            _, _, self._count, _ = _unpack_from(self._line)
+        else:
+            self._count = 0
+        if count == 1 and not line[1]:  # inline
+            return header.unpack(line[PREFIX:], self.source, 0), 0, (), 1
+        lines = [self._read(head + place) for place in range(count)]
         message, form, blocks = wire.unpack(lines, self.source, head)
         return message, form, blocks, count
+
+    def _read(self, number: int) -> bytes:
+        return self._memory.read(self.base + number % self.size * LINE, LINE)

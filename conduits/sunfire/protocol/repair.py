@@ -7,8 +7,8 @@ are written without one.  So those are written again of which it is not certain 
 - reply postboxes whose requester may not have taken them: with n outstanding requests allowed, the last n;
 - acknowledgements since the last repair, at most one for each postbox of a queue.
 
-Then a barrier; if that fails too, all over again, until system software has found another path or has found that
-there is none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
+Then a barrier; if that fails too, again, until system software has found another path or has found that there is
+none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
 acknowledges it once more.
 
 Source: mechanisms 2.3 (the papers do not tell what becomes of short messages when a link fails).
@@ -51,8 +51,10 @@ class Repair:
             if peer.back is not None and peer.emptied - number <= self._queue:
                 for offset, line in acknowledgements(number, 1, self._queue):
                     yield store(peer.back, offset, line)
-        while path.read_error():
+        if path.read_error():
             yield from self._rewrite()
+            path.read_error()  # of the repair's own stores, which its barriers have dealt with
+        path.mending = bool(self._old)
 
     def _rewrite(self) -> Steps:
         """Write again what is not certain to have landed, host by host, each behind a barrier."""
