@@ -8,7 +8,7 @@ from conduits.sunfire.hardware.flight import Flight
 from conduits.sunfire.hardware.parts import LINE, Cable, Counters, Interface, Lane, Part
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.status import Status
-from conduits.sunfire.hardware.wiring import MACHINES, Machine, Plant
+from conduits.sunfire.hardware.wiring import MACHINES, Machine, Plant, cluster
 
 __all__ = [
     "LINE",
@@ -31,5 +31,6 @@ __all__ = [
     "Processor",
     "Status",
     "check_faults",
+    "cluster",
     "schedule",
 ]

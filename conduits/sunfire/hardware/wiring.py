@@ -65,6 +65,22 @@ MACHINES = {
 """The two clusters that the papers measured."""
 
 
+def cluster(config: str, *, nis: int, switched: bool, hosts: int) -> Machine:
+    """Return one of the two clusters, varied.
+
+    Args:
+        config: which, `sis` or `q`.
+        nis: network interfaces of each host.
+        switched: whether it has switches; without them it is cut down to the hosts that are used.
+        hosts: that are used, at least 1.
+
+    Raises:
+        ValueError: it cannot be wired so.
+    """
+    found = MACHINES[config]
+    return Machine(found.hosts if switched else max(2, hosts), nis, switched)
+
+
 class Plant:
     """The parts of a cluster, wired.
 
