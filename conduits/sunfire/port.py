@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import attrs
 
 from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
+from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim import Cpu
 from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort
@@ -15,7 +16,7 @@ from conduits.common.rsm import Controller, Exchange, Rsm
 from conduits.sunfire import constants as c
 from conduits.sunfire import raw
 from conduits.sunfire.driver import SunFire
-from conduits.sunfire.hardware import Fabric, Machine, cluster
+from conduits.sunfire.hardware import Fabric, Fault, Machine, cluster
 from conduits.sunfire.hardware.faults import FORMS, check_faults, schedule
 from conduits.sunfire.protocol import Layout, PoolShape, Service, Setting, SunfirePath, costs
 
@@ -109,7 +110,7 @@ class Sunfire(SimulatedConduit):
             piece=options.piece,
         )
         if careful:
-            schedule(self.fabric, check_faults(options.fault, machine))
+            schedule(self.fabric, _faults(options, machine))
         self._exchange = Exchange()
         hosts = range(max(setup.hosts) + 1)
         self._first = tuple(setup.hosts.index(host) for host in hosts)
@@ -184,6 +185,14 @@ class Sunfire(SimulatedConduit):
     def exchange_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(costs.EXCHANGE_ROUND)
+
+
+def _faults(options: SunfireOptions, machine: Machine) -> tuple[Fault, ...]:
+    """Read the schedule for the job's own cluster, which direct wiring makes smaller than what the options allow."""
+    try:
+        return check_faults(options.fault, machine)
+    except ValueError as error:
+        raise BadRequest(f"option 'fault' of conduit 'sunfire': {error}") from None
 
 
 def layout_of(options: SunfireOptions, receivers: int) -> Layout:
