@@ -71,7 +71,7 @@ DIRECT_HOSTS = _constant("topology.direct", 3, "count", "fact", "sf.topo.p2p: tw
 
 STORE_LINE = _constant(
     "store.line", 102.078, "ns", "anchor",
-    "sf.rsm.put_16k less the first line (1.7 us, sf.rsm.pingpong), over the 255 other lines: the pace at which one "
+    "sf.rsm.put_16k: less the first line (1.7 us, sf.rsm.pingpong), over the 255 other lines; the pace at which one "
     "CPU stores lines",
 )  # fmt: skip
 STORE_START = _constant(
@@ -81,17 +81,17 @@ STORE_START = _constant(
 )  # fmt: skip
 TRANSIT = _constant(
     "link.transit", 450, "ns", "assumed",
-    "from NI to NI: two times the NI's pipeline (150 ns), 20 m of fibre (100 ns, 5 ns a metre), a switch (50 ns); half "
-    "of what a read leaves beside two memory accesses",
+    "from NI to NI: two times the NI's pipeline (150 ns), 20 m of fibre (100 ns, 5 ns a metre), a switch (50 ns); about "
+    "half of what sf.rsm.get_16k leaves of a load beside two memory accesses",
 )  # fmt: skip
 WRITE = _constant(
     "ni.write", 698, "ns", "anchor",
-    "sf.rsm.pingpong (1.7 us) less store.start 200, store.line 102, link.transit 450 and host.memory 250: from the "
+    "sf.rsm.pingpong: 1.7 us less store.start 200, store.line 102, link.transit 450 and host.memory 250; from the "
     "arrival of a line until a CPU can see it, caches having been told",
 )  # fmt: skip
 READ_LINE = _constant(
     "load.line", 1451.6, "ns", "anchor",
-    "sf.rsm.get_16k (373.01 us) less the call (1.4 us), over 256 lines: one line at a time, there and back",
+    "sf.rsm.get_16k: 373.01 us less the call (1.4 us), over 256 lines; one line at a time, there and back",
 )  # fmt: skip
 PATIENCE = _constant(
     "ni.patience", 10, "us", "assumed",
@@ -144,7 +144,7 @@ IMPORT_UNMAP = _constant("rsm.import_unmap", 21.40, "us", "fact", "sf.rsm.import
 IMPORT_DISCONNECT = _constant("rsm.import_disconnect", 486.31, "us", "fact", "sf.rsm.import_disconnect")
 PUT_CALL = _constant(
     "rsm.put_call", 1.398, "us", "anchor",
-    "sf.rsm.pingpong (1.7 us), taken as the put of one line (sf.rsm.put_flat), less store.start and store.line: the "
+    "sf.rsm.pingpong: 1.7 us, taken as the put of one line (sf.rsm.put_flat), less store.start and store.line; the "
     "put's own software",
 )  # fmt: skip
 GET_CALL = _constant("rsm.get_call", 1.4, "us", "assumed", "a get's own software, taken to be that of a put")
