@@ -81,8 +81,8 @@ STORE_START = _constant(
 )  # fmt: skip
 TRANSIT = _constant(
     "link.transit", 450, "ns", "assumed",
-    "from NI to NI: two times the NI's pipeline (150 ns), 20 m of fibre (100 ns, 5 ns a metre), a switch (50 ns); about "
-    "half of what sf.rsm.get_16k leaves of a load beside two memory accesses",
+    "from NI to NI: two times the NI's pipeline (150 ns), 20 m of fibre (100 ns, 5 ns a metre), a switch (50 ns); "
+    "about half of what sf.rsm.get_16k leaves of a load beside two memory accesses",
 )  # fmt: skip
 WRITE = _constant(
     "ni.write", 698, "ns", "anchor",
