@@ -184,8 +184,11 @@ class Mapping:
     def _spread(self, arrival: int, offset: int, data: Buffer) -> int:
         """Land a run at `arrival`, in weak ordering line by line and later; return when the last one does."""
         fabric, kernel, land = self._process.fabric, self._kernel, self.entry.land
-        if not fabric.weak:
-            kernel.at(arrival, land, offset, data)
+        if not fabric.weak:  # one event for all of it, which may be this one
+            if arrival > kernel.now:
+                kernel.at(arrival, land, offset, data)
+            else:
+                land(offset, data)
             return arrival
         last, view = arrival, memoryview(data)
         for start in range(0, len(data), LINE):
