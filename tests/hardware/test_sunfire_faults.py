@@ -165,7 +165,7 @@ def test_traffic_is_restriped_after_a_while_and_again_when_the_link_is_back():
     times = [0.9e-3, 1.1e-3, 1.3e-3, 2.1e-3, 2.3e-3]
     pair.run(*((ps(time), lambda: stripes.append(pair.process.stripes(1))) for time in times))
     assert stripes == [4, 4, 3, 3, 4]
-    assert pair.fabric.reroutes == 2
+    assert pair.process.reroutes() == 2
 
 
 def test_after_that_nothing_is_lost():

@@ -92,6 +92,10 @@ class SunFire(Transport):
         """Return how many lanes system software uses to a host now; 0: no path is left."""
         return len(self.fabric.paths(self.host, host).lanes)
 
+    def reroutes(self) -> int:
+        """Return how often system software has given other lanes to where this process stores."""
+        return sum(channel.paths.reroutes for channel in self.processor.channels.values())
+
     def unreachable(self, host: int) -> RemoteUnreachable:
         """Return the error that names the path to a host, and what of it is down."""
         down = ", ".join(self.fabric.down()) or "nothing now"

@@ -30,15 +30,17 @@ class Paths:
 
     Attributes:
         lanes: the stripes, in turn; empty where there is no path.
+        reroutes: how often they have changed.
     """
 
-    __slots__ = ("interface", "lanes", "source", "target")
+    __slots__ = ("interface", "lanes", "reroutes", "source", "target")
 
     def __init__(self, source: int, target: int, interface: int | None, lanes: list[Lane]) -> None:
         self.source = source
         self.target = target
         self.interface = interface
         self.lanes = lanes
+        self.reroutes = 0
 
 
 class Fabric:
@@ -54,7 +56,6 @@ class Fabric:
 
     Attributes:
         plant: its parts.
-        reroutes: how often a pair of hosts was given other lanes.
         exported: bytes that each host has made exportable; the driver's.
     """
 
@@ -74,7 +75,6 @@ class Fabric:
         self.weak = weak
         self.careful = careful
         self.piece = piece
-        self.reroutes = 0
         self.exported: dict[int, int] = {}
         self.draw = kernel.random("sunfire/bits").random
         self._delay = kernel.random("sunfire/order").randrange
@@ -150,7 +150,7 @@ class Fabric:
             lanes = self._route(*key)
             if lanes != paths.lanes:
                 paths.lanes = lanes
-                self.reroutes += 1
+                paths.reroutes += 1
 
     def _route(self, source: int, target: int, interface: int | None) -> list[Lane]:
         lanes = self.plant.lanes(source, target)
