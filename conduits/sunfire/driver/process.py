@@ -97,8 +97,8 @@ class SunFire(Transport):
         return sum(channel.paths.reroutes for channel in self.processor.channels.values())
 
     def unreachable(self, host: int) -> RemoteUnreachable:
-        """Return the error that names the path to a host, and what of it is down."""
-        down = ", ".join(self.fabric.down()) or "nothing now"
+        """Return the error that names the path to a host, and what was down when system software looked."""
+        down = ", ".join(self.fabric.paths(self.host, host).down)
         return RemoteUnreachable(f"no path from host {self.host} to host {host} is left; down: {down}")
 
     def counters(self) -> Sequence[Counters]:

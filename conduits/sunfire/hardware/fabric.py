@@ -30,16 +30,18 @@ class Paths:
 
     Attributes:
         lanes: the stripes, in turn; empty where there is no path.
-        reroutes: how often they have changed.
+        down: names of the parts between the two hosts that did not work when the tables were written.
+        reroutes: how often the lanes have changed.
     """
 
-    __slots__ = ("interface", "lanes", "reroutes", "source", "target")
+    __slots__ = ("down", "interface", "lanes", "reroutes", "source", "target")
 
-    def __init__(self, source: int, target: int, interface: int | None, lanes: list[Lane]) -> None:
+    def __init__(self, source: int, target: int, interface: int | None) -> None:
         self.source = source
         self.target = target
         self.interface = interface
-        self.lanes = lanes
+        self.lanes: list[Lane] = []
+        self.down: list[str] = []
         self.reroutes = 0
 
 
@@ -115,10 +117,10 @@ class Fabric:
 
     def paths(self, source: int, target: int, interface: int | None = None) -> Paths:
         """Return the way from one host to another, over all NIs or one of the source's."""
-        key = (source, target, interface)
-        found = self._paths.get(key)
+        found = self._paths.get((source, target, interface))
         if found is None:
-            found = self._paths[key] = Paths(source, target, interface, self._route(*key))
+            found = self._paths[source, target, interface] = Paths(source, target, interface)
+            self._write(found)
         return found
 
     def fail(self, part: Part) -> None:
@@ -134,10 +136,6 @@ class Fabric:
             part.up = True
             self._reroute_soon()
 
-    def down(self) -> list[str]:
-        """Return the names of the parts that are down, in order."""
-        return sorted({part.name for part in self.plant.parts.values() if not part.up})
-
     def _reroute_soon(self) -> None:
         if not self._rerouting:
             self._rerouting = True
@@ -146,14 +144,16 @@ class Fabric:
 
     def _reroute(self) -> None:
         self._rerouting = False
-        for key, paths in self._paths.items():
-            lanes = self._route(*key)
-            if lanes != paths.lanes:
-                paths.lanes = lanes
-                paths.reroutes += 1
+        for paths in self._paths.values():
+            before = paths.lanes
+            self._write(paths)
+            paths.reroutes += paths.lanes != before
 
-    def _route(self, source: int, target: int, interface: int | None) -> list[Lane]:
-        lanes = self.plant.lanes(source, target)
-        if interface is not None:
-            lanes = [lane for lane in lanes if lane.source.index == interface]
-        return lanes[: self.stripes]
+    def _write(self, paths: Paths) -> None:
+        """Write the tables for one pair of hosts."""
+        plant, source, target = self.plant, paths.source, paths.target
+        lanes = plant.lanes(source, target)
+        if paths.interface is not None:
+            lanes = [lane for lane in lanes if lane.source.index == paths.interface]
+        paths.lanes = lanes[: self.stripes]
+        paths.down = [part.name for part in plant.between(source, target) if not part.up]

@@ -1,9 +1,10 @@
 """How hosts are wired: cable by cable between two or three, through switches up to eight.
 
-Links of a host are ordered so that the first ones belong to different NIs: link 0 of each NI, then link 1
-of each.  With switches, as many as leave no link over are used (2 for four hosts of four links, 4 for
-eight), and link *k* of every host goes to switch *k* modulo their number.  Between two hosts wired directly
-link *k* goes to link *k*; of three, link 0 of each NI goes to link 1 of the next host's.
+Stripes take the links of a host in an order that begins in different NIs: link 0 of each NI, then link 1 of
+each.  With switches, as many as leave no link over are used (2 for four hosts of four links, 4 for eight).
+Counted NI by NI, link *k* of every host goes to switch *k* modulo their number, so that the links of an NI go
+to different switches.  Between two hosts wired directly each link goes to its like; of three, link 0 of each NI goes to
+link 1 of the next host's.
 
 Source: Sistare and Jackson, section 2.4; the Queen's paper, section II and Figure 1.
 """
@@ -143,12 +144,24 @@ class Plant:
                 found.append(self._lane(end, other))
         return found
 
+    def between(self, source: int, target: int) -> list[Part]:
+        """Return every part that could be on the way between two hosts, sorted by name."""
+        found: set[Part] = {*self.switches}
+        for (host, ni, link), (cable, _, _) in self._ends.items():
+            direct = not self.machine.switched and _opposite(self.machine.hosts, host, ni, link)[0] not in (
+                source,
+                target,
+            )
+            if host in (source, target) and not direct:
+                found |= {self.interfaces[host, ni], cable}
+        return sorted(found, key=lambda part: part.name)
+
     def _works(self, end: tuple[int, int, int]) -> bool:
         return self._ends[end][0].up and self.interfaces[end[:2]].up
 
     def _switch(self, end: tuple[int, int, int]) -> int:
         _, ni, link = end
-        return (link * self.machine.nis + ni) % len(self.switches)
+        return (ni * NI_LINKS + link) % len(self.switches)
 
     def _lay(self, kernel: Kernel, end: tuple[int, int, int], other: tuple[int, int, int] | None = None) -> None:
         host, ni, link = end
