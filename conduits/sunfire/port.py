@@ -74,7 +74,12 @@ class SunfireOptions(SimOptions):
         validator=[_at_least_1, attrs.validators.le(64)],
         conformance=(c.whole(costs.OUTSTANDING), 1),
     )
-    fault: tuple[str, ...] = option((), "what fails and comes back, and when", allowed=FORMS + "; joined by +")
+    fault: tuple[str, ...] = option(
+        (),
+        "what fails and comes back, and when",
+        allowed=FORMS + "; joined by +",
+        conformance=((), ("ni0.0~700us/300us", "links%1e-6")),
+    )
 
     def __attrs_post_init__(self) -> None:
         """Check that what is to fail is there."""

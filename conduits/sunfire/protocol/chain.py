@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
+from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
 from conduits.common.path import Then
 from conduits.sunfire.driver import Mapping
@@ -57,7 +58,10 @@ class Chain:
     def _done(self, when: int, outcome: Any = None) -> None:
         if when > self._cpu.free:
             self._cpu.free = when
-        self._go_on(outcome)
+        try:
+            self._go_on(outcome)
+        except NetworkError as error:
+            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is nobody's
 
 
 class Post:

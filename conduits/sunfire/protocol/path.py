@@ -33,6 +33,15 @@ from conduits.sunfire.protocol.sends import Sends
 from conduits.sunfire.protocol.service import Service
 from conduits.sunfire.wire import LINE, Form, cut
 
+COUNTS = (
+    "sunfire_messages_sent",  # requests and replies over the network
+    "sunfire_connections",  # queues that a poll looks at
+    "sunfire_areas",  # areas of this rank on other hosts
+    "sunfire_retries",  # lines written again
+    "sunfire_repairs",  # looks at the error register that found an error
+    "sunfire_old_postboxes",  # postboxes that came again after they had been emptied
+)
+
 
 @attrs.frozen
 class Setting:
@@ -77,7 +86,7 @@ class SunfirePath(Path):
         self.miss_ps = costs.POLL_PS
         self.peers: dict[int, Peer] = {}
         self.areas: dict[int, Area] = {}
-        self.counts = {"sunfire_messages_sent": 0, "sunfire_connections": 0, "sunfire_areas": 0, "sunfire_retries": 0}
+        self.counts = dict.fromkeys(COUNTS, 0)
         self._requests: dict[int, Inbox] = {}
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
@@ -215,7 +224,7 @@ class SunfirePath(Path):
         if inbox.old:
             for number in inbox.old:
                 self._repair.old(self.peers[source], number)
-            inbox.old.clear()
+            self._drop(inbox)
             self.mending = True
             self.port.notify()
 
@@ -227,7 +236,13 @@ class SunfirePath(Path):
         elif offset < self.layout.reply_block_at(0):
             if inbox.land(offset, nbytes):
                 self._mark(inbox)
-            inbox.old.clear()  # a reply is not acknowledged
+            if inbox.old:
+                self._drop(inbox)  # a reply is not acknowledged
+
+    def _drop(self, inbox: Inbox) -> None:
+        """Forget postboxes that came again after they had been emptied."""
+        self.counts["sunfire_old_postboxes"] += len(inbox.old)
+        inbox.old.clear()
 
     def _mark(self, inbox: Inbox) -> None:
         if not inbox.marked:
@@ -355,4 +370,4 @@ class SunfirePath(Path):
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""
-        return self.counts
+        return {**self.counts, "sunfire_reroutes": self.process.reroutes()}

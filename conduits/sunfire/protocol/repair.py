@@ -52,6 +52,7 @@ class Repair:
                 for offset, line in acknowledgements(number, 1, self._queue):
                     yield store(peer.back, offset, line)
         if path.read_error():
+            path.counts["sunfire_repairs"] += 1
             yield from self._rewrite()
             path.read_error()  # of the repair's own stores, which its barriers have dealt with
         path.mending = bool(self._old)

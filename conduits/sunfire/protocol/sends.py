@@ -159,7 +159,8 @@ class Sends:
     def _connect(self, peer: Peer) -> Steps:
         """Set aside the pair, and make the area on the peer's host if there is none yet."""
         path, layout = self._path, self._layout
-        path.export_pair(peer)
+        if peer.pair is None:
+            path.export_pair(peer)
         area = peer.area
         if area.remote is None:
             service, number = path.setting.services[peer.host], path.area_number()
