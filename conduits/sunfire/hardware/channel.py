@@ -143,7 +143,7 @@ class Channel:
         if not lost:
             self.settle(last)
             return
-        self.count_errors(lost)
+        self.count_errors(len(flight.stranded))
         status = _NO_PATH if flight.stranded else 0
         status |= _LOST if lost > len(flight.stranded) else 0
         # Without a path the own NI knows at once; else somebody must wait for an answer in vain.
@@ -163,7 +163,7 @@ class Channel:
         self.settle(last)
 
     def count_errors(self, lines: int) -> None:
-        """Count lines that went wrong, at an NI of this host."""
+        """Count lines that never got on a lane, or were refused, at the channel's NI or the host's first."""
         self.processor.fabric.plant.interfaces[self.processor.host, self.interface or 0].errors += lines
 
     def fail(self, status: int) -> None:

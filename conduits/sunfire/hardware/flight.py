@@ -7,7 +7,7 @@ cable, NI or switch when that fails is lost, and so is one that bit errors spoil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.link import Link
@@ -105,10 +105,13 @@ class Flight:
         """Return the lines that do not land; to be asked once, at `arrival`."""
         draw, found = self._channel.processor.fabric.draw, list(self.stranded)
         for share in self._shares:
+            lost: Sequence[int] = ()
             if share.lost:
-                found += share.lines
+                lost = share.lines
             elif spoils := share.lane.spoils:
-                found += [line for line in share.lines if draw() < spoils]
+                lost = [line for line in share.lines if draw() < spoils]
+            share.lane.source.errors += len(lost)
+            found += lost
         return sorted(found)
 
     def _feed(self, head: int) -> None:
