@@ -18,6 +18,10 @@ FULL_CASES = 600
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
 TIME_LIMIT = 60.0
 DEFAULT_SEGMENT = 1 << 16
+# Ranks on a host that every conduit is tried with, as far as its hosts have room; and on hosts that say how many they
+# hold, these too.
+PER_HOST = (None, 1, 2)
+PER_LARGE_HOST = 4
 
 
 @attrs.frozen
@@ -144,6 +148,9 @@ def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Cas
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
+    most = spec.cls.max_ranks_per_host(spec.options)
+    if most is not None and _fits(spec, {"ranks": 2 * most, "ranks_per_host": most}):
+        yield _case(spec, {"ranks": 2 * most, "ranks_per_host": most}, seed, "full-hosts")
     for number, row in enumerate(rows):
         for turn in range(FULL_SEEDS):
             yield _case(spec, row, seed + FULL_SEEDS * number + turn, f"row{number}")
@@ -158,7 +165,9 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
 
 def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
     """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
-    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
+    most = spec.cls.max_ranks_per_host(spec.options)
+    large = (PER_LARGE_HOST,) if most is not None and most >= PER_LARGE_HOST else ()
+    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (*PER_HOST, *large)}
     hints = get_type_hints(spec.cls.Options)
     for field in attrs.fields(spec.cls.Options):
         values = _choices(field, hints.get(field.name))
