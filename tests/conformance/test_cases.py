@@ -5,6 +5,7 @@ from itertools import combinations, product
 import pytest
 
 from conduit.conformance.cases import CI_RANKS, FULL_SEEDS, cases
+from conduit.conformance.plugin import Share
 from conduit.errors import ConduitError
 
 
@@ -86,3 +87,15 @@ def test_specs_say_all_that_is_not_a_default():
 def test_unknown_specs_are_refused():
     with pytest.raises(ConduitError, match=r"\Athere is no conduit 'nosuch'"):
         of("nosuch")
+
+
+def test_checks_share_the_rows_of_a_covering_array_and_take_all_others():
+    found = of("sci")
+    rows = {case.row for case in found} - {None}
+    assert rows == set(range(len(rows)))
+    parts = [[case for case in found if Share(3, start).takes(case)] for start in range(3)]
+    for part in parts:
+        assert [case for case in part if case.row is None] == [case for case in found if case.row is None]
+    taken = [case.row for part in parts for case in part if case.row is not None]
+    assert sorted(taken) == sorted(rows)
+    assert [case for case in found if Share(1, 0).takes(case)] == list(found)
