@@ -115,7 +115,9 @@ def _run(
                 _announce(program, spec, parameters, segment, note, ep.size, console)
             return await program.main(ep, parameters, progress)
 
-        result = conduit.run(main, ranks=options.ranks, conduit=spec.text, segment=segment)
+        result = conduit.run(
+            main, ranks=options.ranks, conduit=spec.text, segment=segment, ranks_per_host=options.ranks_per_host
+        )
     records = merge([records for records in result.values if records is not None])
     if not records:
         raise BadRequest(

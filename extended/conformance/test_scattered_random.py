@@ -62,7 +62,7 @@ class Step:
         """Give what is put, or room for what is got, as an array that lies in memory in some order."""
         size = np.dtype(self.dtype).itemsize
         values = ((np.arange(size * int(np.prod(self.shape))) * 7 + self.key * 31) % 251 + 1).astype(np.uint8)
-        array: npt.NDArray[Any] = (
+        array = (
             values.view(self.dtype).reshape(self.shape)
             if size * int(np.prod(self.shape))
             else np.zeros(self.shape, self.dtype)
@@ -72,11 +72,12 @@ class Step:
         if self.turn % 3 == 1:
             return np.array(array, order="F")
         if self.turn % 3 == 2:
-            wide = np.zeros([2 * count + 1 for count in array.shape], array.dtype)
-            part: Any = wide[(*(slice(2 * count, None, -2) if count else slice(0) for count in array.shape), ...)]
-            laid: npt.NDArray[Any] = part[(*map(slice, array.shape), ...)]
-            laid[...] = array
-            return laid
+            # Every other element of a larger array, backwards.
+            wide: npt.NDArray[Any] = np.zeros([2 * count + 1 for count in array.shape], array.dtype)
+            picked: tuple[Any, ...] = (*(slice(2 * count, 0, -2) for count in array.shape), ...)
+            part: npt.NDArray[Any] = wide[picked]
+            part[...] = array
+            return part
         return array
 
 
