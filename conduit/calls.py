@@ -96,9 +96,9 @@ def _decorate(
         endpoint = CURRENT.get()
         if endpoint is not None:
             endpoint.refuse_in_handler(name)
-        if check is not None:
-            check(*args, **kwargs)
-        return _run(_Call(guard(endpoint, name), function(*args, **kwargs)))
+        checked = None if check is None else check(*args, **kwargs)
+        coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
+        return _run(_Call(guard(endpoint, name), coroutine))
 
     return call
 
@@ -107,7 +107,7 @@ def _decorate(
 def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]: ...
 @overload
 def checked_call(
-    check: Callable[..., None] | None = None,
+    check: Callable[..., tuple[Any, ...] | None] | None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
 def checked_call(check: Any = None) -> Any:
     """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
@@ -121,7 +121,9 @@ def checked_call(check: Any = None) -> Any:
     never awaited ends the job with BadRequest naming its line; one made in a handler is refused.
 
     Args:
-        check: called with the arguments of each call, when it is made.
+        check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
+            a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
+            nothing.
     """
     if inspect.iscoroutinefunction(check):
         return _decorate(check, None)

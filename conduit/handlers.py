@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from conduit.errors import BadRequest
@@ -15,6 +16,7 @@ from conduit.errors import BadRequest
 Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
+_WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 class HandlerTable:
@@ -42,12 +44,14 @@ class HandlerTable:
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
+        new: set[Handler] = set()
         for handler in handlers:
-            problem = _problem(handler)
+            problem = "" if _is_plain(handler) else _problem(handler)
             if problem:
                 raise BadRequest(f"attach: handler={describe(handler)} {problem}")
-            if handler in self.indices or sum(1 for other in handlers if other == handler) > 1:
+            if handler in self.indices or handler in new:
                 raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
+            new.add(handler)
         if len(self.functions) + len(handlers) > MOST:
             raise BadRequest(
                 f"attach: {len(handlers)} handlers on top of {len(self.functions)} make more than {MOST}, "
@@ -68,6 +72,14 @@ def describe(handler: object) -> str:
 
 def _name(handler: object) -> str:
     return str(getattr(handler, "__name__", repr(handler)))
+
+
+def _is_plain(handler: Any) -> bool:
+    """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
+    function = handler.__func__ if type(handler) is MethodType else handler
+    return (
+        type(function) is FunctionType and not function.__code__.co_flags & _WAITS and function.__name__ != "<lambda>"
+    )
 
 
 def _problem(handler: Any) -> str:

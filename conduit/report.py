@@ -15,8 +15,9 @@ import conduit.sim
 from conduit import endpoint
 from conduit.contract import Port, Wait
 from conduit.sim import inspect_tasks
-from conduit.sim.kernel import OWNER
+from conduit.sim.waiter import OWNER
 
+_PROGRAMS = ("conformance", "commands")
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
 
 
@@ -24,11 +25,13 @@ def _own_folders() -> tuple[str, ...]:
     """Return the folders whose lines say nothing to the author of a program."""
     core = os.path.dirname(os.path.dirname(conduit.sim.__file__))
     root = os.path.dirname(core)
-    folders = [os.path.join(root, "conduits"), os.path.join(root, "extended"), os.path.dirname(trio.__file__)]
-    # Of the core all but its suite and its commands, which are programs too.
-    folders.append(os.path.join(core, "sim"))
+    folders = [os.path.join(root, "conduits"), os.path.dirname(trio.__file__), os.path.join(core, "sim")]
     modules = [os.path.join(core, name) for name in os.listdir(core) if name.endswith(".py")]
-    return tuple(folder + os.sep for folder in folders) + tuple(modules)
+    # Of a layer all but its suite and its commands, which are programs too.
+    layer = os.path.join(root, "extended")
+    if os.path.isdir(layer):
+        modules += [os.path.join(layer, name) for name in os.listdir(layer) if name not in _PROGRAMS]
+    return (*(folder + os.sep for folder in folders), *modules)
 
 
 def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Sequence[bool]) -> str:

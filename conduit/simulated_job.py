@@ -18,9 +18,9 @@ from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.registry import Spec
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
-from conduit.sim.kernel import OWNER
 from conduit.sim.trace import Listener, TracingKernel
 from conduit.sim.units import ps
+from conduit.sim.waiter import OWNER
 
 Main = Callable[..., Awaitable[Any]]
 
@@ -101,7 +101,7 @@ class SimulatedJob:
         token = self._token
         if token is not None:
             with suppress(trio.RunFinishedError):
-                token.run_sync_soon(self.kernel.end)
+                token.run_sync_soon(self.kernel.stop)
 
     # -- one rank ------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class SimulatedJob:
             if rank == 0:
                 self._token = trio.lowlevel.current_trio_token()
                 if self._stopped:
-                    self.kernel.end()
+                    self.kernel.stop()
             task = trio.lowlevel.current_task()
             self._network.bind(rank, task.context, task)
             try:
@@ -160,20 +160,20 @@ class SimulatedJob:
     def _raise_error(self) -> None:
         kernel = self.kernel
         forgotten = [error for endpoint in self._endpoints for error in endpoint.forgotten]
-        if not kernel.errors:
+        if not kernel.end.errors:
             if forgotten:
                 raise forgotten[0]
             return
-        interrupts = [entry for entry in kernel.errors if isinstance(entry[2], KeyboardInterrupt)]
-        time, rank, error = (interrupts or sorted(kernel.errors, key=lambda entry: entry[:2]))[0]
+        interrupts = [entry for entry in kernel.end.errors if isinstance(entry[2], KeyboardInterrupt)]
+        time, rank, error = (interrupts or sorted(kernel.end.errors, key=lambda entry: entry[:2]))[0]
         if rank >= 0 and not isinstance(error, SystemExit):
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
-        for _, other, too in sorted(kernel.errors, key=lambda entry: entry[:2]):
+        for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
                 error.add_note(f"rank {other} raised {type(too).__name__} too: {too}")
-        for _, other, late in kernel.late_errors:
+        for _, other, late in kernel.end.late_errors:
             error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
-        for line in kernel.abandoned:
+        for line in kernel.end.abandoned:
             error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
         raise error
 

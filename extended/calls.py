@@ -14,17 +14,18 @@ T = TypeVar("T")
 
 
 def public(
-    check: Callable[..., object] | None = None,
+    check: Callable[..., object] | None = None, *, owner: str = "Extended"
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Turn an async method into a call of `Extended`, checked when it is made and missed when it is not awaited.
+    """Turn an async method into a call of this layer, checked when it is made and missed when it is not awaited.
 
     Args:
         check: takes the arguments of the call and raises `conduit.BadRequest` for wrong ones.
+        owner: what users know the object by whose call it is.
     """
 
     def decorate(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         # Users know one class; which of its bases has the method is nothing to tell them.
-        method.__qualname__ = f"Extended.{method.__name__}"
+        method.__qualname__ = f"{owner}.{method.__name__}"
         if check is not None:
             check.__qualname__ = method.__qualname__  # Python names it where arguments are missing
         checked: Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]

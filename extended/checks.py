@@ -85,10 +85,23 @@ class Bounds:
             return
         size = self._sizes[owner] = self._ep.segment_size(owner)
         if start < 0 or start + nbytes > size:
-            raise conduit.BadRequest(
-                f"{call}: offset={start} with {nbytes} bytes is bytes {start} to {start + nbytes - 1}, but the segment "
-                f"of rank {owner} has {size} bytes; stay below that, or start the job with a larger segment="
-            )
+            raise self.outside(call, f"offset={start} with {nbytes} bytes", start, start + nbytes, owner)
+
+    def segment(self, call: str, dest: object) -> tuple[int, int]:
+        """Return a rank as an int, and the bytes of its segment.
+
+        Raises:
+            conduit.BadRequest: `dest` is no rank.
+        """
+        owner = self._rank(call, dest)
+        return owner, self._ep.segment_size(owner)
+
+    def outside(self, call: str, what: str, start: int, stop: int, owner: int) -> conduit.BadRequest:
+        """Return the error for bytes `start` to `stop` (exclusive) that are not all in a rank's segment."""
+        return conduit.BadRequest(
+            f"{call}: {what} is bytes {start} to {stop - 1}, but the segment of rank {owner} has "
+            f"{self._ep.segment_size(owner)} bytes; stay below that, or start the job with a larger segment="
+        )
 
     def _rank(self, call: str, dest: object) -> int:
         number = integer(call, "dest", dest)

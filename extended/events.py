@@ -26,7 +26,8 @@ PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
 
-_OWN_MODULES = frozenset({"extended.events", "extended.putget", "extended.regions", "extended.collectives.calls"})
+# Programs, although they are in the layer's package.
+_PROGRAMS = ("extended.commands.", "extended.conformance.")
 
 
 class Awaited(Protocol):
@@ -291,7 +292,7 @@ class Handle(Generic[T]):
     def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T]) -> None:
         self._events = events
         self._result = result
-        self._line = _program_line()
+        self._line = program_line()
         self.awaited = awaited
         self.call = call
 
@@ -348,12 +349,12 @@ def check_handles(call: str, handles: object) -> None:
             )
 
 
-def _program_line() -> tuple[str, int]:
-    # The innermost frame that is neither this layer's nor the core's: the program's line that made the call.
+def program_line() -> tuple[str, int]:
+    """Return file and number of the program's line that is running: the innermost that is not the layer's or core's."""
     frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module not in _OWN_MODULES and not module.startswith("conduit."):
+        if not module.startswith(("extended.", "conduit.")) or module.startswith(_PROGRAMS):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "an unknown line", 0

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import conduit
+from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barriers
 from extended.calls import public
 from extended.collectives.exchange import Exchange
 from extended.events import Events
+from extended.heap.calls import SymmetricHeap
+from extended.heap.meeting import Meeting
+from extended.locks import Lock, Locks
 from extended.putget import PutGet
 from extended.teams import Parts, Team
 from extended.transfers import Transfers
+from extended.vis.indexed import Indexed
+from extended.vis.scatter import Scatter
+from extended.vis.strided import Strided
+from extended.vis.vector import Vector
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class Attachment:
@@ -26,14 +38,26 @@ class Attachment:
         self.ep = ep
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
+        self.scatter = Scatter(ep, self.events, self.transfers)
+        self.heap = Meeting(ep)
         self.exchange = Exchange(ep, self.events)
         self.barriers = Barriers(ep)
-        self.layer = kind(self.events, self.transfers, Parts(ep, self.events, self.exchange, self.barriers))
+        self.atomics = Atomics(ep, self.events)
+        self.locks = Locks(ep)
+        self.layer = kind(self)
         self.complete = False
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(*self.transfers.handlers.table(), self.barriers.barrier_signal, *self.exchange.table())
+        await self.ep.attach(
+            *self.transfers.handlers.table(),
+            *self.scatter.handlers.table(),
+            *self.heap.table(),
+            self.barriers.barrier_signal,
+            *self.exchange.table(),
+            *self.atomics.table(),
+            *self.locks.table(),
+        )
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
@@ -42,12 +66,15 @@ class Attachment:
         """Send what handlers and cancelled tasks have left to send."""
         await self.barriers.progress()
         await self.exchange.progress()
+        await self.heap.progress()
+        await self.locks.progress()
         await self.transfers.progress()
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
+        self.locks.warn_held()
 
 
 # By the identity of the endpoint, which itself keeps the attachment alive (by its handlers): a job leaves nothing here.
@@ -61,7 +88,7 @@ def _for_attach(cls: type[Extended], ep: object) -> None:
         )
 
 
-class Extended(PutGet, Team):
+class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
     """The extended API on one endpoint, and the team of all ranks; get it by `attach`.
 
     Attributes:
@@ -69,9 +96,13 @@ class Extended(PutGet, Team):
         bounds: how far the segments of the ranks reach.
     """
 
-    def __init__(self, events: Events, transfers: Transfers, parts: Parts) -> None:
-        PutGet.__init__(self, parts.ep, events, transfers)
-        Team.__init__(self, parts, (0, 0), range(parts.ep.size))
+    def __init__(self, parts: Attachment) -> None:
+        PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
+        Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
+        self._scatter = parts.scatter
+        self._heap = parts.heap
+        self._atomics = parts.atomics
+        self._locks = parts.locks
 
     @classmethod
     @public(_for_attach)
@@ -98,3 +129,29 @@ class Extended(PutGet, Team):
             there = attachment
             await ep.block_until(lambda: there.complete, what="Extended.attach of another task")
         return attachment.layer
+
+    # ----------------------------------------------------------------------------------------------- atomics and locks
+
+    def atomic(self, dtype: DTypeLike) -> Atomic:
+        """Return the atomic operations on numbers of one type; plain.
+
+        Args:
+            dtype: i4, u4, i8, u8, f4 or f8, little-endian, in any form that numpy takes.
+
+        Raises:
+            conduit.BadRequest: another dtype.
+
+        Source: reference/gasnet.md B.8.
+        """
+        return atomic(self._atomics, self.bounds, dtype)
+
+    def lock(self, name: str | int) -> Lock:
+        """Return a lock of the whole job; plain.
+
+        Args:
+            name: a str or an int; every rank that gives the same one gets the same lock, and 1 is not "1".
+
+        Raises:
+            conduit.BadRequest: another name, or one that is too long for a medium message.
+        """
+        return Lock(self._locks, name)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LARGEST_PIECE = 1 << 30
 """Bytes of one message at most, whatever the conduit's limits: the size of a piece is one signed argument."""
 
-ARGUMENTS = 6
+ARGUMENTS = 13
 """Arguments that the widest message of this layer carries."""
 
 
@@ -49,7 +49,7 @@ class Transfers:
         limits = ep.limits
         if limits.max_args < ARGUMENTS:
             raise conduit.BadRequest(
-                f"Extended.attach: max_args={limits.max_args} of this conduit is too few, puts and gets need "
+                f"Extended.attach: max_args={limits.max_args} of this conduit is too few, this layer needs "
                 f"{ARGUMENTS}; choose options of the conduit that allow them"
             )
         self._ep = ep
@@ -87,7 +87,7 @@ class Transfers:
         else:
             send = self._ep.request_long_async if bulk else self._ep.request_long
             number = self._events.enter(operation, -(-nbytes // self._put_chunk))
-            await self._issue(
+            await self.issue(
                 operation,
                 number,
                 (
@@ -137,7 +137,7 @@ class Transfers:
             handler = self.handlers.get_long
             return partial(self._ep.request_short, dest, handler, number, min(chunk, nbytes - at), *words)
 
-        await self._issue(operation, number, map(request, range(0, nbytes, chunk)))
+        await self.issue(operation, number, map(request, range(0, nbytes, chunk)))
 
     async def _get_by_medium_replies(self, operation: Operation, dest: int, offset: int, nbytes: int) -> None:
         chunk = operation.chunk = self._max_medium
@@ -149,7 +149,7 @@ class Transfers:
             handler = self.handlers.get_medium
             return partial(self._ep.request_short, dest, handler, number, piece, min(chunk, nbytes - at), *words)
 
-        await self._issue(operation, number, map(request, range(operation.pending)))
+        await self.issue(operation, number, map(request, range(operation.pending)))
 
     async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
         """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
@@ -165,13 +165,19 @@ class Transfers:
             length = min(LARGEST_PIECE, nbytes - at)
             return partial(self._ep.request_short, dest, self.handlers.fill, number, byte, length, *words)
 
-        await self._issue(operation, number, map(request, range(0, nbytes, LARGEST_PIECE)))
+        await self.issue(operation, number, map(request, range(0, nbytes, LARGEST_PIECE)))
 
     # ------------------------------------------------------------------------------------- operations of several pieces
 
-    async def _issue(self, operation: Operation, number: int, sends: Iterator[Send]) -> None:
-        # Cancelled before anything was sent, the operation has not begun; cancelled later, it goes on: the progress
-        # function sends the rest, so that the cancelled task need not wait for slots under a shield.
+    async def issue(self, operation: Operation, number: int, sends: Iterator[Send]) -> None:
+        """Send the messages of an operation; cancelled before the first, it has not begun, and later it goes on.
+
+        Args:
+            operation: what they belong to.
+            number: as `Events.enter` has given it.
+            sends: makes them, each when the one before has been sent.
+        """
+        # The progress function sends the rest, so that the cancelled task need not wait for slots under a shield.
         begun = False
         for send in sends:
             try:

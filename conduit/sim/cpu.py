@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from conduit.sim.kernel import Kernel, Waiter
+from conduit.sim.kernel import Kernel
+from conduit.sim.waiter import Waiter
 
 
 class Cpu:

@@ -20,64 +20,19 @@ import itertools
 import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import ContextVar
 from heapq import heappop, heappush
-from typing import Any, Protocol
+from typing import Any
 
-import outcome
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
+from conduit.sim.ending import End
+from conduit.sim.standstill import Standstill
 from conduit.sim.units import deadline_ps
+from conduit.sim.waiter import OWNER, Ending, Owner, Waiter
 
 FOREVER = 1 << 100
 BUDGET = 1000  # events between two looks at signals and at other threads (I3)
-SLEEPS = 10_000  # timeouts that a job which is ending waits for (D6)
-STILL = 100_000  # steps at one instant that mean that time will never pass again (T6)
-
-
-class Ending(BaseException):
-    """Raised out of every wait of a job that is ending; the job swallows it.
-
-    Not an Exception, so that a program's `except Exception` does not keep it alive.
-    """
-
-
-class Owner(Protocol):
-    """What a task works for: a rank, whose other tasks may wait for what this one changes."""
-
-    rank: int
-    blocked: list[Any]
-
-    def recheck(self, task: trio.lowlevel.Task) -> None:
-        """Look again at what the owner's other tasks wait for, because `task` has run."""
-
-
-OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
-
-
-class Waiter:
-    """One wait of one task: woken at most once, by an event or by another task.
-
-    Attributes:
-        done: whether it was woken.
-        shielded: whether a cancellation is put off until the wait is over; may become true.
-    """
-
-    __slots__ = ("done", "shielded", "task")
-
-    def __init__(self) -> None:
-        self.done = False
-        self.shielded = False
-        self.task: trio.lowlevel.Task | None = None
-
-    def wake(self) -> None:
-        """End the wait.  Again, or after the wait was abandoned: no effect."""
-        self.done = True
-        task = self.task
-        if task is not None:
-            self.task = None
-            trio.lowlevel.reschedule(task)
 
 
 class Kernel(trio.abc.Clock, trio.abc.Instrument):
@@ -89,38 +44,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     """
 
     __slots__ = (
-        "_background",
-        "_budget",
-        "_closing",
-        "_deadlines",
-        "_guard",
-        "_heap",
-        "_messengers",
-        "_nobody",
-        "_parked",
-        "_runnable",
-        "_sleeps",
-        "_steps",
-        "_still",
-        "_still_at",
-        "_tickets",
-        "_weights",
-        "abandoned",
-        "ending",
-        "errors",
-        "events",
-        "inline",
-        "late_errors",
-        "look",
-        "now",
-        "on_stall",
-        "owner",
-        "recheck",
-        "seed",
-        "task",
-        "untimed",
-        "user_code",
-    )
+        "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
+        "_standstill", "_tickets", "end", "ending", "events", "inline", "look", "now", "on_stall", "owner",
+        "recheck", "seed", "task", "untimed", "user_code",
+    )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
         self.now = 0
@@ -131,16 +58,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.ending = False
         self.untimed = False
         """Whether the job ever waited for something outside virtual time, or was told something by it."""
-        self.abandoned: list[str] = []
-        """Where tasks stood that only force let out of their waits when the job ended (D6)."""
         self.events = 0
         self.owner: Owner | None = None
         """What that task works for."""
         self.on_stall: Callable[[str, str], BaseException] = _plain_stall
-        self.errors: list[tuple[int, int, BaseException]] = []
-        """(time, rank, error) of what ended the job."""
-        self.late_errors: list[tuple[int, int, BaseException]] = []
-        """What tasks raised on their way out of a job that was ending."""
+        self.end = End()
+        """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
         self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
@@ -156,12 +79,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._parked: dict[Waiter, None] = {}
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
-        self._closing = False
-        self._sleeps = 0
-        self._still = 0
-        self._still_at = -1
-        self._weights: dict[trio.lowlevel.Task, int] = {}  # what the next step of a task counts for, if not 1
-        self._steps: dict[trio.lowlevel.Task, int] = {}
+        self._standstill = Standstill()
 
     # -- events ------------------------------------------------------------------------------
 
@@ -183,10 +101,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def fail(self, error: BaseException, rank: int = -1) -> None:
         """End the job because of `error`, which belongs to `rank` (-1: to none)."""
-        (self.late_errors if self._closing else self.errors).append((self.now, rank, error))
-        self.end()
+        self.end.note(self.now, rank, error)
+        self.stop()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Let every task of the job out of its wait (D6)."""
         self.ending = True
         self._budget = 0
@@ -234,8 +152,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         finally:
             self.events += self._budget - left
             self._budget = left
-            if not left and self.now == start:
-                self._stand_still(BUDGET)
+            if not left and self.now == start and self._standstill.events(start, BUDGET, len(self._parked)):
+                self._give_up("events of the simulated hardware follow one another at one instant")
         return False
 
     def _call(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
@@ -345,7 +263,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     async def checkpoint(self, steps: int = 1) -> None:
         """Let other tasks, signals and threads have their turn; counts as so many steps of the task (T6)."""
-        self._weights[trio.lowlevel.current_task()] = steps
+        self._standstill.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
     async def _park(self, waiter: Waiter) -> None:
@@ -380,7 +298,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
-            self._closing = True
+            self.end.closing = True
             for waiter in list(self._parked):
                 waiter.wake()
 
@@ -413,16 +331,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         limit = self._next_deadline()
         if self._heap and self._heap[0][0] <= limit:
             return 0
-        if limit < FOREVER and not self._outstays():
+        if limit < FOREVER and not (self.ending and self.end.outstayed()):
             self.now = max(self.now, limit)
             return 0
         return self._stalled()
-
-    def _outstays(self) -> bool:
-        """Return whether tasks of a job that is ending have slept, shielded, more often than any clean-up does."""
-        if self.ending:
-            self._sleeps += 1
-        return self._sleeps > SLEEPS
 
     def _stalled(self) -> float:
         """Nothing in virtual time can happen any more."""
@@ -433,18 +345,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.untimed = True
             return math.inf
         if self.ending:
-            self._expel(stuck)
+            self.end.expel(stuck)
         else:
             self.fail(self.on_stall("deadlock", ""))
         return 0
-
-    def _expel(self, stuck: Sequence[trio.lowlevel.Task]) -> None:
-        """Let tasks of an ending job out of bare Trio waits that a shield keeps from cancellation."""
-        if len(self.abandoned) > 10 * len(stuck):
-            raise RuntimeError("tasks of an ending job wait again whenever they are let out")
-        for task in stuck:
-            self.abandoned.append(inspect_tasks.describe(task))
-            trio.lowlevel.reschedule(task, outcome.Error(Ending()))
 
     # -- trio.abc.Instrument: hooks must not raise (I7) -----------------------------------------
 
@@ -460,14 +364,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         owner = self.owner = task.context.get(OWNER)
         if owner is None and self.events and not self._guard.done and task in self._messengers:
             self.untimed = True
-        if self.now != self._still_at:
-            self._still_at, self._still = self.now, 0
-            if self._steps:
-                self._steps = {}
-        weight = self._weights.pop(task, 1) if self._weights else 1
-        self._still += weight
-        if self._still > STILL:
-            self._count_step(task, weight)
+        if self._standstill.step(self.now, task):
+            self._give_up(inspect_tasks.describe(task))
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now; what the step changed may be waited for."""
@@ -475,21 +373,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.recheck.append((self.owner, task))
         self.task = self.owner = None
 
-    # -- livelock (T6) -----------------------------------------------------------------------
-
-    def _count_step(self, task: trio.lowlevel.Task, steps: int) -> None:
-        before = self._steps.get(task, 0)
-        after = self._steps[task] = before + steps
-        if before < STILL <= after and not self.ending:
-            self.fail(self.on_stall("livelock", inspect_tasks.describe(task)))
-
-    def _stand_still(self, events: int) -> None:
-        if self.now != self._still_at:
-            self._still_at, self._still = self.now, 0
-        self._still += events
-        ranks = max(1, len(self._parked))
-        if self._still > STILL * ranks and not self.ending:
-            self.fail(self.on_stall("livelock", "events of the simulated hardware follow one another at one instant"))
+    def _give_up(self, what: str) -> None:
+        if not self.ending:
+            self.fail(self.on_stall("livelock", what))
 
 
 def _nothing() -> None:

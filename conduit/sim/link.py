@@ -10,7 +10,7 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
@@ -65,7 +65,7 @@ class Link:
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
         self._routes: list[Route] = []
-        self._carried: Counter[int] = Counter()
+        self._carried: defaultdict[int, int] = defaultdict(int)
         self._waits = self._waited = 0
 
     def wait(self, head: int, go: Callable[[int], object]) -> None:
@@ -87,7 +87,7 @@ class Link:
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        carried = sum((route.counts() for route in self._routes), self._carried)
+        carried = sum((route.counts() for route in self._routes), Counter(self._carried))
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
@@ -148,7 +148,7 @@ class Route:
 
     def __init__(self, hops: Sequence[Hop]) -> None:
         self.first = hops[0][0]
-        self.carried: Counter[int] = Counter()
+        self.carried: defaultdict[int, int] = defaultdict(int)
         after = 0
         steps = []
         slowest = self.first
@@ -188,7 +188,7 @@ class Route:
 
     def counts(self) -> Counter[int]:
         """Return how many transfers of each size found all links free."""
-        return self.carried
+        return Counter(self.carried)
 
     def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
         """Leave the rest of a transfer, from the link `busy` on, to the event of its release.

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import trio
 
 from conduit.sim import trio_private
-from conduit.sim.kernel import Ending, Kernel, Waiter
+from conduit.sim.kernel import Kernel
+from conduit.sim.waiter import Ending, Waiter
 
 Body = Callable[[], Awaitable[object]]
 
@@ -19,7 +20,7 @@ Body = Callable[[], Awaitable[object]]
 def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     """Run one task for each of `bodies`, started by events at time 0 in their order.
 
-    Errors of a task end all of them and are kept in `kernel.errors`; so is a stall.
+    Errors of a task end all of them and are kept in `kernel.end.errors`; so is a stall.
 
     Raises:
         KeyboardInterrupt: the job was interrupted.
@@ -63,7 +64,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
-        if not (kernel.abandoned and kernel.errors):
+        if not (kernel.end.abandoned and kernel.end.errors):
             raise
     finally:
         order.leave(previous)
@@ -73,7 +74,7 @@ def _news(kernel: Kernel, error: BaseException) -> BaseException | None:
     """Return what of a task's error is neither the ending itself nor known already, None if nothing is."""
     if not kernel.ending:
         return error
-    known = [entry[2] for entry in kernel.errors]
+    known = [entry[2] for entry in kernel.end.errors]
 
     def is_old(part: BaseException) -> bool:
         return isinstance(part, (Ending, trio.Cancelled)) or any(part is each for each in known)
@@ -136,5 +137,5 @@ def simulate(kernel: Kernel, *bodies: Body) -> None:
         BaseException: the first error of a task or of an event, or a stall.
     """
     run_tasks(kernel, bodies)
-    if kernel.errors:
-        raise min(kernel.errors, key=lambda entry: entry[:2])[2]
+    if kernel.end.errors:
+        raise min(kernel.end.errors, key=lambda entry: entry[:2])[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 Step: TypeAlias = tuple[int, int, bool]
@@ -37,15 +38,20 @@ class Torus:
 
     def route(self, source: int, target: int) -> list[Step]:
         """Return the links from `source` to `target`: all of the first dimension, then the next."""
+        return self.follow(source, self.steps(source, target))
+
+    def follow(self, source: int, steps: Sequence[int]) -> list[Step]:
+        """Return the links that lead from `source` by as many `steps` along each dimension as `steps` gives."""
         found: list[Step] = []
         node, rest, stride = source, source, 1
-        for dimension, (side, steps) in enumerate(zip(self.shape, self.steps(source, target), strict=True)):
+        for dimension, side in enumerate(self.shape):
             rest, here = divmod(rest, side)
-            if steps:
-                base, forward = node - here * stride, steps > 0
-                ring = range(here, here + steps, 1 if forward else -1)
+            count = steps[dimension]
+            if count:
+                base, forward = node - here * stride, count > 0
+                ring = range(here, here + count, 1 if forward else -1)
                 found += [(base + place % side * stride, dimension, forward) for place in ring]
-                node = base + (here + steps) % side * stride
+                node = base + (here + count) % side * stride
             stride *= side
         return found
 

@@ -113,14 +113,18 @@ class Remote:
 class Mapping:
     """An imported segment: its bytes can be stored to and read."""
 
-    __slots__ = ("alive", "nbytes", "placed", "segment", "way")
+    __slots__ = ("alive", "driver", "nbytes", "segment", "way")
 
     def __init__(self, remote: Remote, driver: Sisci) -> None:
         self.segment = remote.segment
         self.nbytes = remote.nbytes
         self.way = remote.way
         self.alive = True
-        self.placed: Then = partial(driver._landed, self.way.response)
+        self.driver = driver
+
+    def placed(self, arrival: int) -> None:
+        """A store lands at `arrival`."""
+        self.driver._landed(self.way.response, arrival)
 
 
 class FlagStore:

@@ -155,6 +155,7 @@ class Fabric:
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._routes: dict[tuple[int, int], Way] = {}
+        self._delays: dict[tuple[int, ...], list[int]] = {}
 
     def adapter(self, host: int) -> Adapter:
         """Return the adapter of `host`."""
@@ -187,24 +188,31 @@ class Fabric:
         return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
 
     def _find(self, source: int, target: int) -> Way:
-        hops = [(self.adapter(source).bus, _OUT_PS)]
-        links, before = self._links, -1
-        for node, dimension, _ in self.torus.route(source, target):
-            if before != dimension:
-                if before >= 0:
-                    link, delay = hops[-1]
-                    hops[-1] = (link, delay + _TURN_PS)
-                before = dimension
-            hops.append((links.get((node, dimension)) or self.link(node, dimension), _HOP_PS))
-        link, delay = hops[-1]
-        hops[-1] = (link, delay + _IN_PS)
-        hops.append((self.adapter(target).bus, 0))
-        return Way(hops, self._response(target, source))
+        steps = tuple(self.torus.steps(source, target))
+        delays = self._delays.get(steps)
+        if delays is None:
+            delays = self._delays[steps] = _delays(steps)
+        links = [self.adapter(source).bus]
+        for node, dimension, _ in self.torus.follow(source, steps):
+            links.append(self._links.get((node, dimension)) or self.link(node, dimension))
+        links.append(self.adapter(target).bus)
+        return Way(list(zip(links, delays, strict=True)), _response(self.torus.steps(target, source)))
 
-    def _response(self, source: int, target: int) -> int:
-        steps = self.torus.steps(source, target)
-        turns = max(0, sum(map(bool, steps)) - 1)
-        return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
+
+def _delays(steps: Sequence[int]) -> list[int]:
+    """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
+    delays = [_OUT_PS]
+    for count in filter(None, steps):
+        delays += [_HOP_PS] * count
+        delays[-1] += _TURN_PS
+    delays[-1] += _IN_PS - (_TURN_PS if len(delays) > 1 else 0)
+    return [*delays, 0]
+
+
+def _response(steps: Sequence[int]) -> int:
+    """Return how long a response takes that goes by `steps` along the dimensions."""
+    turns = max(0, sum(map(bool, steps)) - 1)
+    return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
 
 
 class Adapter:

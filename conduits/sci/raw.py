@@ -13,10 +13,11 @@ import functools
 from collections.abc import Callable, Sequence
 
 from conduit.contract import RawTable
-from conduit.sim.kernel import Kernel, Waiter
+from conduit.sim.kernel import Kernel
 from conduit.sim.run import simulate
 from conduit.sim.topology import Torus
 from conduit.sim.units import seconds
+from conduit.sim.waiter import Waiter
 from conduits.sci import constants as c
 from conduits.sci.driver import Mapping, Segment, Sisci
 from conduits.sci.hardware import Fabric

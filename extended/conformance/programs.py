@@ -38,6 +38,13 @@ def transfer_sizes(case: Case) -> list[int]:
     return sorted(size for size in near | {0, 1, 2, 7, 8, 9, 63, 65, 500} if 0 <= size <= most)
 
 
+def room_for(case: Case, count: int) -> int:
+    """Give the largest medium payload, or less where that many do not fit into `ROOM` and the largest segment."""
+    ceiling = case.cls.max_segment(case.options)
+    most = ROOM if ceiling is None else min(ROOM, ceiling - 4096)
+    return int(min(case.limits.max_medium, most // (2 * count)))
+
+
 def segment_for(*sizes: int) -> dict[str, Any]:
     """Give the run setting for segments that hold these sizes one after the other, with room around them."""
     return {"segment": sum(sizes) + 4096}

@@ -46,10 +46,27 @@ def test_what_deadlocks_can_be_asked_for():
     assert {case.options.queue for case in of("sci:queue=split")} == {"split"}
 
 
-@pytest.mark.parametrize("spec", ["loggp", "sci"])
+def test_large_smps_are_filled():
+    full = {(case.ranks, case.ranks_per_host) for case in of("startx", full=True)}
+    assert {(32, 8), (32, 1), (16, 8), (8, 8), (8, 2)} <= full
+    assert [(case.ranks, case.ranks_per_host) for case in of("startx") if case.ranks_per_host == 8] == [(16, 8)]
+    assert not [case for case in of("sci") if case.ranks_per_host not in (None, 1, 2)]
+
+
+@pytest.mark.parametrize("spec", ["loggp", "sci", "startx"])
 def test_all_cases_can_be_placed(spec):
     for case in of(spec, full=True):
         assert len(case.cls.placement(case.options, case.ranks, case.ranks_per_host)) == case.ranks
+
+
+def test_large_hosts_are_tried_with_more_ranks():
+    assert {case.ranks_per_host for case in of("sunfire")} == {None, 1, 2, 4}
+    assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
+
+
+@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("sci", 4, 2)])
+def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
+    assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
 
 def test_full_has_five_seeds_of_weak_ordering():

@@ -212,7 +212,7 @@ def test_I5_what_an_event_raises_ends_the_run_with_the_rank_of_its_object(inline
 
     with pytest.raises(LookupError, match=r"\Ain an event\Z"):
         simulate(world, wait)
-    assert [entry[:2] for entry in world.errors] == [(10, 7)]
+    assert [entry[:2] for entry in world.end.errors] == [(10, 7)]
     assert not reached
 
 

@@ -63,7 +63,7 @@ def test_error_of_a_traced_event_names_its_rank():
     kernel.call(5, Part().act)
     with pytest.raises(ValueError, match=r"^broken part$"):
         simulate(kernel, lambda: kernel.until(10))
-    assert kernel.errors[0][1] == 7
+    assert kernel.end.errors[0][1] == 7
 
 
 def test_a_plain_kernel_has_no_trace_points():

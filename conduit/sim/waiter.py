@@ -1,0 +1,52 @@
+"""What tasks wait with, whom they work for, and what ends their waits when their job ends."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+import trio
+
+
+class Ending(BaseException):
+    """Raised out of every wait of a job that is ending; the job swallows it.
+
+    Not an Exception, so that a program's `except Exception` does not keep it alive.
+    """
+
+
+class Owner(Protocol):
+    """What a task works for: a rank, whose other tasks may wait for what this one changes."""
+
+    rank: int
+    blocked: list[Any]
+
+    def recheck(self, task: trio.lowlevel.Task) -> None:
+        """Look again at what the owner's other tasks wait for, because `task` has run."""
+
+
+OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
+
+
+class Waiter:
+    """One wait of one task: woken at most once, by an event or by another task.
+
+    Attributes:
+        done: whether it was woken.
+        shielded: whether a cancellation is put off until the wait is over; may become true.
+    """
+
+    __slots__ = ("done", "shielded", "task")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.shielded = False
+        self.task: trio.lowlevel.Task | None = None
+
+    def wake(self) -> None:
+        """End the wait.  Again, or after the wait was abandoned: no effect."""
+        self.done = True
+        task = self.task
+        if task is not None:
+            self.task = None
+            trio.lowlevel.reschedule(task)

@@ -1,0 +1,235 @@
+"""How the calls of all ranks on the heap meet at rank 0, and how its answer reaches them.
+
+The ranks form a tree.  Each waits for the calls of those below, and sends up whether they agree with its own; rank 0
+asks the map, and the answer goes down the same way.  What travels up names the lowest rank and, where calls differ, the
+lowest whose call is another.  A rank sends up its next call only when it has the answer to the last, and hands an
+answer down only when it is ready for the next: calls cannot be mistaken for one another.
+
+Handlers cannot send: they list what is to be sent and ask for progress.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+import conduit
+from extended.handlers import high, joined, low
+from extended.heap.map import HeapMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conduit import Endpoint, Token
+
+FAN_OUT = 4
+"""Ranks below each rank of the tree."""
+
+
+class Kind(IntEnum):
+    """What a rank calls."""
+
+    ALLOCATE = 0
+    FREE = 1
+
+
+class Answer(IntEnum):
+    """What rank 0 says."""
+
+    DONE = 0
+    MISMATCH = 1
+    EXHAUSTED = 2
+    UNKNOWN = 3
+
+
+@attrs.frozen
+class Call:
+    """One rank's call.
+
+    Attributes:
+        rank: who calls.
+        kind: what.
+        number: bytes to allocate, or the offset to free.
+        align: of the offset, for an allocation.
+    """
+
+    rank: int
+    kind: int
+    number: int
+    align: int
+
+    def words(self) -> tuple[int, ...]:
+        """Return it as arguments of a message."""
+        return self.rank, self.kind, low(self.number), high(self.number), low(self.align), high(self.align)
+
+    @classmethod
+    def of_words(cls, words: tuple[int, ...]) -> Call:
+        """Return the call that six arguments of a message say."""
+        rank, kind, *pairs = words
+        return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]))
+
+    def agrees(self, other: Call) -> bool:
+        """Say whether another rank's call is the same."""
+        return (self.kind, self.number, self.align) == (other.kind, other.number, other.align)
+
+    def __str__(self) -> str:
+        if self.kind == Kind.FREE:
+            return f"rank {self.rank} called free(offset={self.number})"
+        return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
+
+
+WORDS = 6
+"""Arguments of a message that say one call."""
+
+
+class Meeting:
+    """One rank's part in the calls on the heap.
+
+    Attributes:
+        low: the border as this rank last heard of it.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    def __init__(self, ep: Endpoint) -> None:
+        self._ep = ep
+        self.low = ep.segment.nbytes
+        # All segments have the same size.
+        self._map = HeapMap(self.low) if ep.rank == 0 else None
+        first = FAN_OUT * ep.rank + 1
+        self._below = range(min(first, ep.size), min(first + FAN_OUT, ep.size))
+        self._calls: list[Call] = []  # at most two: the lowest rank's, and the lowest that differs from it
+        self._come: set[int] = set()  # ranks of `_below` whose calls have come
+        self._given = False
+        self._answer: tuple[int, ...] | None = None
+        self._busy = False
+        self._broken = ""
+        self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers in the order in which every rank attaches them."""
+        return self.heap_call, self.heap_answer
+
+    async def call(self, name: str, kind: Kind, number: int, align: int) -> int:
+        """Make a call with all ranks; return the offset that rank 0 answers.
+
+        Raises:
+            conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
+            conduit.ConduitError: a call was cancelled before.
+        """
+        if self._broken:
+            raise conduit.ConduitError(
+                f"{name}: this rank was cancelled in {self._broken}, whose result it has lost; do not cancel calls "
+                "that all ranks make together"
+            )
+        if self._busy:
+            raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
+        self._busy, self._given, self._answer = True, True, None
+        mine = Call(self._ep.rank, kind, number, align)
+        self._merge([mine])
+        self._advance()
+        # All ranks depend on this part: no cancellation may come between the decision to give it and the sending.
+        with trio.CancelScope(shield=True):
+            if self._outgoing:
+                await self.progress()
+            else:
+                await self._ep.poll()
+        try:
+            missing = [rank for rank in self._below if rank not in self._come] or [
+                max(0, (self._ep.rank - 1) // FAN_OUT)
+            ]
+            await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=missing)
+        except trio.Cancelled:
+            self._broken = name
+            raise
+        finally:
+            self._busy = False
+        return self._result(name, mine)
+
+    def _result(self, name: str, mine: Call) -> int:
+        assert self._answer is not None
+        code, *words = self._answer
+        if code == Answer.MISMATCH:
+            one, other = Call.of_words(tuple(words[:WORDS])), Call.of_words(tuple(words[WORDS:]))
+            raise conduit.BadRequest(
+                f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
+                "rank"
+            )
+        first, second = joined(words[0], words[1]), joined(words[2], words[3])
+        if code == Answer.EXHAUSTED:
+            raise conduit.BadRequest(
+                f"{name}: nbytes={mine.number} with align={mine.align} does not fit; of the {self._ep.segment.nbytes} "
+                f"bytes of a segment {first} are left, {second} of them together; free what is no longer used, or "
+                "start the job with a larger segment= (--segment)"
+            )
+        if code == Answer.UNKNOWN:
+            raise conduit.BadRequest(
+                f"{name}: offset={mine.number} is not that of a block of the heap, or of one that was freed before; "
+                "give what all_alloc returned, once"
+            )
+        self.low = second
+        return first
+
+    # -------------------------------------------------------------------------------------------------------- messages
+
+    def heap_call(self, token: Token, *words: int) -> None:
+        """Request: the call of the ranks below, or two where they differ."""
+        self._come.add(token.rank)
+        self._merge([Call.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
+        self._advance()
+        self._ask()
+
+    def heap_answer(self, token: Token, *words: int) -> None:
+        """Request: what rank 0 says."""
+        self._hand_down(words)
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._outgoing:
+            self._ep.want_progress()
+
+    def _merge(self, calls: list[Call]) -> None:
+        known = sorted([*self._calls, *calls], key=lambda call: call.rank)
+        self._calls = known[:1] + [call for call in known if not call.agrees(known[0])][:1]
+
+    def _advance(self) -> None:
+        if not self._given or len(self._come) < len(self._below):
+            return
+        if self._map is None:
+            words = tuple(word for call in self._calls for word in call.words())
+            self._outgoing.append(((self._ep.rank - 1) // FAN_OUT, self.heap_call, words))
+        else:
+            self._hand_down(self._decide(self._map))
+
+    def _decide(self, heap: HeapMap) -> tuple[int, ...]:
+        call, *others = self._calls
+        if others:
+            return Answer.MISMATCH, *call.words(), *others[0].words()
+        if call.kind == Kind.FREE:
+            found = heap.free(call.number)
+            return _answer(Answer.DONE if found else Answer.UNKNOWN, call.number, heap.low)
+        offset = heap.allocate(call.number, call.align)
+        if offset is None:
+            return _answer(Answer.EXHAUSTED, *heap.left())
+        return _answer(Answer.DONE, offset, heap.low)
+
+    def _hand_down(self, words: tuple[int, ...]) -> None:
+        self._calls, self._given = [], False
+        self._come.clear()
+        self._answer = words
+        self._outgoing.extend((rank, self.heap_answer, words) for rank in self._below)
+
+    async def progress(self) -> None:
+        """Send what handlers have listed."""
+        while self._outgoing:
+            dest, handler, words = self._outgoing.popleft()
+            await self._ep.request_short(dest, handler, *words)
+
+
+def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
+    return code, low(first), high(first), low(second), high(second)

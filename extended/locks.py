@@ -1,0 +1,399 @@
+"""Locks of the whole job, each with one queue at its home rank.
+
+Whoever wants a lock asks its home, which grants it at once or queues the request and grants it when those before have
+released it: first come, first served.  Each request has a ticket, a number of its rank that is not used again, so that
+messages which overtake one another cannot be taken for others.
+
+A request is given up - its task was cancelled - by the message that releases as well: if the grant has been sent
+meanwhile, that is what it is.  It is never sent before the home has answered, so that it cannot come first.
+
+Each waiter is told who is ahead of it, for the report of a deadlock.  A grant changes nothing of that; only when the
+one ahead gives up, the home tells the next who is ahead of it now.
+
+The home's handlers cannot send.  They list grants and ask for progress, which sends them at that same poll.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import attrs
+import trio
+
+import conduit
+from extended import checks
+from extended.calls import public
+from extended.events import program_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from conduit import Endpoint, Token
+
+    Place = tuple[int, int]  # rank and ticket
+
+_TICKETS = 1 << 31
+
+
+class State(IntEnum):
+    """How far a request for a lock has come; the values travel in answers."""
+
+    ASKED = 0
+    QUEUED = 1
+    GRANTED = 2
+    REFUSED = 3
+
+
+class Queue:
+    """A lock that is held, at its home.
+
+    Attributes:
+        key: of the lock.
+        holder: who has it.
+        waiting: who waits for it, in order.
+    """
+
+    __slots__ = ("holder", "key", "waiting")
+
+    def __init__(self, key: bytes, holder: Place) -> None:
+        self.key = key
+        self.holder = holder
+        self.waiting: dict[Place, None] = {}
+
+
+class Request:
+    """A task's wish for a lock, where the task is.
+
+    Attributes:
+        lock: which.
+        ticket: its number on this rank.
+        state: how far it has come.
+        abandoned: whether its task was cancelled before the home had answered.
+        ahead: of one that is queued, the rank just before it.
+        position: and how many are before it, the holder included, when that was said.
+        news: how often any of these has changed.
+    """
+
+    __slots__ = ("abandoned", "ahead", "lock", "news", "position", "state", "ticket")
+
+    def __init__(self, lock: Lock, ticket: int) -> None:
+        self.lock = lock
+        self.ticket = ticket
+        self.state = State.ASKED
+        self.abandoned = False
+        self.ahead = lock.home
+        self.position = _TICKETS
+        self.news = 0
+
+    @property
+    def what(self) -> str:
+        """What its task waits for, in words."""
+        if self.state == State.ASKED:
+            return f"{self.lock.title}, whose queue rank {self.ahead} keeps"
+        if self.position == 1:
+            return f"{self.lock.title}, held by rank {self.ahead}"
+        return f"{self.lock.title}, next after rank {self.ahead}, which holds it if it does not wait for it as well"
+
+    def follows(self, ahead: int, position: int) -> None:
+        """Take note of who is ahead; what is older than what is known is passed over."""
+        if position < self.position:
+            self.ahead, self.position = ahead, position
+            self.news += 1
+
+
+@attrs.frozen
+class Hold:
+    """A lock that a task of this rank holds.
+
+    Attributes:
+        title: of the lock.
+        task: who holds it.
+        ticket: of the request that was granted.
+        place: file and line of the call that took it.
+    """
+
+    title: str
+    task: trio.lowlevel.Task
+    ticket: int
+    place: str
+
+
+class Locks:
+    """One rank's part in all locks: those that it wants and holds, and the queues that it keeps.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    def __init__(self, ep: Endpoint) -> None:
+        self.ep = ep
+        self._ticket = 0
+        self._requests: dict[int, Request] = {}
+        self._holds: dict[bytes, Hold] = {}
+        # What follows is of the locks whose home is here.
+        self._queues: dict[bytes, Queue] = {}
+        self._places: dict[Place, Queue] = {}
+        self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers in the order in which every rank attaches them."""
+        return self.lock_asked, self.lock_answered, self.lock_granted, self.lock_left, self.lock_follows
+
+    # ----------------------------------------------------------------------------------------------------------- calls
+
+    async def take(self, call: str, lock: Lock, *, wait: bool) -> bool:
+        """Ask for a lock, and wait for it or for the answer alone; return whether the running task has it.
+
+        Raises:
+            conduit.BadRequest: the running task holds it already.
+        """
+        task = trio.lowlevel.current_task()
+        hold = self._holds.get(lock.key)
+        if hold is not None and hold.task is task:
+            raise conduit.BadRequest(
+                f"{call}: this task holds {lock.title} already, since {hold.place}; release it first, or let the code "
+                "that needs it be called with it held"
+            )
+        request = Request(lock, self._ticket)
+        self._ticket = (self._ticket + 1) % _TICKETS
+        self._requests[request.ticket] = request
+        try:
+            await self.ep.request_medium(lock.home, self.lock_asked, lock.key, request.ticket, wait)
+        except BaseException:
+            del self._requests[request.ticket]
+            raise
+        try:
+            await self._settled(request)
+        except trio.Cancelled:
+            await self._give_up(request)
+            raise
+        del self._requests[request.ticket]
+        if request.state == State.REFUSED:
+            return False
+        file, line = program_line()
+        self._holds[lock.key] = Hold(lock.title, task, request.ticket, f"{file}:{line}")
+        return True
+
+    async def _settled(self, request: Request) -> None:
+        while request.state in (State.ASKED, State.QUEUED):
+            seen = request.news
+            # A wait for each thing that is told, so that the report of a deadlock says what was told last.
+            await self.ep.block_until(
+                lambda seen=seen: request.news != seen,  # type: ignore[misc]
+                what=request.what,
+                ranks=(request.ahead,),
+            )
+
+    async def _give_up(self, request: Request) -> None:
+        if request.state == State.ASKED:
+            request.abandoned = True  # the answer's handler does the rest
+            return
+        del self._requests[request.ticket]
+        if request.state != State.REFUSED:
+            await self._leave(request.lock.home, request.ticket)
+
+    async def give(self, call: str, lock: Lock) -> None:
+        """Release a lock; no cancellation comes before the message is sent.
+
+        Raises:
+            conduit.BadRequest: the running task does not hold it.
+        """
+        hold = self._holds.get(lock.key)
+        if hold is None or hold.task is not trio.lowlevel.current_task():
+            who = "no task of this rank holds it" if hold is None else f"the task that took it at {hold.place} holds it"
+            raise conduit.BadRequest(
+                f"{call}: this task does not hold {lock.title}, {who}; release it once, in the task that took it"
+            )
+        del self._holds[lock.key]
+        await self._leave(lock.home, hold.ticket)
+
+    async def _leave(self, home: int, ticket: int) -> None:
+        # All who wait depend on this message.
+        with trio.CancelScope(shield=True):
+            await self.ep.request_short(home, self.lock_left, ticket)
+
+    def warn_held(self) -> None:
+        """List the locks that are held when this rank's main has returned."""
+        for hold in self._holds.values():
+            self.ep.warn(
+                f"{hold.title}, taken at {hold.place}, is still held although main has returned: release it, best by "
+                "`async with`, else no rank ever gets it"
+            )
+
+    # ---------------------------------------------------------------------------------------------- handlers: the home
+
+    def lock_asked(self, token: Token, payload: memoryview, ticket: int, wait: int) -> None:
+        """Request: grant a lock, or queue the request, or refuse it where it is not to wait."""
+        key, place = bytes(payload), (token.rank, ticket)
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = Queue(key, place)
+            self._places[place] = queue
+            token.reply_short(self.lock_answered, ticket, State.GRANTED)
+        elif wait:
+            ahead = next(reversed(queue.waiting), queue.holder)
+            queue.waiting[place] = None
+            self._places[place] = queue
+            token.reply_short(self.lock_answered, ticket, State.QUEUED, ahead[0], len(queue.waiting))
+        else:
+            token.reply_short(self.lock_answered, ticket, State.REFUSED)
+
+    def lock_left(self, token: Token, ticket: int) -> None:
+        """Request: release a lock, or give up waiting for it."""
+        place = token.rank, ticket
+        queue = self._places.pop(place)
+        if queue.holder == place:
+            self._pass_on(queue)
+        else:
+            self._close_up(queue, place)
+
+    def _pass_on(self, queue: Queue) -> None:
+        if not queue.waiting:
+            del self._queues[queue.key]
+            return
+        queue.holder = next(iter(queue.waiting))
+        del queue.waiting[queue.holder]
+        rank, ticket = queue.holder
+        self._send(rank, self.lock_granted, ticket)
+
+    def _close_up(self, queue: Queue, place: Place) -> None:
+        waiting = [queue.holder, *queue.waiting]
+        gone = waiting.index(place)
+        del queue.waiting[place]
+        if gone + 1 < len(waiting):
+            rank, ticket = waiting[gone + 1]
+            self._send(rank, self.lock_follows, ticket, waiting[gone - 1][0], gone)
+
+    def _send(self, rank: int, handler: Callable[..., None], *args: int) -> None:
+        self._outgoing.append((rank, handler, args))
+        self.ep.want_progress()
+
+    async def progress(self) -> None:
+        """Send what handlers have listed."""
+        while self._outgoing:
+            # Taken off the list before the send, during which another task may come here too.
+            rank, handler, args = self._outgoing.popleft()
+            await self.ep.request_short(rank, handler, *args)
+
+    # ------------------------------------------------------------------------------------------- handlers: who wants it
+
+    def lock_answered(self, token: Token, ticket: int, state: int, ahead: int = 0, position: int = 0) -> None:
+        """Reply: what the home did with a request."""
+        request = self._requests.get(ticket)
+        if request is None or request.state != State.ASKED:
+            return  # the grant has overtaken this
+        if request.abandoned:
+            del self._requests[ticket]
+            if state != State.REFUSED:
+                self._send(request.lock.home, self.lock_left, ticket)
+        else:
+            request.state = State(state)
+            request.news += 1
+            if state == State.QUEUED:
+                request.follows(ahead, position)
+
+    def lock_granted(self, token: Token, ticket: int) -> None:
+        """Request: a request that was queued is granted; one that was given up, its giving up releases."""
+        request = self._requests.get(ticket)
+        if request is not None and not request.abandoned:
+            request.state = State.GRANTED
+            request.news += 1
+
+    def lock_follows(self, token: Token, ticket: int, ahead: int, position: int) -> None:
+        """Request: who was ahead has given up; now another rank is."""
+        request = self._requests.get(ticket)
+        if request is not None:
+            request.follows(ahead, position)
+
+
+def _check_name(name: object) -> bytes:
+    # Return a lock's name as bytes: different ones for different names, the same on all ranks.
+    if isinstance(name, str):
+        return b"s" + name.encode("utf-8", "surrogatepass")
+    if not hasattr(name, "__index__"):
+        raise conduit.BadRequest(
+            f"lock: name={name!r} is a {type(name).__name__}; give a str or an int, the same on all ranks"
+        )
+    return b"i%x" % checks.integer("lock", "name", name)
+
+
+class Lock:
+    """A lock of the whole job, known by its name; get it by ``x.lock(name)`` on any rank.
+
+    A task holds it, not a rank: other tasks of the rank wait like those of other ranks.  Use it by
+    ``async with lock:``.
+
+    Args:
+        locks: the rank's part in all locks.
+        name: a str or an int.
+
+    Attributes:
+        name: as given.
+        title: what errors and reports call it.
+        key: the name as bytes.
+        home: the rank that keeps its queue.
+
+    Raises:
+        conduit.BadRequest: another name, or one that is too long for a message.
+    """
+
+    def __init__(self, locks: Locks, name: str | int) -> None:
+        self._locks = locks
+        self.key = _check_name(name)
+        most = locks.ep.limits.max_medium - 1
+        if len(self.key) > most + 1:
+            raise conduit.BadRequest(
+                f"lock: name has {len(self.key) - 1} bytes; the medium messages of this conduit hold names of at most "
+                f"{most}, use a shorter one"
+            )
+        self.name = name
+        self.title = f"lock {name!r}"
+        self.home = crc32(self.key) % locks.ep.size
+
+    @public(owner="lock")
+    async def acquire(self) -> None:
+        """Wait until the running task has the lock, after all who asked for it before.
+
+        Cancelled, it leaves the queue.
+
+        Raises:
+            conduit.BadRequest: the running task holds it already.
+        """
+        await self._locks.take("lock.acquire", self, wait=True)
+
+    @public(owner="lock")
+    async def try_acquire(self) -> bool:
+        """Take the lock if nobody has it; wait for the answer of its home rank alone.
+
+        Returns:
+            whether the running task has it now.
+
+        Raises:
+            conduit.BadRequest: the running task holds it already.
+        """
+        return await self._locks.take("lock.try_acquire", self, wait=False)
+
+    @public(owner="lock")
+    async def release(self) -> None:
+        """Release the lock; return when that is sent.  It may wait for a slot of the conduit, and is not cancelled.
+
+        Raises:
+            conduit.BadRequest: the running task does not hold it.
+        """
+        await self._locks.give("lock.release", self)
+
+    async def __aenter__(self) -> Lock:
+        await self.acquire()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.release()
+
+    def __repr__(self) -> str:
+        return f"<Lock {self.name!r} kept by rank {self.home}>"

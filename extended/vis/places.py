@@ -1,0 +1,174 @@
+"""What the calls of non-contiguous transfers ask of the places that they are given, and copies of these.
+
+The lists and strides of the program are copied when the call is made, so that they may be changed afterwards.  All
+messages name the element that is wrong.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import conduit
+from extended import checks
+from extended.vis.lattice import Lattice
+from extended.vis.runs import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import SupportsIndex, TypeAlias
+
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int64]
+    Offsets: TypeAlias = Iterable[SupportsIndex] | npt.NDArray[np.integer[Any]]
+    Pieces: TypeAlias = Iterable[tuple[SupportsIndex, SupportsIndex]] | npt.NDArray[np.integer[Any]]
+    Strides: TypeAlias = Iterable[SupportsIndex] | npt.NDArray[np.integer[Any]]
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def offsets(call: str, given: Any) -> Integers:
+    """Return a list of offsets as a new array; one beyond 64 bits as the nearest that has 64.
+
+    Raises:
+        conduit.BadRequest: no list of integers.
+    """
+    if isinstance(given, np.ndarray):
+        if given.ndim != 1:
+            raise conduit.BadRequest(
+                f"{call}: offsets is an array of shape {given.shape}; give one of one dimension, such as "
+                "offsets.reshape(-1)"
+            )
+        if given.dtype.kind in "ib":
+            return given.astype(np.int64)
+    elif not _iterable(given):
+        raise conduit.BadRequest(f"{call}: offsets is a {type(given).__name__}; give a list of integers")
+    listed: list[Any] = list(given)
+    try:
+        return np.fromiter(map(index, listed), np.int64, len(listed))
+    except (TypeError, OverflowError):
+        return _clipped([checks.integer(call, f"offsets[{number}]", each) for number, each in enumerate(listed)])
+
+
+def pieces(call: str, given: Any) -> Integers:
+    """Return a list of (offset, nbytes) as a new array of shape (n, 2).
+
+    Raises:
+        conduit.BadRequest: no list of pairs of integers, or a negative number of bytes.
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2 and given.dtype.kind == "i":
+        if not (given[:, 1] < 0).any():
+            return given.astype(np.int64)
+    elif not _iterable(given):
+        raise conduit.BadRequest(f"{call}: pieces is a {type(given).__name__}; give a list of (offset, nbytes)")
+    listed: list[int] = []
+    for number, piece in enumerate(given):
+        try:
+            offset, nbytes = piece
+        except (TypeError, ValueError):
+            raise conduit.BadRequest(
+                f"{call}: pieces[{number}]={piece!r} is no pair; give a list of (offset, nbytes)"
+            ) from None
+        listed.append(checks.integer(call, f"pieces[{number}][0]", offset))
+        listed.append(checks.count(call, f"pieces[{number}][1]", nbytes))
+    return _clipped(listed).reshape(-1, 2)
+
+
+def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[int, ...]:
+    """Return the strides of an array's elements there, one for each dimension.
+
+    Raises:
+        conduit.BadRequest: no list of as many integers as the array has dimensions.
+    """
+    if not _iterable(given):
+        raise conduit.BadRequest(
+            f"{call}: strides is a {type(given).__name__}; give a tuple with the bytes between elements there, one "
+            f"number for each of the array's {array.ndim} dimensions"
+        )
+    steps = tuple(checks.integer(call, f"strides[{number}]", each) for number, each in enumerate(given))
+    if len(steps) != array.ndim:
+        raise conduit.BadRequest(
+            f"{call}: strides={steps} are {len(steps)}, but {name} has shape {array.shape}; give one for each of its "
+            f"{array.ndim} dimensions"
+        )
+    return steps
+
+
+def _iterable(given: object) -> bool:
+    return hasattr(given, "__iter__") and not isinstance(given, str | bytes)
+
+
+def _clipped(values: list[int]) -> Integers:
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        return np.array([min(max(value, _LEAST), _MOST) for value in values], np.int64)
+
+
+# ------------------------------------------------------------------------------------------------- inside the segment
+
+
+def check_runs(
+    bounds: checks.Bounds, call: str, name: str, dest: object, starts: Integers, lengths: Integers | int
+) -> int:
+    """Check that runs lie in the segment of a rank; of no bytes the offset is not looked at.  Returns the rank.
+
+    Raises:
+        conduit.BadRequest: `dest` is no rank, or a run is not all inside.
+    """
+    owner, size = bounds.segment(call, dest)
+    if isinstance(lengths, int):
+        lengths = np.full(len(starts), min(lengths, _MOST), np.int64)
+    # Compared so that nothing overflows.
+    wrong = np.flatnonzero((lengths > 0) & ((starts < 0) | (lengths > size) | (starts > size - lengths)))
+    if len(wrong):
+        number = int(wrong[0])
+        start, nbytes = int(starts[number]), int(lengths[number])
+        what = f"{name}[{number}], offset {start} with {nbytes} bytes,"
+        raise bounds.outside(call, what, start, start + nbytes, owner)
+    return owner
+
+
+def check_lattice(bounds: checks.Bounds, call: str, dest: object, lattice: Lattice) -> int:
+    """Check that a lattice lies in the segment of a rank; of no bytes it is not looked at.  Returns the rank.
+
+    Raises:
+        conduit.BadRequest: `dest` is no rank, or some of it is outside.
+    """
+    owner, size = bounds.segment(call, dest)
+    if lattice.nbytes:
+        start, stop = lattice.extent()
+        if start < 0 or stop > size:
+            what = f"offset={lattice.base} with these strides"
+            raise bounds.outside(call, what, start, stop, owner)
+    return owner
+
+
+def check_total(call: str, name: str, there: int, here: int) -> None:
+    """Refuse a buffer that has not exactly the bytes of the places.
+
+    Raises:
+        conduit.BadRequest: the sizes differ.
+    """
+    if there != here:
+        raise conduit.BadRequest(
+            f"{call}: {name} has {here} bytes, but the places there have {there}; give exactly as many"
+        )
+
+
+def of_pieces(array: Integers) -> Runs:
+    """Return the runs of a vector transfer."""
+    return Runs.of(array[:, 0], array[:, 1])
+
+
+def of_offsets(starts: Integers, nbytes: int) -> Runs:
+    """Return the runs of an indexed transfer."""
+    return Runs.of(starts, np.full(len(starts), nbytes, np.int64))
+
+
+def of_strides(array: npt.NDArray[Any], offset: SupportsIndex, steps: tuple[int, ...]) -> Lattice:
+    """Return the lattice of a strided transfer."""
+    return Lattice.of(index(offset), array.shape, steps, array.itemsize)

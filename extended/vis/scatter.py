@@ -1,0 +1,197 @@
+"""From places there and places here to active messages, as few as the conduit's limits allow.
+
+Runs of up to `max_medium` bytes are packed into medium messages: places and data for a put, places alone for a get,
+whose answer is packed as well.  A longer run goes as a put or get of its own would go.  A rank's own memory is copied,
+without a message.  A lattice whose description would take more than half of a medium message, for its many dimensions,
+travels as the list of its runs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from extended.buffers import offset_in
+from extended.handlers import high, low
+from extended.transfers import LARGEST_PIECE
+from extended.vis.handlers import ScatteredGet, ScatterHandlers
+from extended.vis.lattice import Lattice
+from extended.vis.runs import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conduit import Endpoint
+    from extended.events import Events, Operation
+    from extended.transfers import Send, Transfers
+    from extended.vis.local import Local
+    from extended.vis.runs import Cut
+
+    Part = Callable[[int], Send]  # makes a message, given the number of its operation
+
+
+class Scatter:
+    """Issues one rank's non-contiguous transfers.
+
+    Args:
+        ep: the rank's endpoint.
+        events: its outstanding operations.
+        transfers: what issues the contiguous ones.
+    """
+
+    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers) -> None:
+        limits = ep.limits
+        self._ep = ep
+        self._events = events
+        self._transfers = transfers
+        self._memory = ep.segment.data
+        self._max_medium = min(limits.max_medium, LARGEST_PIECE)
+        self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
+        self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
+        self.handlers = ScatterHandlers(ep, events, transfers.handlers)
+
+    async def put(self, operation: Operation, dest: int, where: Lattice | Runs, local: Local) -> None:
+        """Begin a put; return when all its messages are sent.
+
+        Args:
+            operation: counts the messages.
+            dest: rank whose segment receives.
+            where: the places there.
+            local: the bytes, in use until the operation is done.
+        """
+        if dest == self._ep.rank or not local.nbytes:
+            await self._ep.poll()
+            if local.nbytes:
+                # The places here may be among those there: all is read before anything is stored.
+                where.write(self._memory, bytes(local.read(0, local.nbytes)))
+                self._ep.charge(copied=2 * local.nbytes)
+            return
+        where = self._as_sent(where)
+        start = where.only()
+        if start is not None:
+            data = local.view(0, local.nbytes)
+            if data is None:
+                data = memoryview(local.read(0, local.nbytes))
+                self._ep.charge(copied=local.nbytes)
+            await self._transfers.put(operation, dest, start, data, bulk=True)
+        else:
+            await self._issue(operation, list(self._put_parts(dest, where, local)))
+
+    async def get(self, operation: ScatteredGet, dest: int, where: Lattice | Runs, local: Local) -> None:
+        """Begin a get; return when all its messages are sent.
+
+        Args:
+            operation: counts the messages.
+            dest: rank whose segment is read.
+            where: the places there.
+            local: the places here, filled by the time the operation is done.
+        """
+        if dest == self._ep.rank or not local.nbytes:
+            await self._ep.poll()
+            if local.nbytes:
+                local.write(0, where.read(self._memory))
+                self._ep.charge(copied=2 * local.nbytes)
+            return
+        operation.local = local
+        where = self._as_sent(where)
+        start, view = where.only(), local.view(0, local.nbytes)
+        if start is not None and view is not None:
+            await self._transfers.get(operation, dest, start, view)
+        else:
+            await self._issue(operation, list(self._get_parts(dest, where, local)))
+
+    async def _issue(self, operation: Operation, parts: list[Part]) -> None:
+        number = self._events.enter(operation, len(parts))
+        await self._transfers.issue(operation, number, (part(number) for part in parts))  # packed as they are sent
+
+    def _as_sent(self, where: Lattice | Runs) -> Lattice | Runs:
+        if isinstance(where, Runs) or (where.run <= self._max_medium and 2 * where.packed_bytes <= self._max_medium):
+            return where
+        return where.runs()
+
+    # ------------------------------------------------------------------------------------------------------------- puts
+
+    def _put_parts(self, dest: int, where: Lattice | Runs, local: Local) -> Iterator[Part]:
+        most = self._max_medium
+        if isinstance(where, Lattice):
+            room = most - where.packed_bytes
+            for at in range(0, where.nbytes, room):
+                yield partial(self._put_lattice, dest, where, local, at, min(room, where.nbytes - at))
+            return
+        for first, last in where.groups(most):
+            if where.is_long(first, most):
+                start, at, length = where.run(first)
+                chunk = self._put_chunk
+                for done in range(0, length, chunk):
+                    here = at + done
+                    yield partial(self._put_run, dest, local, start + done, here, min(chunk, length - done))
+            else:
+                for cut in where.cuts(first, last, most, most, most):
+                    yield partial(self._put_runs, dest, where, local, cut)
+
+    def _put_lattice(self, dest: int, where: Lattice, local: Local, at: int, nbytes: int, number: int) -> Send:
+        places = where.pack()
+        payload = self._packed(places, local, at, nbytes)
+        handler = self.handlers.put_lattice
+        return partial(self._ep.request_medium, dest, handler, payload, number, len(places), low(at), high(at))
+
+    def _put_runs(self, dest: int, where: Runs, local: Local, cut: Cut, number: int) -> Send:
+        places = where.pack(cut.first, cut.last)
+        payload = self._packed(places, local, cut.at, cut.nbytes)
+        words = where.code(), len(places), where.length, cut.skip
+        return partial(self._ep.request_medium, dest, self.handlers.put_runs, payload, number, *words)
+
+    def _packed(self, places: bytes, local: Local, at: int, nbytes: int) -> bytes:
+        self._ep.charge(copied=nbytes)
+        return b"".join((places, local.read(at, at + nbytes)))
+
+    def _put_run(self, dest: int, local: Local, start: int, at: int, nbytes: int, number: int) -> Send:
+        handler = self._transfers.handlers.put_long
+        data = local.view(at, at + nbytes)
+        if data is not None:
+            return partial(self._ep.request_long_async, dest, handler, data, start, number)
+        self._ep.charge(copied=nbytes)
+        return partial(self._ep.request_long, dest, handler, local.read(at, at + nbytes), start, number)
+
+    # ------------------------------------------------------------------------------------------------------------- gets
+
+    def _get_parts(self, dest: int, where: Lattice | Runs, local: Local) -> Iterator[Part]:
+        most = self._max_medium
+        if isinstance(where, Lattice):
+            for at in range(0, where.nbytes, most):
+                yield partial(self._get_lattice, dest, where, at, min(most, where.nbytes - at))
+            return
+        for first, last in where.groups(most):
+            if where.is_long(first, most):
+                yield from self._get_long_run(dest, local, *where.run(first))
+            else:
+                for cut in where.cuts(first, last, most, most, 2 * most):
+                    yield partial(self._get_runs, dest, where, cut)
+
+    def _get_long_run(self, dest: int, local: Local, start: int, at: int, length: int) -> Iterator[Part]:
+        view = local.view(at, at + length)
+        landing = None if view is None else offset_in(self._ep.segment, view)
+        chunk = self._max_medium if landing is None else self._get_chunk
+        for done in range(0, length, chunk):
+            nbytes = min(chunk, length - done)
+            if landing is None:
+                yield partial(self._get_run, dest, start + done, at + done, nbytes)
+            else:
+                yield partial(self._get_by_long_reply, dest, start + done, landing + done, nbytes)
+
+    def _get_lattice(self, dest: int, where: Lattice, at: int, nbytes: int, number: int) -> Send:
+        handler = self.handlers.get_lattice
+        return partial(self._ep.request_medium, dest, handler, where.pack(), number, nbytes, low(at), high(at))
+
+    def _get_runs(self, dest: int, where: Runs, cut: Cut, number: int) -> Send:
+        words = where.code(), where.length, cut.skip, cut.nbytes, low(cut.at), high(cut.at)
+        places = where.pack(cut.first, cut.last)
+        return partial(self._ep.request_medium, dest, self.handlers.get_runs, places, number, *words)
+
+    def _get_run(self, dest: int, start: int, at: int, nbytes: int, number: int) -> Send:
+        words = low(start), high(start), low(at), high(at)
+        return partial(self._ep.request_short, dest, self.handlers.get_run, number, nbytes, *words)
+
+    def _get_by_long_reply(self, dest: int, start: int, landing: int, nbytes: int, number: int) -> Send:
+        words = low(start), high(start), low(landing), high(landing)
+        return partial(self._ep.request_short, dest, self._transfers.handlers.get_long, number, nbytes, *words)
