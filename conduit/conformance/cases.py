@@ -13,14 +13,16 @@ from conduit.options import render
 CI_RANKS = (2, 3, 8)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
-# Ranks on a host; a network of large SMPs is also put to full ones, which share what a host has once.
-PER_HOST = (None, 1, 2)
-FULL_HOST = 8
 # One case runs all checks in about 12 s; two hours have room for this many.
 FULL_CASES = 600
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
 TIME_LIMIT = 60.0
 DEFAULT_SEGMENT = 1 << 16
+# Ranks on a host that every conduit is tried with, as far as its hosts have room; on hosts that hold more, these too;
+# and how many make a host full enough to be tried by itself, sharing what a host has once.
+PER_HOST = (None, 1, 2)
+PER_LARGE_HOST = 4
+FULL_HOST = 8
 
 
 @attrs.frozen
@@ -151,11 +153,14 @@ def _full_hosts(spec: registry.Spec) -> tuple[int, ...]:
 
 def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
     factors = _factors(spec, (*FULL_RANKS, *(4 * crowd for crowd in _full_hosts(spec))), fixed)
-    factors["ranks_per_host"] = (*PER_HOST, *_full_hosts(spec))
+    factors["ranks_per_host"] += _full_hosts(spec)
     if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
+    most = spec.cls.max_ranks_per_host(spec.options) or 0
+    if most > FULL_HOST and _fits(spec, {"ranks": 2 * most, "ranks_per_host": most}):
+        yield _case(spec, {"ranks": 2 * most, "ranks_per_host": most}, seed, "full-hosts")
     for number, row in enumerate(rows):
         for turn in range(FULL_SEEDS):
             yield _case(spec, row, seed + FULL_SEEDS * number + turn, f"row{number}")
@@ -170,7 +175,9 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
 
 def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
     """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
-    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": PER_HOST}
+    most = spec.cls.max_ranks_per_host(spec.options)
+    large = (PER_LARGE_HOST,) if most is not None and most >= PER_LARGE_HOST else ()
+    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (*PER_HOST, *large)}
     hints = get_type_hints(spec.cls.Options)
     for field in attrs.fields(spec.cls.Options):
         values = _choices(field, hints.get(field.name))

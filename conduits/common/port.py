@@ -109,6 +109,10 @@ class SimulatedPort(Port):
         self._network = self.paths[0]
         self._alone = len(self.paths) == 1
         self._take = path.take if len(self.paths) == 1 else self._take_in_turn
+        self.recost()
+
+    def recost(self) -> None:
+        """Take note that finding nothing costs another time than before."""
         self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
 
     # -- conduit.contract.Port ---------------------------------------------------------------
@@ -455,7 +459,10 @@ class SimulatedPort(Port):
             self._network.begin_pass()
         if not self._alone and self.paths[1].pending():
             self.paths[1].begin_pass()
-        self._go_on()
+        if self._network.mending:
+            self._network.mend(self._go_on)
+        else:
+            self._go_on()
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""

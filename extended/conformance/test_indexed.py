@@ -13,7 +13,7 @@ from extended.conformance.programs import attached, filled, holds, left, right, 
 
 def _shapes(case: Case) -> list[tuple[int, int]]:
     """Give numbers and sizes of elements, of which some need many messages and some are too large for one."""
-    most = room_for(case, 4)
+    most = room_for(case, 16)
     return [(200, 1), (100, 8), (37, 3), (5, most // 2 + 1), (3, most - 1), (3, most), (3, most + 9), (1, most + 2)]
 
 
@@ -41,19 +41,19 @@ def test_an_indexed_put_stores_its_elements_and_no_more(case: Case) -> None:
     """Element after element at the given offsets; what lies between them stays."""
     shapes = _shapes(case)
 
+    size = _segment(shapes)
+
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
-        for count, nbytes in shapes:
-            offsets = _offsets(count, nbytes)
-            ep.segment[:] = 0
-            await x.barrier()
+        for number, (count, nbytes) in enumerate(shapes):
+            offsets = [number * size + offset for offset in _offsets(count, nbytes)]
             await x.put_indexed(right(ep), offsets, nbytes, pattern(count * nbytes, ep.rank))
-            await x.barrier()
-            expected = _stored(offsets, nbytes, pattern(count * nbytes, left(ep)), ep.segment.nbytes)
-            assert holds(ep, 0, expected), f"{count} elements of {nbytes} bytes"
-            await x.barrier()
+        await x.barrier()
+        for number, (count, nbytes) in enumerate(shapes):
+            expected = _stored(_offsets(count, nbytes), nbytes, pattern(count * nbytes, left(ep)), size)
+            assert holds(ep, number * size, expected), f"{count} elements of {nbytes} bytes"
 
-    case.run(main, segment=_segment(shapes))
+    case.run(main, segment=size * len(shapes))
 
 
 @pytest.mark.rule("X41", "X43", "X4", "X6")

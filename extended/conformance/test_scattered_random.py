@@ -72,9 +72,10 @@ class Step:
         if self.turn % 3 == 1:
             return np.array(array, order="F")
         if self.turn % 3 == 2:
-            wide = np.zeros([2 * count + 1 for count in array.shape], array.dtype)
-            part: Any = wide[(*(slice(2 * count, None, -2) if count else slice(0) for count in array.shape), ...)]
-            part = part[(*map(slice, array.shape), ...)]
+            # Every other element of a larger array, backwards.
+            wide: npt.NDArray[Any] = np.zeros([2 * count + 1 for count in array.shape], array.dtype)
+            picked: tuple[Any, ...] = (*(slice(2 * count, 0, -2) for count in array.shape), ...)
+            part: npt.NDArray[Any] = wide[picked]
             part[...] = array
             return part
         return array

@@ -57,23 +57,21 @@ def _c_strides(shape: tuple[int, ...], itemsize: int, gap: int = 0) -> tuple[int
 @pytest.mark.crowds
 def test_arrays_of_any_strides_are_put(case: Case) -> None:
     """Transposed, reversed, sliced, broadcast: element [i, j, ...] here becomes element [i, j, ...] there."""
+    puts = [(array, _c_strides(array.shape, array.itemsize, gap)) for array in _here() for gap in (0, 5)]
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
-        for array in _here():
-            for gap in (0, 5):
-                strides = _c_strides(array.shape, array.itemsize, gap)
-                ep.segment[:] = 0
-                await x.barrier()
-                await x.put_strided(right(ep), BASE, strides, array)
-                await x.barrier()
-                there = _there(ep, array.shape, strides, array.dtype)
-                np.testing.assert_array_equal(there, array)
-                there[...] = 0
-                assert not ep.segment.any(), "something between the elements was written"
-                await x.barrier()
+        for number, (array, strides) in enumerate(puts):
+            await x.put_strided_nbi(right(ep), BASE * number, strides, array)
+        await x.sync()
+        await x.barrier()
+        for number, (array, strides) in enumerate(puts):
+            there = np.ndarray(array.shape, array.dtype, ep.segment.data, BASE * number, strides)
+            np.testing.assert_array_equal(there, array)
+            there[...] = 0
+        assert not ep.segment.any(), "something between the elements was written"
 
-    case.run(main, segment=1 << 13)
+    case.run(main, segment=BASE * len(puts))
 
 
 @pytest.mark.rule("X44", "X41", "X4")

@@ -59,6 +59,16 @@ def test_all_cases_can_be_placed(spec):
         assert len(case.cls.placement(case.options, case.ranks, case.ranks_per_host)) == case.ranks
 
 
+def test_large_hosts_are_tried_with_more_ranks():
+    assert {case.ranks_per_host for case in of("sunfire")} == {None, 1, 2, 4, 8}
+    assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
+
+
+@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
+def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
+    assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
+
+
 def test_full_has_five_seeds_of_weak_ordering():
     seeds = {}
     for case in of("sci", full=True):
