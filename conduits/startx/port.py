@@ -122,7 +122,6 @@ class StartX(SimulatedConduit):
         first = tuple(setup.hosts.index(host) for host in range(max(setup.hosts) + 1))
         self.setting = Setting(
             ranks=setup.ranks,
-            hosts=setup.hosts,
             first=first,
             slots=options.slots,
             packets=wire.packets(max(options.max_medium, options.crossover)),

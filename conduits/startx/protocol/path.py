@@ -195,10 +195,10 @@ class StartXPath(Path):
         packet = self._load(self.cpu.free)
         lock.leave(self.cpu.free)
         self.cpu.free += FILE_PS
-        if tag_of(packet) >> 27 == self.local:
+        if tag_of(packet) >> 27 == self.local and not wire.asks(tag_of(packet), packet):
             self._file(packet)
             self.port.resume_pass()
-        else:
+        else:  # others see it, so it happens when it does
             self.kernel.at(self.cpu.free, self._file_and_go_on, packet)
 
     def _load(self, begin: int) -> bytes:
@@ -209,7 +209,7 @@ class StartXPath(Path):
         return packet
 
     def _file_and_go_on(self, packet: bytes) -> None:
-        self.packets_filed += 1
+        self.packets_filed += tag_of(packet) >> 27 != self.local
         self._file(packet)
         self.port.resume_pass()
 

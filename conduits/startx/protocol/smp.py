@@ -21,7 +21,6 @@ class Setting:
 
     Attributes:
         ranks: of the job.
-        hosts: host of every rank.
         first: first rank of every host.
         slots: request slots of a rank.
         packets: of the largest message that goes without RDMA.
@@ -32,7 +31,6 @@ class Setting:
     """
 
     ranks: int
-    hosts: tuple[int, ...]
     first: tuple[int, ...]
     slots: int
     packets: int
