@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
 from conduits.sunfire.hardware.entry import Entry
+from conduits.sunfire.hardware.interrupts import InterruptRange
 from conduits.sunfire.hardware.parts import Lane, Part
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.wiring import Machine, Plant
@@ -58,6 +59,7 @@ class Fabric:
 
     Attributes:
         plant: its parts.
+        interrupts: the range of each host's kernel, in its tables.
         exported: bytes that each host has made exportable; the driver's.
     """
 
@@ -77,6 +79,7 @@ class Fabric:
         self.weak = weak
         self.careful = careful
         self.piece = piece
+        self.interrupts: dict[int, InterruptRange] = {}
         self.exported: dict[int, int] = {}
         self.draw = kernel.random("sunfire/bits").random
         self._delay = kernel.random("sunfire/order").randrange
