@@ -147,6 +147,8 @@ class Fabric:
 
     def _reroute(self) -> None:
         self._rerouting = False
+        for part in self.plant.parts.values():
+            part.trusted = part.up
         for paths in self._paths.values():
             before = paths.lanes
             self._write(paths)
@@ -159,4 +161,4 @@ class Fabric:
         if paths.interface is not None:
             lanes = [lane for lane in lanes if lane.source.index == paths.interface]
         paths.lanes = lanes[: self.stripes]
-        paths.down = [part.name for part in plant.between(source, target) if not part.up]
+        paths.down = [part.name for part in plant.between(source, target) if not part.trusted]
