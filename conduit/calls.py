@@ -78,7 +78,7 @@ _run.__qualname__ = "conduit call"
 
 
 def _decorate(
-    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., tuple[Any, ...] | None] | None
+    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     name = function.__qualname__
 
@@ -88,7 +88,7 @@ def _decorate(
         if endpoint is not None and endpoint._dispatch.running:
             endpoint.refuse_in_handler(name)
         checked = None if check is None else check(*args, **kwargs)
-        coroutine = function(*args, **kwargs) if checked is None else function(*checked)  # type: ignore[call-arg]
+        coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
         return _run(Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine)))
 
@@ -114,7 +114,8 @@ def checked_call(check: Any = None) -> Any:
 
     Args:
         check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
-            a tuple: copies of lists that may be changed once the call has been made, say.
+            a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
+            nothing.
     """
     if inspect.iscoroutinefunction(check):
         return _decorate(check, None)

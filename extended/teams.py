@@ -168,7 +168,8 @@ class Team(Collectives):
             conduit.BadRequest: it is.
         """
         self._check_alive(call)
-        if self._box.broken is not None:
+        if self._box.is_broken():
+            assert self._box.broken is not None
             raise conduit.BadRequest(f"{call}: this team is broken: {self._box.broken.text}")
 
     def check_destructible(self) -> None:

@@ -1,6 +1,6 @@
 """Run one benchmark on every conduit that was asked for, and show what came out."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import attrs
@@ -30,6 +30,7 @@ class Program:
         segment: bytes of segment that it needs for `parameters.max_size` within a conduit's limits.
         rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
         raw: microseconds of the bare driver for what a record measured, None where nothing compares.
+        notes: lines that say what the records of a run come to, printed below the table.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Program:
     segment: Callable[[Parameters, Limits], int]
     rate: Rate = "MB/s"
     raw: Callable[[Spec, Record], float | None] = lambda spec, record: None
+    notes: Callable[[RecordList], Iterable[str]] = lambda records: ()
 
 
 def execute(program: Program, options: Options, console: Console | None = None) -> int:
@@ -68,6 +70,8 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     finally:  # what was measured is shown even if a later conduit fails
         if runs:
             console.print(table(runs, program.rate))
+            for run in runs:
+                _print_notes(program, run, console)
             if options.json is not None:
                 write_json(runs, options.json)
     return 0
@@ -111,7 +115,9 @@ def _run(
                 _announce(program, spec, parameters, segment, note, ep.size, console)
             return await program.main(ep, parameters, progress)
 
-        result = conduit.run(main, ranks=options.ranks, conduit=spec.text, segment=segment)
+        result = conduit.run(
+            main, ranks=options.ranks, conduit=spec.text, segment=segment, ranks_per_host=options.ranks_per_host
+        )
     records = merge([records for records in result.values if records is not None])
     if not records:
         raise BadRequest(
@@ -140,6 +146,12 @@ def _announce(
     if note:
         lines.append(f"  note: {note}")
     console.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def _print_notes(program: Program, run: Run, console: Console) -> None:
+    lines = list(program.notes(run.records))
+    if lines:
+        console.print("\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]), soft_wrap=True, markup=False)
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -24,6 +24,9 @@ class Options:
     ranks: int | None = None
     """Number of ranks; 2 when simulated, all processes under mpiexec."""
 
+    ranks_per_host: int | None = None
+    """Consecutive ranks on each host; by default the fewest that the network's hosts allow."""
+
     iterations: int | None = None
     """How often each operation is done; 20 when simulated, else 1000."""
 

@@ -23,6 +23,7 @@ class Record:
             two payloads, 1 for one way, 0 where no rate is shown.
         raw: microseconds of the bare driver for one iteration, None where nothing compares.
         at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
+        at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
     """
 
     section: str
@@ -33,6 +34,7 @@ class Record:
     payloads: int = 1
     raw: float | None = None
     at_limit: bool = False
+    at_most: str = ""
 
     @property
     def microseconds(self) -> float:
@@ -47,7 +49,8 @@ class Record:
         return self.nbytes * self.iterations * self.payloads / MB / self.seconds
 
     def as_json(self) -> dict[str, object]:
-        """Return the record as `--json` writes it."""
+        """Return the record as `--json` writes it; only that of a bound has the last two entries."""
+        bound: dict[str, object] = {"bound": "at most", "because": self.at_most} if self.at_most else {}
         return {
             "section": self.section,
             "operation": self.operation,
@@ -55,6 +58,7 @@ class Record:
             "iterations": self.iterations,
             "microseconds": self.microseconds,
             "mb_per_s": self.mb_per_s,
+            **bound,
         }
 
 

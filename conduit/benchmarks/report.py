@@ -81,7 +81,7 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
     columns: list[tuple[str, Callable[[Record], str]]] = []
     if single:
         columns.append(("total s", lambda record: f"{record.seconds:.6f}"))
-    columns.append(("average us", lambda record: f"{record.microseconds:.3f}"))
+    columns.append(("average us", _average))
     if any(record.mb_per_s is not None for record in run.records):
         factor = 1 if rate == "MB/s" else 1024
         columns.append((rate, lambda record: "" if record.mb_per_s is None else f"{record.mb_per_s * factor:.3f}"))
@@ -91,6 +91,12 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
             ("difference", lambda record: "" if record.raw is None else f"{record.microseconds - record.raw:+.3f}")
         )
     return columns
+
+
+def _average(record: Record) -> str:
+    value = record.microseconds
+    digits = f"{value:.3g}" if 0 < value < 0.01 else f"{value:.3f}"  # the time of a byte is less than a nanosecond
+    return f"<= {digits}" if record.at_most else digits
 
 
 def _cell(record: Record | None, show: Callable[[Record], str]) -> str:

@@ -18,6 +18,11 @@ FULL_CASES = 600
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
 TIME_LIMIT = 60.0
 DEFAULT_SEGMENT = 1 << 16
+# Ranks on a host that every conduit is tried with, as far as its hosts have room; on hosts that hold more, these too;
+# and how many make a host full enough to be tried by itself, sharing what a host has once.
+PER_HOST = (None, 1, 2)
+PER_LARGE_HOST = 4
+FULL_HOST = 8
 
 
 @attrs.frozen
@@ -32,6 +37,7 @@ class Case:
         ranks_per_host: as ``conduit.run`` takes it.
         seed: of its jobs.
         label: its name in reports.
+        row: its number in the covering array of the options, None of the default options.
     """
 
     cls: type[Any]
@@ -41,6 +47,7 @@ class Case:
     ranks_per_host: int | None
     seed: int
     label: str
+    row: int | None = None
 
     @property
     def size(self) -> int:
@@ -133,17 +140,29 @@ def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed:
     for ranks in rank_counts:
         if _fits(spec, {"ranks": ranks}):
             yield _case(spec, {"ranks": ranks}, seed, "default")
+    for crowd in _full_hosts(spec):
+        yield _case(spec, {"ranks": 2 * crowd, "ranks_per_host": crowd}, seed, "smp")
     rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
-        yield _case(spec, row, seed + 1 + number, f"row{number}")
+        yield attrs.evolve(_case(spec, row, seed + 1 + number, f"row{number}"), row=number)
+
+
+def _full_hosts(spec: registry.Spec) -> tuple[int, ...]:
+    """Give how many ranks fill a host, as far as the suite goes, where one holds more than two."""
+    most = spec.cls.max_ranks_per_host(spec.options)
+    return (min(most, FULL_HOST),) if most is not None and most > 2 else ()
 
 
 def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
-    factors = _factors(spec, FULL_RANKS, fixed)
+    factors = _factors(spec, (*FULL_RANKS, *(4 * crowd for crowd in _full_hosts(spec))), fixed)
+    factors["ranks_per_host"] += _full_hosts(spec)
     if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
+    most = spec.cls.max_ranks_per_host(spec.options) or 0
+    if most > FULL_HOST and _fits(spec, {"ranks": 2 * most, "ranks_per_host": most}):
+        yield _case(spec, {"ranks": 2 * most, "ranks_per_host": most}, seed, "full-hosts")
     for number, row in enumerate(rows):
         for turn in range(FULL_SEEDS):
             yield _case(spec, row, seed + FULL_SEEDS * number + turn, f"row{number}")
@@ -158,7 +177,9 @@ def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:
 
 def _factors(spec: registry.Spec, rank_counts: Sequence[int], fixed: Set[str]) -> dict[str, tuple[Hashable, ...]]:
     """Name what varies: ranks, ranks on a host, and the options that the user's spec does not fix."""
-    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (None, 1, 2)}
+    most = spec.cls.max_ranks_per_host(spec.options)
+    large = (PER_LARGE_HOST,) if most is not None and most >= PER_LARGE_HOST else ()
+    factors: dict[str, tuple[Hashable, ...]] = {"ranks": tuple(rank_counts), "ranks_per_host": (*PER_HOST, *large)}
     hints = get_type_hints(spec.cls.Options)
     for field in attrs.fields(spec.cls.Options):
         values = _choices(field, hints.get(field.name))

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Then: TypeAlias = Callable[[], object]
 
+LATER = Message(0)
+"""What `Path.take` returns where it goes on in events of its own."""
+
 
 class Path(ABC):
     """One rank's end of a way for messages.
@@ -31,10 +34,13 @@ class Path(ABC):
             `port.notify()`, to be called when a message has become visible to a poll.
 
     Attributes:
-        miss_ps: what it costs to find out that nothing has arrived, picoseconds.
+        miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
+            (`SimulatedPort.recost`), in a turn of the CPU.
+        mending: whether the next pass begins with `mend`; who sets it notifies the port.
     """
 
     miss_ps: int
+    mending = False
 
     def __init__(self, port: SimulatedPort) -> None:
         self.port = port
@@ -42,6 +48,10 @@ class Path(ABC):
     @abstractmethod
     def pending(self) -> bool:
         """Return whether a poll would find a message now; O(1), free of cost."""
+
+    def mend(self, then: Then) -> None:
+        """Send again what the network has lost, as a chain of events, before messages are taken."""
+        then()
 
     def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
         """Begin a pass that finds something: charge the scan, clear flags."""
@@ -51,7 +61,9 @@ class Path(ABC):
         """Return the next arrived message, None if there is none.
 
         Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
-        long payload is complete in the segment.
+        long payload is complete in the segment.  Where taking it is an act on something shared, or the
+        CPU has other work first, it may return LATER; the path then calls `port.resume_pass()` once, in
+        an event not after `cpu.free`, and `take` is called again.
         """
 
     def end_pass(self) -> None:  # noqa: B027
@@ -59,7 +71,11 @@ class Path(ABC):
 
     @abstractmethod
     def acquire(self, dest: int) -> Any | None:
-        """Set aside what a request to `dest` and its reply need; None where that is not free now."""
+        """Set aside what a request to `dest` and its reply need; None where that is not free now.
+
+        Raises:
+            NetworkError: it can never be sent.
+        """
 
     @abstractmethod
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:

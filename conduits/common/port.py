@@ -17,7 +17,7 @@ from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.errors import ConduitError
 from conduit.sim import Cpu, Ending, Waiter
 from conduit.sim.trio_private import cancelled
-from conduits.common.path import Path
+from conduits.common.path import LATER, Path
 from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ class SimulatedPort(Port):
         self._network = self.paths[0]
         self._alone = len(self.paths) == 1
         self._take = path.take if len(self.paths) == 1 else self._take_in_turn
+        self.recost()
+
+    def recost(self) -> None:
+        """Take note that finding nothing costs another time than before."""
         self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
 
     # -- conduit.contract.Port ---------------------------------------------------------------
@@ -285,6 +289,10 @@ class SimulatedPort(Port):
             self._notice_at = when
             kernel.call(when, self._notice)
 
+    def resume_pass(self) -> None:
+        """Go on with a pass that a path stopped by LATER."""
+        self._go_on()
+
     def recheck(self, task: object = None) -> None:
         """Look again at what blocked tasks wait for, because another task of the rank has run (P3).
 
@@ -451,7 +459,10 @@ class SimulatedPort(Port):
             self._network.begin_pass()
         if not self._alone and self.paths[1].pending():
             self.paths[1].begin_pass()
-        self._go_on()
+        if self._network.mending:
+            self._network.mend(self._go_on)
+        else:
+            self._go_on()
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
@@ -460,6 +471,8 @@ class SimulatedPort(Port):
             message = core.local.popleft() if core.local else self._take()
             if message is None:
                 break
+            if message is LATER:
+                return
             self._left -= 1
             kernel.user_code, kernel.look = self, True
             if message.source != self.rank:

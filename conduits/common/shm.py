@@ -2,7 +2,8 @@
 
 For every ordered pair of ranks there are request slots at the receiver and, paired with them, reply
 slots at the sender; so a reply always has its place.  The sender stores header and payload in the
-slot, or a long payload straight into the receiver's segment, and then appends the slot to the
+slot, or a long payload straight into the receiver's segment (a short one through the slot too, where the
+network says so), and then appends the slot to the
 receiver's inbox, a ring that has room for every slot that can name it.  Stores are seen in order
 (total store order, rule O), so what the inbox names is complete.
 """
@@ -55,15 +56,23 @@ class SharedMemoryPath(Path):
         max_medium: bytes of a medium payload.
         neighbours: paths of the ranks of the host by rank, shared by all of them; this one is added.
         size: ranks on the host.
+        crossover: long payloads of at most so many bytes go through the slot, at most `max_medium`.
     """
 
     def __init__(
-        self, port: SimulatedPort, host: HostModel, max_medium: int, neighbours: dict[int, SharedMemoryPath], size: int
+        self,
+        port: SimulatedPort,
+        host: HostModel,
+        max_medium: int,
+        neighbours: dict[int, SharedMemoryPath],
+        size: int,
+        crossover: int = 0,
     ) -> None:
         super().__init__(port)
         self.host = host
         self.miss_ps = host.poll_ps
         self._slot_bytes = header.MAX_SIZE + max_medium
+        self._crossover = crossover
         self._neighbours = neighbours
         self._inbox = _Inbox(2 * SLOTS * size)
         self._queues: dict[tuple[int, bool], Memory] = {}
@@ -84,11 +93,18 @@ class SharedMemoryPath(Path):
         message = header.unpack(queue.read(at, header.MAX_SIZE), source, slot)
         if message.word & LONG:
             message.payload = b""
+            if 0 < message.nbytes <= self._crossover:
+                self._copy_out(message, queue.read(at + header.MAX_SIZE, message.nbytes))
         elif message.nbytes:
             message.payload = queue.read(at + header.MAX_SIZE, message.nbytes)
         if is_reply:
             self._free[source].append(slot)
         return message
+
+    def _copy_out(self, message: Message, payload: bytes) -> None:
+        """Copy a long payload from its slot to its place in the segment."""
+        self.port.cpu.free += self.host.copy_ticks(len(payload))
+        self.port.memory[message.offset : message.offset + len(payload)] = payload
 
     def acquire(self, dest: int) -> int | None:
         """Take one of this rank's request slots at `dest`, with its reply slot here."""
@@ -120,7 +136,7 @@ class SharedMemoryPath(Path):
         at = slot * self._slot_bytes
         queue.write(at, header.pack(message))
         if message.nbytes:
-            if message.word & LONG:
+            if message.word & LONG and message.nbytes > self._crossover:
                 there.port.memory[message.offset : message.offset + message.nbytes] = message.payload
             else:
                 queue.write(at + header.MAX_SIZE, message.payload)

@@ -47,6 +47,17 @@ class SimulatedConduit(Conduit):
     def make_path(self, port: SimulatedPort) -> Path:
         """Return the network as `port.rank` sees it."""
 
+    def make_port(self, rank: int, core: Core) -> SimulatedPort:
+        """Return the port of a rank without its paths; for networks whose calls do more than the common ones."""
+        return SimulatedPort(self, rank, core)
+
+    def make_shared_path(
+        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
+    ) -> SharedMemoryPath:
+        """Return the host's memory as `port.rank` sees it, with `size` ranks on the host."""
+        max_medium = self.limits(self.options).max_medium
+        return SharedMemoryPath(port, self.host_model, max_medium, neighbours, size)
+
     def start_ticks(self) -> int:
         """Return what start-up costs a rank, picoseconds."""
         return 0
@@ -57,14 +68,13 @@ class SimulatedConduit(Conduit):
 
     def port(self, rank: int, core: Core) -> SimulatedPort:
         """Make the port of `rank`: the network, and the host's memory where it is shared."""
-        port = SimulatedPort(self, rank, core)
+        port = self.make_port(rank, core)
         port.add_path(self.make_path(port))
         host = self.setup.hosts[rank]
         size = self._on_host[host]
         if size > 1:
             neighbours = self._neighbours.setdefault(host, {})
-            max_medium = self.limits(self.options).max_medium
-            port.add_path(SharedMemoryPath(port, self.host_model, max_medium, neighbours, size))
+            port.add_path(self.make_shared_path(port, neighbours, size))
         self.ports.append(port)
         return port
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from conduit.errors import NetworkError
 from conduit.sim import Waiter
 
 if TYPE_CHECKING:
@@ -91,9 +92,13 @@ class ForSlot(Blocked):
         self.slot: Any = None
 
     def ready(self) -> bool:
-        """Take a slot if one is free."""
+        """Take a slot if one is free; an error of the network ends the wait too."""
         if self.slot is None:
-            self.slot = self.path.acquire(self.dest)
+            try:
+                self.slot = self.path.acquire(self.dest)
+            except NetworkError as error:
+                self.error = error
+                return True
         self.shielded = self.slot is not None  # from the slot on, no cancellation (S2)
         return self.shielded
 

@@ -149,6 +149,10 @@ class Box:
         del self._in_epoch[self._fenced]  # so that the fence is begun once
         return self._fenced
 
+    def is_broken(self) -> bool:
+        """Say whether this rank's next call can never end; the calls before the one that was cancelled can."""
+        return self.broken is not None and self.next > self.broken.sequence
+
     def breaks(self, broken: Broken) -> list[Call]:
         """Let the team be broken by a call; return the later calls, which can never end."""
         if self.broken is None or broken.sequence < self.broken.sequence:

@@ -187,14 +187,15 @@ class Exchange:
         """
 
         def settled() -> bool:
-            return not (box.calls or box.waiting or box.greetings) or box.broken is not None
+            return box.is_broken() or not (box.calls or box.waiting or box.greetings)
 
         try:
             await self._ep.block_until(settled, what="the collective calls of a team to end", ranks=())
         except trio.Cancelled:
             self._break(box, box.next, "destroy()")
             raise
-        if box.broken is not None:
+        if box.is_broken():
+            assert box.broken is not None
             raise conduit.ConduitError(f"destroy(): this team is broken: {box.broken.text}")
 
     def _enter(self, box: Box, call: Call, used: str) -> None:

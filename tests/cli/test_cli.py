@@ -12,7 +12,7 @@ from conduit.registry import COMMANDS
 def test_help_lists_every_command(command):
     status, out, _ = command("--help")
     assert status == 0
-    for name in ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge"]:
+    for name in ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge", "testlogp"]:
         assert f"│ {name} " in out
 
 

@@ -147,7 +147,7 @@ def test_the_distribution_registers_its_conduits_and_commands():
     ours = importlib.metadata.distribution("conduit-am").entry_points
     assert {entry.name for entry in ours if entry.group == registry.CONDUITS} >= {"loggp", "sci"}
     assert {entry.name for entry in ours if entry.group == registry.COMMANDS} >= set(
-        ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge"]
+        ["list", "show", "run", "raw", "conform", "new", "testam", "testsmall", "testlarge", "testlogp"]
     )
 
 

@@ -1,0 +1,52 @@
+"""The numbers behind a simulated network: made in a table, read in the simulation's units.
+
+A network's `constants.py` makes its `Constants` and one `Constant` after the other; the readers
+below are what its hardware uses.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conduit.contract import Constant
+
+_PS = {"ns": 1_000, "us": 1_000_000}
+_BYTES_PER_S = {"MB/s": 1_000_000}
+
+
+class Constants(list[Constant]):
+    """All constants of a network, in the order of their making."""
+
+    def make(
+        self, name: str, value: float | int | str, unit: str, kind: Literal["fact", "anchor", "assumed"], source: str
+    ) -> Constant:
+        """Make a constant; see `conduit.contract.Constant`."""
+        made = Constant(name, value, unit, kind, source)
+        self.append(made)
+        return made
+
+
+def ps(constant: Constant) -> int:
+    """Return a time in picoseconds."""
+    return round(number(constant) * _PS[constant.unit])
+
+
+def bytes_per_s(constant: Constant) -> int:
+    """Return a rate in bytes per second."""
+    return round(number(constant) * _BYTES_PER_S[constant.unit])
+
+
+def whole(constant: Constant) -> int:
+    """Return a size or a count."""
+    return int(number(constant))
+
+
+def number(constant: Constant) -> float:
+    """Return a value that must be a number.
+
+    Raises:
+        TypeError: it is a text.
+    """
+    if not isinstance(constant.value, int | float):
+        raise TypeError(f"{constant.name} is {constant.value!r}, no number")
+    return constant.value

@@ -1,0 +1,52 @@
+"""RSMAPI, the interface to remote shared memory, with networks as plug-ins.
+
+`Rsm` is the API of one process; `Transport` is what a network supplies; `errors` are RSM's.
+"""
+
+from conduits.common.rsm import errors
+from conduits.common.rsm.errors import RsmError
+from conduits.common.rsm.exchange import Exchange
+from conduits.common.rsm.export import ExportSegment
+from conduits.common.rsm.imports import Barrier, BarrierMode, ImportSegment
+from conduits.common.rsm.library import Controller, Rsm, Topology
+from conduits.common.rsm.transport import (
+    Attributes,
+    Backing,
+    Call,
+    Done,
+    Flat,
+    Got,
+    Landing,
+    Mapped,
+    Permission,
+    Rights,
+    Store,
+    Transport,
+    Window,
+)
+
+__all__ = [
+    "Attributes",
+    "Backing",
+    "Barrier",
+    "BarrierMode",
+    "Call",
+    "Controller",
+    "Done",
+    "Exchange",
+    "ExportSegment",
+    "Flat",
+    "Got",
+    "ImportSegment",
+    "Landing",
+    "Mapped",
+    "Permission",
+    "Rights",
+    "Rsm",
+    "RsmError",
+    "Store",
+    "Topology",
+    "Transport",
+    "Window",
+    "errors",
+]

@@ -1,0 +1,272 @@
+"""The StarT-X network interface of a host: message queues of two priorities, and the RDMA engines.
+
+A message is two header words and 2 to 22 payload words of 32 bits, little-endian here:
+
+    word 0    target host (bits 0-15), words of payload (16-20), priority (21), kind (22)
+    word 1    the software's
+
+A message leaves its transmit queue when the receive queue at its target has a place for it, which it
+then takes with it; so nothing arrives that cannot be stored.  What waits for a place holds back all
+behind it in its queue, and nothing of the other priority.  A *grant* is a message that the NIU takes
+itself: it starts an RDMA transfer that is armed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from conduits.startx import constants as c
+from conduits.startx.hardware.pinned import StartXError
+from conduits.startx.hardware.rdma import RdmaIn, RdmaOut
+
+if TYPE_CHECKING:
+    from conduits.startx.hardware.cluster import Cluster
+
+LOW, HIGH = 0, 1
+PRIORITY_NAMES = ("low", "high")
+MESSAGE, GRANT = 0, 1
+HEADER = c.whole(c.HEADER)
+PAYLOAD_MIN, PAYLOAD_MAX = c.whole(c.PAYLOAD_MIN), c.whole(c.PAYLOAD_MAX)
+MAX_HOSTS = 1 << 16
+_HEAD = struct.Struct("<II")
+_GRANT = struct.Struct("<HHIQ")
+Tell = Callable[[], object]
+
+
+def head(target: int, priority: int, tag: int, nbytes: int, kind: int = MESSAGE) -> bytes:
+    """Return the two header words of a message with `nbytes` of payload."""
+    return _HEAD.pack(target | nbytes >> 2 << 16 | priority << 21 | kind << 22, tag)
+
+
+def grant_payload(channel: int, source: int, nbytes: int, address: int) -> bytes:
+    """Return the payload of a grant: for which channel, by which host, how much, and where to."""
+    return _GRANT.pack(channel, source, nbytes, address)
+
+
+class NiuStatistics(NamedTuple):
+    """What the queues of one priority of an NIU have done.
+
+    Attributes:
+        sent: messages that left the transmit queue.
+        received: messages that came into the receive queue.
+        held: messages that waited for a place in the receive queue of their target.
+        most_sent: most messages in the transmit queue at once.
+        most_received: most places of the receive queue that were taken at once.
+    """
+
+    sent: int
+    received: int
+    held: int
+    most_sent: int
+    most_received: int
+
+
+class _Transmit:
+    """A transmit queue: messages that have not found their way yet."""
+
+    __slots__ = ("capacity", "held", "most", "sent", "used", "waiting", "wanted")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.used = 0
+        self.sent = self.held = self.most = 0
+        self.waiting: deque[tuple[int, bytes]] = deque()  # those that wait for a place at their target
+        self.wanted: list[Tell] = []  # to be told once when there is room
+
+
+class _Receive:
+    """A receive queue and the places in it, those of messages on their way included."""
+
+    __slots__ = ("capacity", "free", "freeing", "most", "queue", "received", "sources")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = self.free = capacity
+        self.received = self.most = 0
+        self.queue: deque[bytes] = deque()
+        self.freeing: deque[int] = deque()  # when messages that are being loaded leave their places
+        self.sources: deque[Niu] = deque()  # whose first message waits for a place
+
+
+class Niu:
+    """The NIU of a host.
+
+    Args:
+        cluster: the cluster.
+        host: the host's index.
+
+    Attributes:
+        rdma_out: the engine that sends.
+        rdma_in: the engine that receives.
+        on_arrival: called when a message has come into a receive queue.
+    """
+
+    def __init__(self, cluster: Cluster, host: int) -> None:
+        self.cluster = cluster
+        self.kernel = cluster.kernel
+        self.host = host
+        self.on_arrival: list[Tell] = []
+        self.rdma_out = RdmaOut(cluster, host)
+        self.rdma_in = RdmaIn(cluster, host)
+        self._transmit = tuple(_Transmit(capacity) for capacity in cluster.capacity)
+        self._receive = tuple(_Receive(capacity) for capacity in cluster.capacity)
+        self.low, self.high = (receive.queue for receive in self._receive)
+        self._spread = cluster.spread_ps
+        self._random = self.kernel.random(f"startx/niu/{host}") if self._spread else None
+        self._last: dict[tuple[int, int], int] = {}  # arrival of the last message by target and priority
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def room(self, priority: int) -> int:
+        """Return how many messages the transmit queue has room for."""
+        queue = self._transmit[priority]
+        return queue.capacity - queue.used
+
+    def when_room(self, priority: int, tell: Tell) -> None:
+        """Call `tell()` once, in the event in which a message leaves the full transmit queue."""
+        self._transmit[priority].wanted.append(tell)
+
+    def store(self, message: bytes, first: int, last: int) -> None:
+        """Take a message into its transmit queue, in the event in which the processor begins to store it.
+
+        Args:
+            message: header and payload.
+            first: when its first words are in the queue, picoseconds.
+            last: when it is whole.
+
+        Raises:
+            StartXError: the queue is full, the RDMA engine packetizes a piece while a message of high
+                priority comes, or the message is malformed.
+        """
+        word = int.from_bytes(message[:4], "little")
+        target, priority = word & 0xFFFF, word >> 21 & 1
+        nbytes = (word >> 16 & 31) << 2
+        if len(message) != HEADER + nbytes or not PAYLOAD_MIN <= nbytes <= PAYLOAD_MAX or target == self.host:
+            raise StartXError(
+                f"host {self.host}: a message of {len(message)} bytes to host {target} announces {nbytes >> 2} payload "
+                f"words; it has {PAYLOAD_MIN >> 2} to {PAYLOAD_MAX >> 2}, and goes to another host"
+            )
+        queue = self._transmit[priority]
+        if queue.used == queue.capacity:
+            raise StartXError(
+                f"host {self.host}: the transmit queue of {PRIORITY_NAMES[priority]} priority is full "
+                f"({queue.capacity} messages); wait until it has room"
+            )
+        if priority:
+            self.rdma_out.check_message(last)
+        queue.used += 1
+        if queue.used > queue.most:
+            queue.most = queue.used
+        if queue.waiting:
+            queue.held += 1
+            queue.waiting.append((target, message))
+        elif word >> 22 & 1 or self.cluster.niu(target).take_place(priority):
+            self._depart(queue, priority, target, message, first, last)
+        else:
+            queue.held += 1
+            queue.waiting.append((target, message))
+            self.cluster.niu(target).want_place(priority, self)
+
+    def place_given(self, priority: int) -> None:
+        """Let the first waiting message go, which has got its place, and those behind it that find one."""
+        queue, now = self._transmit[priority], self.kernel.now
+        target, message = queue.waiting.popleft()
+        self._depart(queue, priority, target, message, now, now)
+        while queue.waiting:
+            target, message = queue.waiting[0]
+            if not (message[2] >> 6 & 1 or self.cluster.niu(target).take_place(priority)):
+                self.cluster.niu(target).want_place(priority, self)
+                return
+            queue.waiting.popleft()
+            self._depart(queue, priority, target, message, now, now)
+
+    def _depart(self, queue: _Transmit, priority: int, target: int, message: bytes, first: int, last: int) -> None:
+        way = self.cluster.network.way(self.host, target, priority)
+        arrival = way.carry(len(message), first, last, partial(self._on_way, queue, priority, target, message))
+        if arrival:
+            self._on_way(queue, priority, target, message, arrival)
+
+    def _on_way(self, queue: _Transmit, priority: int, target: int, message: bytes, arrival: int) -> None:
+        """The message has found its way: it is out of the queue, and its arrival is known."""
+        queue.used -= 1
+        queue.sent += 1
+        if queue.wanted:
+            wanted, queue.wanted = queue.wanted, []
+            for tell in wanted:
+                tell()
+        if self._random is not None:
+            arrival = self._put_off(arrival, target, priority, self._random)
+        self.kernel.at(arrival, self.cluster.niu(target).land, priority, message)
+
+    def _put_off(self, arrival: int, target: int, priority: int, random: Random) -> int:
+        """Delay an arrival as far as the order of delivery allows."""
+        arrival += random.randrange(self._spread)
+        if self.cluster.fifo:
+            arrival = max(arrival, self._last.get((target, priority), 0))
+            self._last[target, priority] = arrival
+        return arrival
+
+    # -- receiving -----------------------------------------------------------------------------
+
+    def take_place(self, priority: int) -> bool:
+        """Take a place in a receive queue for a message that sets out, if one is free now."""
+        queue = self._receive[priority]
+        freeing = queue.freeing
+        while freeing and freeing[0] <= self.kernel.now:
+            freeing.popleft()
+            queue.free += 1
+        if not queue.free or queue.sources:
+            return False
+        queue.free -= 1
+        if queue.capacity - queue.free > queue.most:
+            queue.most = queue.capacity - queue.free
+        return True
+
+    def want_place(self, priority: int, source: Niu) -> None:
+        """Give the first message that waits at `source` the next place that becomes free."""
+        queue = self._receive[priority]
+        queue.sources.append(source)
+        while queue.freeing:
+            self.kernel.at(max(queue.freeing.popleft(), self.kernel.now), self._freed, priority)
+
+    def land(self, priority: int, message: bytes) -> None:
+        """Store a message that has arrived; a grant goes to the RDMA engine."""
+        if message[2] >> 6 & 1:
+            self.rdma_out.granted(*_GRANT.unpack_from(message, HEADER))
+            return
+        queue = self._receive[priority]
+        queue.received += 1
+        queue.queue.append(message)
+        for tell in self.on_arrival:
+            tell()
+
+    def load(self, priority: int, when: int) -> bytes:
+        """Give the first message of a receive queue, which has one, to a processor.
+
+        Args:
+            priority: of the queue.
+            when: when the processor has loaded it and its place is free, picoseconds.
+        """
+        queue = self._receive[priority]
+        if queue.sources:
+            self.kernel.at(when, self._freed, priority)
+        else:
+            queue.freeing.append(when)
+        return queue.queue.popleft()
+
+    def _freed(self, priority: int) -> None:
+        """A place is free: the source that has waited longest gets it."""
+        queue = self._receive[priority]
+        queue.free += 1
+        if queue.sources:
+            queue.free -= 1
+            queue.sources.popleft().place_given(priority)
+
+    def statistics(self, priority: int) -> NiuStatistics:
+        """Return what the queues of a priority have done so far."""
+        transmit, receive = self._transmit[priority], self._receive[priority]
+        return NiuStatistics(transmit.sent, receive.received, transmit.held, transmit.most, receive.most)

@@ -1,0 +1,239 @@
+"""The conduit proper: its options, limits and placement; the messages are `protocol`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import attrs
+
+from conduit.contract import Category, Constant, Core, JobSetup, Limits, Message, RawTable
+from conduit.options import SimOptions, option
+from conduits.common import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
+from conduits.common.waiting import Blocked
+from conduits.startx import constants as c
+from conduits.startx import raw, wire
+from conduits.startx.hardware import Cluster
+from conduits.startx.hardware.pinned import REGION, UNIT
+from conduits.startx.hardware.rdma import LARGEST
+from conduits.startx.protocol import Setting, Smp, StartXPath
+
+_BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
+_MAX_HOSTS = 1024
+_MAX_LONG = (1 << 31) - 1
+_ge, _le = attrs.validators.ge, attrs.validators.le
+
+
+@attrs.frozen(kw_only=True)
+class StartXOptions(SimOptions):
+    """The options of `startx`."""
+
+    host: Literal["e5000", "pentium2"] = option(
+        "e5000", "SMP: Sun E5000 with 8 processors, or a Pentium II with 2", conformance=("e5000",)
+    )
+    access: Literal["block", "word"] = option(
+        "block", "how processors load and store: 64 bytes (ldda, stda) or 8 bytes (ldd, std)"
+    )
+    fifo: bool = option(True, "the network keeps the order of source, destination and priority")
+    slots: int = option(
+        c.whole(c.SLOTS),
+        "request slots of a rank, for all others together, each with room for its reply",
+        validator=[_ge(1), _le(wire.MAX_SLOTS)],
+        conformance=(c.whole(c.SLOTS), 1),
+    )
+    max_medium: int = option(c.whole(c.MAX_MEDIUM), "largest medium payload, bytes", validator=[_ge(512), _le(1 << 16)])
+    crossover: int = option(
+        c.whole(c.CROSSOVER),
+        "between hosts, longer payloads of long messages go by RDMA, bytes",
+        validator=[_ge(0), _le(1 << 16)],
+        conformance=(c.whole(c.CROSSOVER), 0),
+    )
+    crossover_shared: int = option(
+        c.whole(c.CROSSOVER_SHARED),
+        "within a host, longer payloads (and all over max_medium) go straight into the segment, bytes",
+        validator=_ge(0),
+    )
+    buffer: int = option(
+        c.whole(c.BUFFER),
+        "each of the three pinned buffers of a rank, bytes; longer transfers go in parts",
+        validator=[_ge(64), _le(LARGEST)],
+        conformance=(c.whole(c.BUFFER), 4096),
+    )
+    high_queue: int = option(
+        c.whole(c.HIGH_QUEUE), "messages in each queue of high priority of an NIU", validator=_ge(1)
+    )
+    low_queue: int = option(
+        c.whole(c.LOW_QUEUE),
+        "messages in each queue of low priority of an NIU",
+        validator=_ge(1),
+        conformance=(c.whole(c.LOW_QUEUE), 16),
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Check what depends on several options: the room that is set aside for replies exists (rule S5)."""
+        largest = max(self.max_medium, self.crossover)
+        packets, ranks = wire.packets(largest), processors(self.host)
+        if ranks * self.slots * packets > self.high_queue:
+            raise ValueError(
+                f"slots={self.slots} of {ranks} ranks with replies of {largest} bytes ({packets} packets) need "
+                f"{ranks * self.slots * packets} places in the receive queue of high priority, it has "
+                f"high_queue={self.high_queue}; lower slots, max_medium or crossover, or raise high_queue"
+            )
+        if packets > self.low_queue:
+            raise ValueError(
+                f"a request of {largest} bytes takes {packets} packets, the transmit queue has low_queue="
+                f"{self.low_queue}; lower max_medium or crossover, or raise low_queue"
+            )
+        if self.buffer % UNIT:
+            raise ValueError(f"buffer={self.buffer} is no multiple of {UNIT}, as RDMA needs it; round it down")
+
+
+def effective_crossover_shared(options: StartXOptions) -> int:
+    """Return the size over which a long payload within a host cannot or must not go through a slot."""
+    return min(options.crossover_shared, options.max_medium)
+
+
+def processors(host: str) -> int:
+    """Return the processors of a host."""
+    return c.whole(c.CPUS if host == "e5000" else c.P2_CPUS)
+
+
+class StartX(SimulatedConduit):
+    """GASNet's core over StarT-X network interfaces, on a simulated cluster of SMPs.
+
+    Source: Husbands and Hoe (1998); see README.md beside this file.
+    """
+
+    name = "startx"
+    summary = "StarT-X on an Arctic fat tree: packets in two priorities, RDMA by appointment, SMPs"
+    Options: ClassVar[type] = StartXOptions
+    constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
+
+    def __init__(self, options: StartXOptions, setup: JobSetup, world: Any) -> None:
+        super().__init__(options, setup, world)
+        self.cluster = Cluster(
+            self.kernel,
+            fifo=options.fifo,
+            weak=options.order == "weak",
+            piece=options.piece,
+            high_queue=options.high_queue,
+            low_queue=options.low_queue,
+        )
+        first = tuple(setup.hosts.index(host) for host in range(max(setup.hosts) + 1))
+        self.setting = Setting(
+            ranks=setup.ranks,
+            first=first,
+            slots=options.slots,
+            packets=wire.packets(max(options.max_medium, options.crossover)),
+            crossover=options.crossover,
+            buffer=options.buffer,
+            access=options.access,
+            host=self.host_model,
+        )
+        self._smps: dict[int, Smp] = {}
+
+    @classmethod
+    def limits(cls, options: StartXOptions) -> Limits:
+        """Return the limits; long payloads go in as many parts as they need."""
+        return Limits(wire.MAX_ARGS, options.max_medium, _MAX_LONG, _MAX_LONG)
+
+    @classmethod
+    def max_ranks_per_host(cls, options: StartXOptions) -> int | None:
+        """Return the processors of a host, or for how many of them its pinned region has buffers."""
+        return min(processors(options.host), max(1, REGION // (_BUFFERS * options.buffer)))
+
+    @classmethod
+    def max_hosts(cls, options: StartXOptions) -> int | None:
+        """Return the hosts that the largest tree has."""
+        return _MAX_HOSTS
+
+    @classmethod
+    def thresholds(cls, options: StartXOptions) -> tuple[int, ...]:
+        """Return the sizes from which payloads go by RDMA, or in one part more."""
+        return (options.crossover, effective_crossover_shared(options), options.buffer)
+
+    @classmethod
+    def raw_tables(cls, options: StartXOptions) -> Sequence[RawTable]:
+        """Return the driver's benchmarks."""
+        return raw.tables(options.piece)
+
+    @classmethod
+    def raw_time(cls, options: StartXOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
+        """Return what packets, or over the crossover RDMA, take between two hosts, in seconds."""
+        by_rdma = category in (Category.LONG, Category.LONG_ASYNC) and nbytes > options.crossover
+        one_way = raw.one_way(options.access, nbytes, options.piece, by_rdma=by_rdma)
+        return 2 * one_way if round_trip else one_way
+
+    def make_host(self) -> HostModel:
+        """Return the costs of an SMP."""
+        e5000 = self.options.host == "e5000"
+        return HostModel(
+            copy_bytes_per_s=c.bytes_per_s(c.COPY_RATE if e5000 else c.P2_COPY_RATE),
+            copy_call_ps=c.ps(c.COPY_START),
+            flops_per_s=c.whole(c.FLOPS if e5000 else c.P2_FLOPS) * 1_000_000,
+            line_ps=c.ps(c.BUS if e5000 else c.P2_BUS),
+            poll_ps=c.ps(c.LOOK),
+            message_ps=c.ps(c.SHARED_MESSAGE if e5000 else c.P2_MESSAGE),
+        )
+
+    def make_port(self, rank: int, core: Core) -> SimulatedPort:
+        """Return a port whose long requests wait until their payload has been copied."""
+        return StartXPort(self, rank, core)
+
+    def make_path(self, port: SimulatedPort) -> Path:
+        """Return the network as `port.rank` sees it, through the NIU of its host."""
+        host = port.host
+        smp = self._smps.get(host)
+        if smp is None:
+            smp = self._smps[host] = Smp(self.cluster, host, self.setup.hosts.count(host))
+        return StartXPath(port, smp, self.setting)
+
+    def make_shared_path(
+        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
+    ) -> SharedMemoryPath:
+        """Return the host's memory, with a crossover of its own."""
+        crossover = effective_crossover_shared(self.options)
+        return SharedMemoryPath(port, self.host_model, self.options.max_medium, neighbours, size, crossover)
+
+    def start_ticks(self) -> int:
+        """Return the cost of opening the NIU and pinning the buffers."""
+        return c.ps(c.START)
+
+    def exchange_ticks(self) -> int:
+        """Return the cost of an all-gather: a round for each doubling."""
+        return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
+
+
+class StartXPort(SimulatedPort):
+    """A port whose long requests wait, polling, until their payload is in the pinned buffer."""
+
+    __slots__ = ()
+
+    async def request(self, dest: int, message: Message) -> None:
+        """Send; see `conduit.contract.Port.request`."""
+        await super().request(dest, message)
+        path = self.paths[0]
+        assert isinstance(path, StartXPath)
+        if message in path.uncopied:
+            await self._block(ForCopy(self, path, message, dest))
+
+
+class ForCopy(Blocked):
+    """Waits until the payload of a long request has been copied; the request is under way, so it is shielded."""
+
+    __slots__ = ("dest", "message", "path")
+
+    def __init__(self, port: SimulatedPort, path: StartXPath, message: Message, dest: int) -> None:
+        super().__init__(port, f"its turn to send a long payload to rank {dest}")
+        self.shielded = True
+        self.path = path
+        self.message = message
+        self.dest = dest
+
+    def ready(self) -> bool:
+        """Return whether the payload is the program's again."""
+        return self.message not in self.path.uncopied
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that must poll before it is."""
+        return self.path.holders(self.dest)

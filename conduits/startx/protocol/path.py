@@ -1,0 +1,363 @@
+"""One rank's end of the network: requests in low priority, replies in high, long payloads by RDMA.
+
+What keeps it free of deadlock: before a request is sent, its requester has one of its request slots,
+which has room for the largest reply in the receive queue of high priority of its NIU (the conduit checks
+that these add up); and room in the transmit queue of low priority, so that a send never waits for another
+rank's poll with the processor taken.  So messages of high priority always find a place, and whoever
+waits for a slot or for room polls.
+
+A poll looks at the NIU.  It loads packets for whomever they are, puts those of other ranks of the host
+into their inboxes, gives appointments, and then handles this rank's messages.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from conduit.contract import LONG, Category, Message
+from conduit.sim import Memory
+from conduits.common import Path, SimulatedPort
+from conduits.common.path import LATER, Then
+from conduits.startx import constants as c
+from conduits.startx import wire
+from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, tag_of
+from conduits.startx.protocol.appointments import Wish
+from conduits.startx.protocol.sending import Sending
+from conduits.startx.protocol.smp import Setting, Smp
+from conduits.startx.protocol.transfers import BOOK_PS, Channel, Outgoing, Reception
+
+BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
+LOADS = 64  # packets that one pass loads, whosever they are
+_CATEGORY = 3 << 9
+_LONG = Category.LONG << 9
+
+
+class StartXPath(Path):
+    """One rank's end.
+
+    Args:
+        port: the rank's port.
+        smp: the host's shared memory.
+        setting: job and options.
+    """
+
+    miss_ps = POLL_PS
+
+    def __init__(self, port: SimulatedPort, smp: Smp, setting: Setting) -> None:
+        super().__init__(port)
+        self.setting = setting
+        self.rank = port.rank
+        self.cpu = port.cpu
+        self.kernel = port.kernel
+        self.smp = smp
+        self.niu = smp.niu
+        self.local = len(smp.paths)
+        self.driver = smp.join(self, setting.access)
+        self.uncopied: dict[Message, Outgoing] = {}
+        """Long requests whose payload is still the program's."""
+        self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
+        self._free = list(range(setting.slots - 1, -1, -1))
+        self._outstanding: dict[int, int] = {}
+        self._inbox: deque[tuple[bytes, int, int, int]] = deque()
+        # Where messages of several packets are put together: for each slot of each requester, and for replies.
+        self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
+        self._areas = Memory((setting.ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
+        self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
+        self._requests, self._replies = Channel(self, 0), Channel(self, 1)
+        self._reception = Reception(self)
+        self._loads = 0
+        self._cut_short = False
+
+    def tag(self, dest: int, slot: int, is_reply: int, kind: int) -> int:
+        """Return the software's header word of a packet to rank `dest`."""
+        local = dest - self.setting.first[self.port.hosts[dest]]
+        return wire.tag(self.rank, slot, is_reply, kind, local)
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def acquire(self, dest: int) -> int | None:
+        """Take a request slot, and room for the packets of the largest request."""
+        if not self._free or not self.smp.reserve(self, self.setting.packets):
+            return None
+        slot = self._free.pop()
+        self._outstanding[slot] = dest
+        return slot
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send in low priority."""
+        self.cpu.free += BUILD_PS
+        self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send in high priority, for which the requester has set a place aside."""
+        self.cpu.free += BUILD_PS
+        self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
+
+    def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
+        if message.word & LONG and message.nbytes > self.setting.crossover:
+            outgoing = Outgoing(message, dest, slot)
+            if message.word & _CATEGORY == _LONG:
+                self.uncopied[message] = outgoing
+            if self._requests.queue:
+                self.smp.give_back(self.setting.packets)
+                self._requests.queue.append(outgoing)
+                then()
+            else:
+                self.smp.give_back(self.setting.packets - 1)
+                self._requests.queue.append(outgoing)
+                self._requests.begin(then)
+            return
+        packets = self._cut(dest, slot, 0, message)
+        self.smp.give_back(self.setting.packets - len(packets))
+        Sending(self, LOW, self.port.hosts[dest], packets, then).start()
+
+    def _send_reply(self, dest: int, slot: int, message: Message, then: Then) -> None:
+        if message.word & LONG and message.nbytes > self.setting.crossover:
+            self._replies.queue.append(Outgoing(message, dest, slot))
+            if self._replies.busy or len(self._replies.queue) > 1:
+                then()
+            else:
+                self._replies.begin(then)
+            return
+        Sending(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
+
+    def _cut(self, dest: int, slot: int, is_reply: int, message: Message) -> list[tuple[int, bytes]]:
+        """Return the packets of a message that goes without RDMA."""
+        stream = wire.head(message)
+        if message.nbytes:
+            stream += message.payload
+        head = self.tag(dest, slot, is_reply, wire.HEAD)
+        payloads = wire.cut(stream)
+        if len(payloads) == 1:
+            return [(head, payloads[0])]
+        more = self.tag(dest, slot, is_reply, wire.MORE)
+        return [(more if index else head, payload) for index, payload in enumerate(payloads)]
+
+    # -- polling -------------------------------------------------------------------------------
+
+    def pending(self) -> bool:
+        """Return whether there is anything to load, to copy, to grant, to send on or to handle."""
+        return bool(
+            self.niu.low
+            or self.niu.high
+            or self._inbox
+            or self.smp.appointments.grantable
+            or self._reception.due
+            or self._replies.due
+            or self._requests.due
+        )
+
+    def begin_pass(self) -> None:
+        """Begin a pass, which loads a limited number of packets."""
+        self._loads = LOADS
+
+    def take(self) -> Message | None:
+        """Return the next message of this rank's inbox; load packets until there is one, then do what is due."""
+        niu = self.niu
+        while not self._inbox and (niu.high or niu.low):
+            if not self._loads:
+                self._cut_short = True
+                break
+            self._loads -= 1
+            if self.smp.lock is not None:
+                self.kernel.call(self.cpu.free, self._look)
+                return LATER
+            self._file(self._load(self.cpu.free))
+        if self._inbox:
+            return self._decode()
+        return self._next_duty()
+
+    def end_pass(self) -> None:
+        """Poll again where packets were left."""
+        if self._cut_short:
+            self._cut_short = False
+            self.port.notify()
+
+    def _look(self) -> None:
+        """The NIU is shared: load a packet under its lock, if it is still there."""
+        lock = self.smp.lock
+        assert lock is not None
+        if self.niu.high or self.niu.low:
+            lock.take(self._locked)
+        else:
+            self.port.resume_pass()
+
+    def _locked(self) -> None:
+        lock, now = self.smp.lock, self.kernel.now
+        assert lock is not None
+        self.cpu.free = now + LOCK_PS
+        if not (self.niu.high or self.niu.low):  # another process was faster
+            lock.leave(self.cpu.free)
+            self.port.resume_pass()
+            return
+        packet = self._load(self.cpu.free)
+        lock.leave(self.cpu.free)
+        self.cpu.free += FILE_PS
+        if tag_of(packet) >> 27 == self.local and not wire.asks(tag_of(packet), packet):
+            self._file(packet)
+            self.port.resume_pass()
+        else:  # others see it, so it happens when it does
+            self.kernel.at(self.cpu.free, self._file_and_go_on, packet)
+
+    def _load(self, begin: int) -> bytes:
+        """Load the next packet, of high priority first, beginning at `begin`."""
+        packet, took = self.driver.receive(HIGH if self.niu.high else LOW, begin)
+        self.cpu.free = begin + took
+        self.packets_loaded += 1
+        return packet
+
+    def _file_and_go_on(self, packet: bytes) -> None:
+        self.packets_filed += tag_of(packet) >> 27 != self.local
+        self._file(packet)
+        self.port.resume_pass()
+
+    def _file(self, packet: bytes) -> None:
+        """Put a packet into the inbox of the rank that it is for."""
+        tag, payload = tag_of(packet), packet[8:]
+        path = self.smp.paths[tag >> 27]
+        path.put(payload, tag & 0xFFFF, tag >> 16 & 255, tag >> 24 & 1, tag >> 25 & 3)
+        if path is not self:
+            path.port.notify()
+
+    def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
+        """Take a packet for this rank, whoever has loaded it."""
+        if kind == wire.HEAD and wire.stream_packets(payload) == 1:
+            if wire.goes_by_rdma(payload):
+                self._reception.head(payload, source, slot, is_reply)
+            else:
+                self._inbox.append((payload, source, slot, is_reply))
+        elif kind == wire.ASK:
+            self._reception.ask(payload, source, slot, is_reply)
+        else:
+            self._put_together(payload, source, slot, is_reply, kind)
+
+    def _put_together(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
+        """Store a packet of several in the area of its message, which is whole when all have come."""
+        area = (self.setting.ranks if is_reply else source) * self.setting.slots + slot
+        came, needed = self._missing.get(area, (0, 0))
+        start = area * self._area_bytes
+        if kind == wire.HEAD:
+            needed = wire.stream_packets(payload)
+            self._areas.write(start, payload)
+        else:
+            at = wire.place(payload)
+            self._areas.write(start + at, payload[4:])
+        came += 1
+        if came == needed:
+            del self._missing[area]
+            self._inbox.append((self._areas.read(start, self._area_bytes), source, slot, is_reply))
+        else:
+            self._missing[area] = (came, needed)
+
+    def deliver(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
+        """Take a message whose payload is in the segment."""
+        self._inbox.append((stream, source, slot, is_reply))
+
+    def _decode(self) -> Message:
+        """Decode the next message of the inbox; a reply frees its slot."""
+        self.cpu.free += DISPATCH_PS
+        stream, source, slot, is_reply = self._inbox.popleft()
+        message = wire.message(stream, source, slot, is_reply)
+        if message.payload and message.word & LONG:
+            self.cpu.free += self.setting.host.copy_ticks(message.nbytes)
+            self.port.memory[message.offset : message.offset + message.nbytes] = message.payload
+            message.payload = b""
+        if is_reply:
+            del self._outstanding[slot]
+            self._free.append(slot)
+        return message
+
+    # -- appointments --------------------------------------------------------------------------
+
+    def _next_duty(self) -> Message | None:
+        """Do the next thing that is due besides messages, in an event; None if nothing is."""
+        if self.smp.appointments.grantable:
+            self.kernel.call(self.cpu.free, self._grant)
+        elif self._replies.due:
+            self.kernel.call(self.cpu.free, self._send_reply_on)
+        elif self._requests.due and self.smp.reserve(self, 1):
+            self.kernel.call(self.cpu.free, self._send_request_on)
+        elif self._reception.due:
+            self.kernel.call(self.cpu.free, self._reception.commit)
+        else:
+            return None
+        return LATER
+
+    def _send_reply_on(self) -> None:
+        self._replies.begin(self.port.resume_pass)
+
+    def _send_request_on(self) -> None:
+        self._requests.begin(self.port.resume_pass)
+
+    def _grant(self) -> None:
+        """Give the next appointment, to whichever rank of this host it is with."""
+        wish = self.smp.appointments.grant()
+        if wish is None:
+            self.port.resume_pass()
+            return
+        self.cpu.free = self.kernel.now + BOOK_PS
+        self.kernel.call(self.cpu.free, Granting(self, wish).start)
+
+    def open(self, wish: Wish, source: int, by: StartXPath, after: int) -> int:
+        """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
+        reception = self._reception
+        reception.granted(wish)
+        return by.driver.accept(
+            source, wish.channel, reception.buffer, wish.nbytes, reception.landed, reception.whole, after
+        )
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def occupied(self) -> list[str]:
+        """Describe the slots in use and the long payloads that wait."""
+        lines = []
+        if self._outstanding:
+            ranks = ", ".join(str(rank) for rank in sorted(set(self._outstanding.values())))
+            lines.append(f"{len(self._outstanding)} of {self.setting.slots} request slots, to ranks {ranks}")
+        for channel, name in ((self._requests, "requests"), (self._replies, "replies")):
+            if channel.queue:
+                lines.append(f"{len(channel.queue)} long {name} that wait for their RDMA")
+        return lines
+
+    def holders(self, dest: int) -> tuple[int, ...]:
+        """Return the ranks that have this rank's requests."""
+        return tuple(sorted(set(self._outstanding.values()))) or (dest,)
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived, in the inbox or still in the NIU."""
+        waiting = (tag_of(packet) for queue in (self.niu.high, self.niu.low) for packet in queue)
+        return len(self._inbox) + sum(tag >> 27 == self.local and tag >> 25 & 3 == wire.HEAD for tag in waiting)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the path."""
+        return {
+            "startx_packets_sent": self.packets_sent,
+            "startx_packets_loaded": self.packets_loaded,
+            "startx_packets_filed": self.packets_filed,
+            "startx_rdma_parts_sent": self.parts_sent,
+            "startx_rdma_parts_received": self.parts_received,
+        }
+
+
+class Granting(Sending):
+    """The grant of an appointment, stored by whoever polls.
+
+    Args:
+        path: of the process that stores it.
+        wish: what is granted.
+    """
+
+    __slots__ = ("_wish",)
+
+    def __init__(self, path: StartXPath, wish: Wish) -> None:
+        super().__init__(path, HIGH, path.port.hosts[wish.source], [(0, b"")], path.port.resume_pass)
+        self._wish = wish
+
+    def store(self, tag: int, payload: bytes, after: int) -> int:
+        """Open the engine and store the grant."""
+        path, wish = self._path, self._wish
+        receiver = path.smp.paths[wish.target - path.setting.first[path.port.host]]
+        path.packets_sent += 1
+        return receiver.open(wish, self._target, path, after)

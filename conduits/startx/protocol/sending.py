@@ -1,0 +1,95 @@
+"""Storing packets into the NIU, one after the other, as a chain of events on the sender's processor.
+
+For each packet: take the lock of the NIU, store, leave it.  Packets of high priority wait for room in
+the transmit queue, which the network always makes, and hold the RDMA engine between two pieces, because
+it and they may not be at work at once.  Packets of low priority have room set aside for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from conduits.common.path import Then
+from conduits.startx.driver import HIGH, LOCK_PS, LOW
+
+if TYPE_CHECKING:
+    from conduits.startx.protocol.path import StartXPath
+
+Packet: TypeAlias = "tuple[int, bytes]"
+"""Tag and payload."""
+
+
+class Sending:
+    """Some packets to one host.
+
+    Args:
+        path: the sender.
+        priority: `LOW` or `HIGH`.
+        target: the host.
+        packets: what to send, at least one.
+        then: called in the event of the last store; the processor is busy until `cpu.free`.
+    """
+
+    __slots__ = ("_index", "_packets", "_path", "_priority", "_target", "_then", "rank")
+
+    def __init__(self, path: StartXPath, priority: int, target: int, packets: Sequence[Packet], then: Then) -> None:
+        self._path = path
+        self._priority = priority
+        self._target = target
+        self._packets = packets
+        self._then = then
+        self._index = 0
+        self.rank = path.rank
+
+    def start(self) -> None:
+        """Begin now."""
+        if self._priority:
+            self._path.driver.hold(self._next)
+        else:
+            self._next()
+
+    def _next(self) -> None:
+        path = self._path
+        if self._priority and not path.driver.room(HIGH):
+            path.niu.when_room(HIGH, self._next)
+            return
+        lock = path.smp.lock
+        if lock is None:
+            self._store(0)
+        else:
+            lock.take(self._locked)
+
+    def _locked(self) -> None:
+        lock = self._path.smp.lock
+        assert lock is not None
+        if self._priority and not self._path.driver.room(HIGH):  # somebody else was faster
+            lock.leave(self._path.kernel.now)
+            self._path.niu.when_room(HIGH, self._next)
+            return
+        self._store(LOCK_PS)
+        lock.leave(self._path.cpu.free)
+
+    def _store(self, after: int) -> None:
+        path = self._path
+        tag, payload = self._packets[self._index]
+        path.cpu.free = end = path.kernel.now + after + self.store(tag, payload, after)
+        self._index += 1
+        if self._index < len(self._packets):
+            path.kernel.call(end, self._next)
+            return
+        if self._priority:
+            path.driver.release(end)
+        self._then()
+
+    def store(self, tag: int, payload: bytes, after: int) -> int:
+        """Store one packet, beginning `after` picoseconds from now; return how long that takes."""
+        path = self._path
+        path.packets_sent += 1
+        took = path.driver.send(self._priority, self._target, tag, payload, after)
+        if not self._priority:
+            path.smp.give_back(1)
+        return took
+
+
+__all__ = ["HIGH", "LOW", "Packet", "Sending"]

@@ -1,0 +1,101 @@
+"""What the processes of an SMP share in its memory: the NIU's lock, its appointments, one another's inboxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from conduits.common import HostModel
+from conduits.startx.driver import LOW, Access, Lock, StartX
+from conduits.startx.hardware import Cluster
+from conduits.startx.protocol.appointments import Appointments
+
+if TYPE_CHECKING:
+    from conduits.startx.protocol.path import StartXPath
+
+
+@attrs.frozen
+class Setting:
+    """What a path needs to know of the job and its options.
+
+    Attributes:
+        ranks: of the job.
+        first: first rank of every host.
+        slots: request slots of a rank.
+        packets: of the largest message that goes without RDMA.
+        crossover: longer payloads of long messages go by RDMA.
+        buffer: bytes of a pinned buffer.
+        access: how processors load and store.
+        host: what copying costs.
+    """
+
+    ranks: int
+    first: tuple[int, ...]
+    slots: int
+    packets: int
+    crossover: int
+    buffer: int
+    access: Access
+    host: HostModel
+
+
+class Smp:
+    """The shared memory of one host.
+
+    Args:
+        cluster: the cluster.
+        host: which host.
+        ranks: how many processes it has.
+
+    Attributes:
+        lock: of the NIU; None where one process has it alone.
+        appointments: of the NIU.
+        paths: the processes' ends of the network, in the order of their ranks.
+        reserved: messages for which room in the transmit queue of low priority is set aside.
+    """
+
+    __slots__ = ("_wanting", "appointments", "cluster", "host", "lock", "niu", "paths", "reserved")
+
+    def __init__(self, cluster: Cluster, host: int, ranks: int) -> None:
+        self.cluster = cluster
+        self.host = host
+        self.niu = cluster.niu(host)
+        self.lock = Lock(cluster.kernel) if ranks > 1 else None
+        self.appointments = Appointments()
+        self.paths: list[StartXPath] = []
+        self.reserved = 0
+        self._wanting: list[StartXPath] = []
+        self.niu.on_arrival.append(self.tell)
+
+    def join(self, path: StartXPath, access: Access) -> StartX:
+        """Open the NIU for another process."""
+        self.paths.append(path)
+        return StartX(self.cluster, self.host, access)
+
+    def tell(self) -> None:
+        """Tell all processes that a poll may find something."""
+        for path in self.paths:
+            path.port.notify()
+
+    def reserve(self, path: StartXPath, messages: int) -> bool:
+        """Set aside room in the transmit queue of low priority; where there is none `path` is told of new room."""
+        if self.niu.room(LOW) - self.reserved >= messages:
+            self.reserved += messages
+            return True
+        if path not in self._wanting:
+            if not self._wanting:
+                self.niu.when_room(LOW, self._room)
+            self._wanting.append(path)
+        return False
+
+    def give_back(self, messages: int) -> None:
+        """Give up room that was set aside, used or not."""
+        self.reserved -= messages
+        if self._wanting and messages:
+            self._room()
+
+    def _room(self) -> None:
+        wanting, self._wanting = self._wanting, []
+        for path in wanting:
+            path.port.notify()

@@ -1,0 +1,291 @@
+"""Long payloads by RDMA: what a rank has to send, part by part, and what it is receiving.
+
+A sender has two *channels*, each with a pinned buffer: one for its requests and one for its replies, so
+that no reply waits for a request.  A channel takes one message after the other, and a message in parts
+of at most the buffer's size.  For each part it asks for the receiver, fills the buffer piece by piece
+while the engine, once granted, empties it, and has nothing more to do until the part has left.
+
+A receiver has one pinned buffer.  Its next poll after the first piece of a part has come copies piece
+by piece to the segment, and is busy with that until the part is whole.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from conduit.contract import Message
+from conduits.common.path import Then
+from conduits.startx import constants as c
+from conduits.startx import wire
+from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
+from conduits.startx.protocol.appointments import Wish
+from conduits.startx.protocol.sending import Sending
+
+if TYPE_CHECKING:
+    from conduits.startx.protocol.path import StartXPath
+
+BOOK_PS = c.ps(c.BOOK)
+
+
+class Outgoing:
+    """A long message that goes by RDMA.
+
+    Attributes:
+        message: the message; its payload may be lent until it has been copied.
+        dest: rank that it goes to.
+        slot: the requester's slot.
+        position: bytes copied to the pinned buffer so far.
+        part: parts asked for so far.
+    """
+
+    __slots__ = ("dest", "message", "part", "position", "slot")
+
+    def __init__(self, message: Message, dest: int, slot: int) -> None:
+        self.message = message
+        self.dest = dest
+        self.slot = slot
+        self.position = self.part = 0
+
+    @property
+    def copied(self) -> bool:
+        """Whether all of the payload has been copied out of the program's memory."""
+        return self.position == self.message.nbytes
+
+
+class Channel:
+    """A rank's way to send long payloads of one kind.
+
+    Args:
+        path: the rank's end of the network.
+        is_reply: whether it is for replies.
+    """
+
+    __slots__ = ("_buffer", "_path", "_then", "busy", "is_reply", "number", "queue")
+
+    def __init__(self, path: StartXPath, is_reply: int) -> None:
+        self._path = path
+        self._buffer = path.driver.pin(path.setting.buffer)
+        self._then: Then = path.port.resume_pass
+        self.is_reply = is_reply
+        self.number = channel_number(path.local, is_reply)
+        self.queue: deque[Outgoing] = deque()
+        self.busy = False
+
+    @property
+    def due(self) -> bool:
+        """Whether it has something to send and could."""
+        return bool(self.queue) and not self.busy
+
+    def begin(self, then: Then) -> None:
+        """Ask for the receiver of the next part, and fill the buffer, now.
+
+        A message of low priority has room set aside for it.
+
+        Args:
+            then: called when only processor time is left.
+        """
+        path, outgoing = self._path, self.queue[0]
+        self.busy = True
+        self._then = then
+        if outgoing.part:
+            kind, payload = wire.ASK, wire.ask(outgoing.part, self._size(outgoing))
+        else:
+            kind, payload = wire.HEAD, wire.cut(wire.head(outgoing.message, by_rdma=True))[0]
+        tag = path.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
+        target = path.port.hosts[outgoing.dest]
+        Sending(path, HIGH if self.is_reply else LOW, target, [(tag, payload)], self._asked).start()
+
+    def _size(self, outgoing: Outgoing) -> int:
+        return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)
+
+    def _asked(self) -> None:
+        """The receiver has been asked: copy, and arm the engine, which may overtake the copy by no piece."""
+        path, outgoing = self._path, self.queue[0]
+        path.smp.appointments.asked(self.number, path.rank, outgoing.dest)
+        start, size = outgoing.position, self._size(outgoing)
+        self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
+        when, ready, piece, copy = path.cpu.free + BOOK_PS, [], path.smp.cluster.piece, path.setting.host.copy_ticks
+        for at in range(0, size, piece):
+            when += copy(min(piece, size - at)) + POST_PS
+            ready.append(when)
+        path.cpu.free = when
+        target = path.port.hosts[outgoing.dest]
+        path.driver.arm(self.number, target, self._buffer, wire.whole_words(size), self._left, ready)
+        outgoing.position += size
+        outgoing.part += 1
+        path.parts_sent += 1
+        if outgoing.copied:
+            path.uncopied.pop(outgoing.message, None)
+        self._then()
+
+    def _left(self) -> None:
+        """The last byte of the part has left the buffer."""
+        path = self._path
+        self.busy = False
+        if self.queue[0].copied:
+            self.queue.popleft()
+        path.smp.appointments.sent(self.number)
+        if path.smp.appointments.grantable:
+            path.smp.tell()
+        elif self.queue:
+            path.port.notify()
+
+
+def channel_number(local: int, is_reply: int) -> int:
+    """Return the number on its NIU of a rank's channel for requests or for replies."""
+    return 2 * local + is_reply
+
+
+class Incoming:
+    """A long message that comes by RDMA.
+
+    Attributes:
+        stream: its head.
+        source: the sender.
+        slot: the requester's slot.
+        is_reply: whether it is a reply.
+        nbytes: of the payload.
+        offset: where it goes in the segment.
+        asked: bytes of the parts that the sender has asked for.
+        part: how many these are.
+        copied: bytes that are in the segment.
+    """
+
+    __slots__ = ("asked", "copied", "is_reply", "nbytes", "offset", "part", "slot", "source", "stream")
+
+    def __init__(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
+        head = wire.message(stream, source, slot, is_reply)
+        self.stream = stream
+        self.source = source
+        self.slot = slot
+        self.is_reply = is_reply
+        self.nbytes = head.nbytes
+        self.offset = head.offset
+        self.asked = self.part = self.copied = 0
+
+
+class Part(NamedTuple):
+    """A part of a message that comes: where in its payload it begins, and its size."""
+
+    message: Incoming
+    start: int
+    size: int
+
+
+class Reception:
+    """A rank's receiving buffer, and what goes through it.
+
+    Args:
+        path: the rank's end of the network.
+    """
+
+    __slots__ = ("_coming", "_committed", "_messages", "_path", "_pieces", "_whole", "buffer")
+
+    def __init__(self, path: StartXPath) -> None:
+        self._path = path
+        self.buffer: Buffer = path.driver.pin(path.setting.buffer)
+        self._messages: dict[tuple[int, int, int], Incoming] = {}
+        self._coming: Part | None = None
+        self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
+        self._whole = self._committed = False
+
+    @property
+    def due(self) -> bool:
+        """Whether pieces wait to be copied."""
+        return bool(self._pieces)
+
+    def head(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
+        """Take the head of a message, which asks for its first part."""
+        coming = self._messages[source, slot, is_reply] = Incoming(stream, source, slot, is_reply)
+        self._wish(coming, min(coming.nbytes, self.buffer.nbytes))
+
+    def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
+        """Take the wish for a further part.
+
+        Raises:
+            BadPacket: it is not the next one.
+        """
+        coming, (part, size) = self._messages[source, slot, is_reply], wire.asked(payload)
+        if part != coming.part or not 0 < size <= min(coming.nbytes - coming.asked, self.buffer.nbytes):
+            raise wire.BadPacket(
+                f"rank {source} asks rank {self._path.rank} for part {part} of {size} bytes; part {coming.part} is "
+                f"next, and {coming.nbytes - coming.asked} bytes are missing"
+            )
+        self._wish(coming, size)
+
+    def _wish(self, coming: Incoming, size: int) -> None:
+        path, part = self._path, Part(coming, coming.asked, size)
+        coming.asked += size
+        coming.part += 1
+        local = coming.source - path.setting.first[path.port.hosts[coming.source]]
+        channel = channel_number(local, coming.is_reply)
+        path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
+
+    def granted(self, wish: Wish) -> None:
+        """The wish has been granted: its bytes are what comes next."""
+        assert isinstance(wish.place, Part)
+        self._coming = wish.place
+
+    # -- events of the engine ------------------------------------------------------------------------
+
+    def landed(self, start: int, size: int) -> None:
+        """A piece is in the buffer."""
+        if self._committed:
+            self._copy(size)
+        else:
+            self._pieces.append(size)
+            if len(self._pieces) == 1:
+                self._path.port.notify()
+
+    def whole(self) -> None:
+        """The part is whole; the engine is free for another."""
+        smp = self._path.smp
+        smp.appointments.arrived()
+        self._whole = True
+        if smp.appointments.grantable:
+            smp.tell()
+        if self._committed:
+            self._over()
+
+    # -- the receiver's processor ----------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Copy what has landed, from now on, and what lands until the part is whole; then the pass goes on."""
+        self._committed = True
+        pieces, self._pieces = self._pieces, []
+        for size in pieces:
+            self._copy(size)
+        if self._whole:
+            self._over()
+
+    def _copy(self, size: int) -> None:
+        """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
+        path = self._path
+        cpu, now = path.cpu, path.kernel.now
+        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.host.copy_ticks(size)
+
+    def _over(self) -> None:
+        """The part has been copied by the time that the processor is free."""
+        path = self._path
+        path.kernel.call(max(path.cpu.free, path.kernel.now), self._emptied)
+
+    def _emptied(self) -> None:
+        """The buffer is free; a message of which this was the last part has arrived."""
+        path, coming = self._path, self._coming
+        assert coming is not None
+        self._whole = self._committed = False
+        self._coming = None
+        message = coming.message
+        at = message.offset + coming.start
+        path.port.memory[at : at + coming.size] = self.buffer.read(0, coming.size)
+        message.copied += coming.size
+        path.parts_received += 1
+        if message.copied == message.nbytes:
+            del self._messages[message.source, message.slot, message.is_reply]
+            path.deliver(message.stream, message.source, message.slot, message.is_reply)
+        appointments = path.smp.appointments
+        appointments.emptied(path.rank)
+        if appointments.grantable:
+            path.smp.tell()
+        path.port.resume_pass()

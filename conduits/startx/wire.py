@@ -1,0 +1,151 @@
+"""What an Active Message looks like in StarT-X messages ("packets" here): headers, cuts, sizes.
+
+The software's header word of every packet, its *tag*:
+
+    bits 0-15    source rank
+    bits 16-23   slot: which outstanding request of its requester it belongs to
+    bit  24      reply, not request
+    bits 25-26   kind: HEAD, MORE or ASK
+    bits 27-31   which rank of the target host it is for
+
+A message is a stream of bytes: a head, then the payload unless that goes by RDMA.
+
+    bytes 0-3    handler (bits 0-7), category (9-10), argument count (11-15), control (16), RDMA (17)
+    bytes 4-7    payload size
+    bytes 8-15   long with a payload only: offset in the receiver's segment
+    then         arguments, 4 bytes each
+
+The first packet (HEAD) carries the first 88 bytes of it, packet i (MORE) the index i in 4 bytes and 84
+bytes; so packets may arrive in any order.  A head fits one packet.  With RDMA it also asks for the
+receiver; a payload over the pinned buffer goes in parts, and each further one is asked for (ASK: part
+in 4 bytes, size in 4).  Little-endian; no I/O and no clock here.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from conduit.contract import CONTROL, LONG, REQUEST, Message
+from conduit.errors import NetworkError
+from conduits.startx import constants as c
+
+HEAD, MORE, ASK = 0, 1, 2
+FIRST = c.whole(c.PAYLOAD_MAX)
+"""Bytes of the stream in a HEAD packet."""
+LATER = FIRST - 4
+"""Bytes of the stream in a MORE packet."""
+MAX_ARGS = c.whole(c.MAX_ARGS)
+HEAD_MAX = 16 + 4 * MAX_ARGS
+MAX_RANKS, MAX_SLOTS, MAX_LOCAL = 1 << 16, 1 << 8, 1 << 5
+BY_RDMA = 1 << 17
+_HEADER = c.whole(c.HEADER)
+_LEAST = c.whole(c.PAYLOAD_MIN)
+_UNIT = c.whole(c.RDMA_UNIT)
+_KEPT = 255 | 3 << 9 | CONTROL
+_HEAD = struct.Struct("<II")
+_OFFSET = struct.Struct("<Q")
+_INDEX = struct.Struct("<I")
+_MASK = (1 << 64) - 1
+_pack, _unpack_from = _HEAD.pack, _HEAD.unpack_from
+
+
+class BadPacket(NetworkError):
+    """Bytes that arrived are no packet of this protocol."""
+
+
+def tag(source: int, slot: int, is_reply: int, kind: int, local: int) -> int:
+    """Return the software's header word of a packet."""
+    return source | slot << 16 | is_reply << 24 | kind << 25 | local << 27
+
+
+def packets(nbytes: int) -> int:
+    """Return how many packets a message with the longest head and `nbytes` of payload takes."""
+    return 1 + max(0, -(-(HEAD_MAX + nbytes - FIRST) // LATER))
+
+
+def head(message: Message, *, by_rdma: bool = False) -> bytes:
+    """Return the head of a message, arguments included."""
+    args, word = message.args, message.word & _KEPT | (BY_RDMA if by_rdma else 0)
+    start = _pack(word | len(args) << 9, message.nbytes)
+    if word & LONG and message.nbytes:
+        start += _OFFSET.pack(message.offset & _MASK)
+    return start + args
+
+
+def cut(stream: bytes) -> list[bytes]:
+    """Cut a stream into the payloads of its packets, each padded to whole words."""
+    found = [_padded(stream[:FIRST])]
+    for index, start in enumerate(range(FIRST, len(stream), LATER), 1):
+        found.append(_padded(_INDEX.pack(index) + stream[start : start + LATER]))
+    return found
+
+
+def _padded(payload: bytes) -> bytes:
+    return payload.ljust(max(_LEAST, len(payload) + -len(payload) % 4), b"\0")
+
+
+def place(payload: bytes) -> int:
+    """Return where in the stream the bytes of a MORE packet begin."""
+    index: int = _INDEX.unpack_from(payload)[0]
+    return FIRST + (index - 1) * LATER
+
+
+def stream_packets(stream: bytes | bytearray) -> int:
+    """Return how many packets the stream takes that begins with these bytes.
+
+    Raises:
+        BadPacket: no head begins like this.
+    """
+    word, nbytes = _unpack_from(stream)
+    size = _head_size(word, nbytes) + (0 if word & BY_RDMA else nbytes)
+    return 1 if size <= FIRST else 1 - (FIRST - size) // LATER
+
+
+def _head_size(word: int, nbytes: int) -> int:
+    if word >> 18 or (word >> 11 & 31) > MAX_ARGS:
+        raise BadPacket(f"the word {word:#x} begins no message: at most {MAX_ARGS} arguments, bits 18 to 31 clear")
+    return (16 if word & LONG and nbytes else 8) + (word >> 9 & 124)
+
+
+def message(stream: bytes, source: int, slot: int, is_reply: int) -> Message:
+    """Return the message that a whole stream is; a payload that goes by RDMA is not in it.
+
+    Raises:
+        BadPacket: it is none, or too short.
+    """
+    word, nbytes = _unpack_from(stream)
+    end = _head_size(word, nbytes)
+    last = end if word & BY_RDMA else end + nbytes
+    if last > len(stream):
+        raise BadPacket(f"a message of {last} bytes in a stream of {len(stream)}")
+    offset: int = _OFFSET.unpack_from(stream, 8)[0] if word & LONG and nbytes else 0
+    start = end - (word >> 9 & 124)
+    kept = word & _KEPT if is_reply else word & _KEPT | REQUEST
+    return Message(kept, stream[start:end], stream[end:last], offset, nbytes, source, slot)
+
+
+def goes_by_rdma(stream: bytes | bytearray) -> bool:
+    """Return whether the payload of the message that begins so comes by RDMA."""
+    return bool(stream[2] >> 1 & 1)
+
+
+def asks(tag: int, packet: bytes) -> bool:
+    """Return whether a packet, header included, asks for a receiver."""
+    kind = tag >> 25 & 3
+    return kind == ASK or (kind == HEAD and goes_by_rdma(packet[_HEADER:]))
+
+
+def ask(part: int, nbytes: int) -> bytes:
+    """Return the payload of an ASK packet: for part `part`, of `nbytes`."""
+    return _pack(part, nbytes)
+
+
+def asked(payload: bytes) -> tuple[int, int]:
+    """Return which part an ASK packet asks for, and its size."""
+    part, nbytes = _unpack_from(payload)
+    return part, nbytes
+
+
+def whole_words(nbytes: int) -> int:
+    """Return the bytes that RDMA moves for `nbytes`."""
+    return nbytes + -nbytes % _UNIT

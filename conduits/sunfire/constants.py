@@ -1,0 +1,192 @@
+"""Every number behind the simulated Sun Fire Link cluster, and where it comes from.
+
+Three kinds.  A *fact* is printed in a paper and is named by its id.  An *anchor* is a measured raw
+result that fixes a cost that no fact gives; it calibrates and is no prediction.  The rest is *assumed*,
+with the reason, fixed before anything was compared with a measurement.  Nothing here was adjusted so
+that a benchmark comes out.
+
+Two clusters were measured: *SIS* (8 nodes; Sistare and Jackson) and *Q* (4 nodes; Queen's University).
+Their hardware is one; layouts and thresholds of their libraries are kept apart, under `sis.` and `q.`.
+
+Source: Sistare and Jackson, "MPI and the Sun Fire Link"; the Queen's University evaluation of the Sun Fire
+Link interconnect (Table III for RSMAPI).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from conduit.contract import Constant
+
+_PS = {"ns": 1_000, "us": 1_000_000}
+_BYTES_PER_S = {"MB/s": 1_000_000}
+
+CONSTANTS: list[Constant] = []
+
+
+def _constant(
+    name: str, value: float | int | str, unit: str, kind: Literal["fact", "anchor", "assumed"], source: str
+) -> Constant:
+    made = Constant(name, value, unit, kind, source)
+    CONSTANTS.append(made)
+    return made
+
+
+def ps(constant: Constant) -> int:
+    """Return a time in picoseconds."""
+    return round(_number(constant) * _PS[constant.unit])
+
+
+def bytes_per_s(constant: Constant) -> int:
+    """Return a rate in bytes per second."""
+    return round(_number(constant) * _BYTES_PER_S[constant.unit])
+
+
+def whole(constant: Constant) -> int:
+    """Return a size or a count."""
+    return int(_number(constant))
+
+
+def _number(constant: Constant) -> float:
+    if not isinstance(constant.value, int | float):
+        raise TypeError(f"{constant.name} is {constant.value!r}, no number")
+    return constant.value
+
+
+# -- links, switches, network interfaces -------------------------------------------------------------------
+
+LINK_ALONE = _constant(
+    "link.alone", 1000, "MB/s", "fact", "sf.link.uni: one direction of a link while the other is quiet"
+)
+LINK_BOTH = _constant("link.both", 800, "MB/s", "fact", "sf.link.bidi: each direction while both are busy")
+NI_PATH = _constant("ni.path", 2400, "MB/s", "fact", "sf.ni.path: between NI and host, both directions together")
+NI_LINKS = _constant("ni.links", 2, "count", "fact", "sf.ni.links: optical links of an NI")
+NI_MAX = _constant("ni.max", 8, "count", "fact", "sf.ni.max_15k: NIs of the largest server")
+LINE = _constant("ni.line", 64, "bytes", "fact", "sf.ni.unit, sf.ni.align: every remote access, aligned")
+SWITCH_LINKS = _constant("switch.links", 8, "count", "fact", "sf.switch.links: of one switch; no cascades")
+MAX_HOSTS = _constant("topology.hosts", 8, "count", "fact", "sf.topo.max_impl: with the switches there are")
+DIRECT_HOSTS = _constant("topology.direct", 3, "count", "fact", "sf.topo.p2p: two or three hosts without switches")
+
+# -- stores and loads ----------------------------------------------------------------------------------------
+
+STORE_LINE = _constant(
+    "store.line", 102.078, "ns", "anchor",
+    "sf.rsm.put_16k: less the first line (1.7 us, sf.rsm.pingpong), over the 255 other lines; the pace at which one "
+    "CPU stores lines",
+)  # fmt: skip
+STORE_START = _constant(
+    "store.start", 200, "ns", "assumed",
+    "before the first line of a run: call of the store routine, saving and loading of floating-point registers, some "
+    "180 cycles",
+)  # fmt: skip
+TRANSIT = _constant(
+    "link.transit", 450, "ns", "assumed",
+    "from NI to NI: two times the NI's pipeline (150 ns), 20 m of fibre (100 ns, 5 ns a metre), a switch (50 ns); "
+    "about half of what sf.rsm.get_16k leaves of a load beside two memory accesses",
+)  # fmt: skip
+WRITE = _constant(
+    "ni.write", 698, "ns", "anchor",
+    "sf.rsm.pingpong: 1.7 us less store.start 200, store.line 102, link.transit 450 and host.memory 250; from the "
+    "arrival of a line until a CPU can see it, caches having been told",
+)  # fmt: skip
+READ_LINE = _constant(
+    "load.line", 1451.6, "ns", "anchor",
+    "sf.rsm.get_16k: 373.01 us less the call (1.4 us), over 256 lines; one line at a time, there and back",
+)  # fmt: skip
+PATIENCE = _constant(
+    "ni.patience", 10, "us", "assumed",
+    "after which an NI holds that a line without an answer is lost; some ten times the longest way there and back",
+)  # fmt: skip
+REROUTE = _constant(
+    "kernel.reroute", 200, "us", "assumed",
+    "from the failure or return of a link until system software has written new tables on all hosts: an interrupt on "
+    "each, some hundred uncached stores",
+)  # fmt: skip
+INTERRUPT = _constant(
+    "kernel.interrupt", 10, "us", "assumed",
+    "of the target's CPU for a remote interrupt: taking it, reading the line, doing what it asks; less than half of "
+    "sf.rsm.signal_post, of which the sender's kernel has the rest",
+)  # fmt: skip
+CESR_READ = _constant(
+    "ni.cesr", 300, "ns", "assumed", "an uncached load of a register in the own NI, a little above a memory access"
+)
+SPREAD = _constant(
+    "weak.spread", 5, "us", "assumed",
+    "order=weak delays a line by up to this: longer than a short message takes, without a physical meaning",
+)  # fmt: skip
+
+# -- RSMAPI, Table III -----------------------------------------------------------------------------------------
+
+GET_TOPOLOGY = _constant("rsm.get_topology", 12.65, "us", "fact", "sf.rsm.get_topology")
+GET_CONTROLLER = _constant("rsm.get_controller", 841.00, "us", "fact", "sf.rsm.get_controller")
+FREE_TOPOLOGY = _constant("rsm.free_topology", 0.61, "us", "fact", "sf.rsm.free_topology")
+EXPORT_CREATE = _constant("rsm.export_create", 103.61, "us", "fact", "sf.rsm.export_create: of 16 KB")
+EXPORT_PUBLISH = _constant("rsm.export_publish", 119.36, "us", "fact", "sf.rsm.export_publish: of 16 KB")
+EXPORT_UNPUBLISH = _constant("rsm.export_unpublish", 73.48, "us", "fact", "sf.rsm.export_unpublish: of 16 KB")
+EXPORT_DESTROY = _constant("rsm.export_destroy", 16.73, "us", "fact", "sf.rsm.export_destroy: of 16 KB")
+RELEASE_CONTROLLER = _constant("rsm.release_controller", 3.63, "us", "fact", "sf.rsm.release_controller")
+IMPORT_CONNECT = _constant("rsm.import_connect", 173.45, "us", "fact", "sf.rsm.import_connect")
+IMPORT_MAP = _constant("rsm.import_map", 13.56, "us", "fact", "sf.rsm.import_map")
+INIT_BARRIER = _constant("rsm.init_barrier", 0.33, "us", "fact", "sf.rsm.init_barrier")
+SET_MODE = _constant("rsm.set_mode", 0.38, "us", "fact", "sf.rsm.set_mode")
+OPEN_BARRIER = _constant("rsm.open_barrier", 9.93, "us", "fact", "sf.rsm.open_barrier")
+ORDER_BARRIER = _constant(
+    "rsm.order_barrier", 16.80, "us", "fact", "sf.rsm.order_barrier: with the hardware's round trip"
+)
+PUT_16K = _constant("rsm.put_16k", 27.73, "us", "fact", "sf.rsm.put_16k: the call and its stores")
+GET_16K = _constant("rsm.get_16k", 373.01, "us", "fact", "sf.rsm.get_16k: the call and its loads")
+CLOSE_BARRIER = _constant(
+    "rsm.close_barrier", 7.13, "us", "fact", "sf.rsm.close_barrier: with the hardware's round trip"
+)
+DESTROY_BARRIER = _constant("rsm.destroy_barrier", 0.14, "us", "fact", "sf.rsm.destroy_barrier")
+SIGNAL_POST = _constant("rsm.signal_post", 23.78, "us", "fact", "sf.rsm.signal_post")
+IMPORT_UNMAP = _constant("rsm.import_unmap", 21.40, "us", "fact", "sf.rsm.import_unmap")
+IMPORT_DISCONNECT = _constant("rsm.import_disconnect", 486.31, "us", "fact", "sf.rsm.import_disconnect")
+PUT_CALL = _constant(
+    "rsm.put_call", 1.398, "us", "anchor",
+    "sf.rsm.pingpong: 1.7 us, taken as the put of one line (sf.rsm.put_flat), less store.start and store.line; the "
+    "put's own software",
+)  # fmt: skip
+GET_CALL = _constant("rsm.get_call", 1.4, "us", "assumed", "a get's own software, taken to be that of a put")
+REPUBLISH = _constant(
+    "rsm.export_republish", 119.36, "us", "assumed", "writes the same tables as a publish, sf.rsm.export_publish"
+)
+SIGNAL_WAIT = _constant(
+    "rsm.signal_wait", 10, "us", "assumed", "a system call that sleeps and is woken, on a CPU of 900 MHz"
+)
+TABLE_PAGES = _constant("rsm.table_pages", 2, "count", "assumed", "pages of 8 KB in the 16 KB that Table III measured")
+PAGE_CREATE = _constant(
+    "rsm.page_create", 2, "us", "assumed", "per page above two: locked and translated, some 2000 cycles"
+)
+PAGE_PUBLISH = _constant(
+    "rsm.page_publish", 1, "us", "assumed", "per page above two: an entry in each NI's tables, uncached stores"
+)
+PAGE_UNPUBLISH = _constant(
+    "rsm.page_unpublish", 1, "us", "assumed", "per page above two: the same entries cleared again"
+)
+PAGE_DESTROY = _constant(
+    "rsm.page_destroy", 0.1, "us", "assumed", "per page above two: unlocked; the least size-dependent call of Figure 6"
+)
+MIN_SEGMENT = _constant("rsm.min_segment", 8192, "bytes", "fact", "sf.rsm.min_segment: the smallest segment")
+EXPORT_MAX = _constant(
+    "rsm.export_max", 17179869184, "bytes", "fact", "sf.mem.export: the lower of the two limits of a host, 16 GiB"
+)
+
+# -- hosts -------------------------------------------------------------------------------------------------------
+
+CPUS = _constant("host.cpus", 24, "count", "fact", "sf.bed.sistare.cpus, sf.bed.q.cpus: per node")
+CLOCK = _constant("host.clock", 900, "MHz", "fact", "sf.bed.sistare.clock, sf.bed.q.clock")
+FLOPS_PER_CYCLE = _constant(
+    "host.flops_per_cycle", 1, "count", "assumed", "compiled loops reach about half of the UltraSPARC III's two"
+)
+MEMORY = _constant(
+    "host.memory", 250, "ns", "assumed",
+    "a CPU's load of a line that the NI has just written: a memory access over the Fireplane, some 225 cycles",
+)  # fmt: skip
+
+# -- the two clusters ----------------------------------------------------------------------------------------------
+
+SIS_HOSTS = _constant("sis.hosts", 8, "count", "fact", "sf.bed.sistare.nodes")
+SIS_NIS = _constant("sis.nis", 2, "count", "fact", "sf.bed.sistare.nis: two links each")
+Q_HOSTS = _constant("q.hosts", 4, "count", "fact", "sf.bed.q.nodes")
+Q_NIS = _constant("q.nis", 2, "count", "fact", "sf.bed.q.links: four links per node, read from a figure's caption")

@@ -1,0 +1,214 @@
+"""User code's way to another host's memory: stores and loads of whole lines through a mapping.
+
+This is a conduit's hot path: calls that are not async, one event for each run of lines.  `ImportSegment.map()`
+of RSM returns a `Mapping`.
+
+    end = mapping.store(offset, lines, issued)      a run of lines, posted
+    when = mapping.fence(then)                      the memory barrier behind all stores to that host
+
+Each is made in an event at which the CPU is free, and takes no software cost of its own.  Where the time is known at
+once, the call returns it, perhaps a little ahead of the event, and the function is not called; else it returns 0.
+
+Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.  A store with
+`announced=True` leaves its bytes to land in the event of the process's next store without it, which must come
+after a fence.  That spares an event each.  In weak ordering, and where parts may fail, it makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from conduits.common.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
+from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
+from conduits.sunfire.hardware.channel import Fenced
+
+if TYPE_CHECKING:
+    from conduits.sunfire.driver.process import SunFire
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Then: TypeAlias = Callable[[int], object]
+Loaded: TypeAlias = Callable[[bytes, int, int], object]
+
+_INSIDE = LINE - 1
+
+
+class Mapping:
+    """An imported segment that user code stores to.
+
+    Attributes:
+        entry: the memory.
+        channel: the way there: `channel.pending`, `channel.complete`, `channel.stripes`.
+        nbytes: its size.
+        permission: READ and WRITE, as it was imported.
+        alive: whether it has not been unmapped.
+    """
+
+    __slots__ = (
+        "_host", "_kernel", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes", "permission",
+    )  # fmt: skip
+
+    def __init__(self, process: SunFire, entry: Entry, channel: Channel, permission: int) -> None:
+        self._process = process
+        self._kernel = process.kernel
+        self._host = process.host
+        self._plain = not process.fabric.weak and not process.fabric.careful
+        self._writable = bool(permission & WRITE)
+        self.entry = entry
+        self.channel = channel
+        self.nbytes = entry.nbytes
+        self.permission = permission
+        self.alive = True
+
+    def store(self, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
+        """Store a run of lines (posted).
+
+        A line lands as a whole.  Lines land in no order that one may rely on, those of one run or of two; only
+        a fence orders them.
+
+        Args:
+            offset: in the segment, a multiple of 64.
+            data: a multiple of 64 bytes, at least 64; must not change until it has landed.
+            issued: called as `issued(when)`: the CPU is free again at `when`; perhaps before this returns.
+            announced: see the head of this file.
+
+        Returns:
+            When the CPU is free again, if that is known at once, and `issued` is not called; else 0.
+
+        Raises:
+            BadAlignment: `offset` or the size is no multiple of 64.
+            BadOffset, BadLength: outside the segment, or nothing.
+            PermDenied: imported for reading only.
+            SegmentNotMapped: it was unmapped.
+        """
+        size = len(data)
+        if (offset | size) & _INSIDE or not size or offset < 0 or offset + size > self.nbytes or not self._writable:
+            self._refuse("store", offset, size, WRITE)
+        channel, entry = self.channel, self.entry
+        writers = entry.writers
+        if entry.number < 0 or (writers is not None and self._host not in writers):
+            return channel.refuse(size >> 6)
+        if not self._plain:
+            end = channel.issue(size >> 6, issued, partial(self._land_apart, offset, data))
+            if end > 0:
+                self._spread(channel.arrival, offset, data)
+            return abs(end)
+        process = self._process
+        if announced:
+            process.announced.append((entry, offset, data))
+            return abs(channel.issue(size >> 6, issued, self._settle))
+        before = process.announced
+        if before:
+            process.announced = []
+        end = channel.issue(size >> 6, issued, partial(self._land_late, offset, data, before))
+        if end <= 0:
+            return -end
+        if before:
+            self._kernel.at(channel.arrival, self._land_all, offset, data, before)
+        else:
+            self._kernel.at(channel.arrival, entry.land, offset, data)
+        return end
+
+    def close(self) -> None:
+        """Refuse stores and loads from now on."""
+        self.alive = self._writable = False
+
+    def fence(self, then: Fenced) -> int:
+        """Wait until all that this process has stored to that host is in its memory, or known to be lost.
+
+        Args:
+            then: called as `then(when, status)`: it is known here at `when`; `status` is a `Status`, 0 if all
+                since the last fence is in memory.  What it does not tell is which stores were lost.
+
+        Returns:
+            That time, if it is known at once and all is well, and `then` is not called; else 0.
+        """
+        return self.channel.fence(then)
+
+    def load(self, offset: int, nbytes: int, then: Loaded) -> None:
+        """Load lines, one at a time, there and back.
+
+        Args:
+            offset: in the segment, a multiple of 64.
+            nbytes: a multiple of 64, at least 64.
+            then: called as `then(data, when, status)` in an event: the CPU has them all at `when`; where `status`
+                is not 0, there are none.
+
+        Raises:
+            BadAlignment: `offset` or the size is no multiple of 64.
+            BadOffset, BadLength: outside the segment, or nothing.
+            PermDenied: imported for writing only.
+            SegmentNotMapped: it was unmapped.
+        """
+        inside = offset >= 0 and 0 < nbytes <= self.nbytes - offset
+        if (offset | nbytes) & _INSIDE or not inside or not self.alive or not self.permission & READ:
+            self._refuse("load", offset, nbytes, READ)
+        self.channel.read(self.entry, offset, nbytes, then)
+
+    # -- landings ------------------------------------------------------------------------------------
+
+    def _settle(self, flight: Flight) -> None:
+        self.channel.settle(flight.arrival)
+
+    def _land_late(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]], flight: Flight) -> None:
+        """It is known now when a run lands that had to wait."""
+        self._kernel.at(max(flight.arrival, self._kernel.now), self._land_all, offset, data, before)
+        self.channel.settle(flight.arrival)
+
+    def _land_all(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]]) -> None:
+        """Land a run, and what it announces before it."""
+        for entry, place, announced in before:
+            entry.land(place, announced)
+        self.entry.land(offset, data)
+
+    def _land_apart(self, offset: int, data: Buffer, flight: Flight) -> None:
+        """A run gets there whose lines land one by one, or of which some may be lost."""
+        if not self.channel.careful:
+            last = self._spread(flight.arrival, offset, data)
+            self.channel.settle(last)
+        else:
+            self._kernel.at(max(flight.arrival, self._kernel.now), self._land_survivors, offset, data, flight)
+
+    def _land_survivors(self, offset: int, data: Buffer, flight: Flight) -> None:
+        """Land the lines that were not lost; the others come to light later."""
+        lost, view, start = flight.lost(), memoryview(data), 0
+        now = last = self._kernel.now
+        for line in [*lost, flight.lines]:
+            if line > start:
+                part = view[start * LINE : line * LINE]
+                last = max(last, self._spread(now, offset + start * LINE, part))
+            start = line + 1
+        self.channel.arrived(flight, len(lost), last)
+
+    def _spread(self, arrival: int, offset: int, data: Buffer) -> int:
+        """Land a run at `arrival`, in weak ordering line by line and later; return when the last one does."""
+        fabric, kernel, land = self._process.fabric, self._kernel, self.entry.land
+        if not fabric.weak:  # one event for all of it, which may be this one
+            if arrival > kernel.now:
+                kernel.at(arrival, land, offset, data)
+            else:
+                land(offset, data)
+            return arrival
+        last, view = arrival, memoryview(data)
+        for start in range(0, len(data), LINE):
+            when = fabric.later(arrival)
+            last = max(last, when)
+            kernel.at(when, land, offset + start, view[start : start + LINE])
+        self.channel.landing(last)
+        return last
+
+    # -- refusals ------------------------------------------------------------------------------------
+
+    def _refuse(self, call: str, offset: int, size: int, right: int) -> None:
+        entry = self.entry
+        what = f"{call} of {size} bytes at offset {offset} of segment {entry.number} of host {entry.host}"
+        if not self.alive:
+            raise SegmentNotMapped(f"{what}: it was unmapped")
+        if not self.permission & right:
+            raise PermDenied(f"{what}: it was imported for {'reading' if right == WRITE else 'writing'} only")
+        if not size or size > self.nbytes:
+            raise BadLength(f"{what}, which has {self.nbytes}")
+        if offset < 0 or offset + size > self.nbytes:
+            raise BadOffset(f"{what}: outside its {self.nbytes} bytes")
+        raise BadAlignment(f"{what}: both must be multiples of {LINE}, the line that the hardware moves")

@@ -1,0 +1,165 @@
+"""RSM's put, get, barrier and signal on the NI: whole lines by stores, ragged ends through the target's kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from conduits.common.rsm import Done, Got, Permission, RsmError, Window
+from conduits.common.rsm.errors import BarrierFailure, ConnectionAborted
+from conduits.sunfire.driver import interrupts
+from conduits.sunfire.driver.mapping import Buffer, Mapping
+from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight, Status
+
+if TYPE_CHECKING:
+    from conduits.sunfire.driver.process import SunFire
+
+
+class SunFireWindow(Window):
+    """An import of one process.
+
+    Args:
+        process: whose.
+        entry: the memory.
+        channel: the way there.
+    """
+
+    def __init__(self, process: SunFire, entry: Entry, channel: Channel) -> None:
+        self.nbytes = entry.nbytes
+        self._process = process
+        self._entry = entry
+        self._channel = channel
+        self._number = entry.number
+        self._inner = Mapping(process, entry, channel, READ | WRITE)
+        self._mapping: Mapping | None = None
+
+    def map(self, permission: Permission) -> Mapping:
+        """Return a mapping for user code."""
+        self._mapping = Mapping(self._process, self._entry, self._channel, permission)
+        return self._mapping
+
+    def unmap(self) -> None:
+        """End the mapping."""
+        if self._mapping is not None:
+            self._mapping.close()
+            self._mapping = None
+
+    def put(self, offset: int, data: Buffer, then: Done) -> None:
+        """Store the whole lines; send what is left at the ends to the target's kernel, which merges it."""
+        _Put(self, offset, bytes(data), then).go_on(self._process.kernel.now)
+
+    def get(self, offset: int, nbytes: int, then: Got) -> None:
+        """Load the lines that hold the bytes."""
+        first = offset - offset % LINE
+        whole = -(-(offset + nbytes) // LINE) * LINE - first
+
+        def loaded(data: bytes, when: int, status: int) -> None:
+            then(data[offset - first : offset - first + nbytes], when, self.error(status))
+
+        self._inner.load(first, whole, loaded)
+
+    def fence(self, then: Done) -> None:
+        """Wait for the memory barrier."""
+
+        def fenced(when: int, status: int) -> None:
+            then(when, self.error(status))
+
+        when = self._channel.fence(fenced)
+        if when:
+            self._process.kernel.at(when, then, when, None)
+
+    def signal(self, then: Done) -> None:
+        """Interrupt the exporter's host."""
+        self.interrupt(interrupts.pack(interrupts.SIGNAL, self._number), lambda when: then(when, None))
+
+    def store(self, offset: int, data: bytes, issued: Callable[[int], object]) -> int:
+        """Store whole lines, as a mapping does."""
+        return self._inner.store(offset, data, issued)
+
+    def merge(self, offset: int, data: bytes, issued: Callable[[int], object]) -> None:
+        """Send bytes to the target's kernel, which merges them."""
+        self.interrupt(interrupts.pack(interrupts.MERGE, self._number, offset, data), issued)
+
+    def interrupt(self, line: bytes, issued: Callable[[int], object]) -> None:
+        """Store a line to the target's kernel; `issued(when)` in an event."""
+        kernel, channel = self._process.kernel, self._channel
+        if not self._entry.lets_write(self._process.host):
+            end = channel.refuse(1)
+        else:
+            landed = partial(self._flown, line)
+            end = channel.issue(1, lambda when: kernel.at(when, issued, when), landed)
+            if end > 0:
+                channel.pending += 1
+                kernel.at(channel.arrival, self._deliver, line)
+        if end:
+            kernel.at(abs(end), issued, abs(end))
+
+    def error(self, status: int) -> RsmError | None:
+        """Return what RSM says to a status of the hardware."""
+        entry = self._entry
+        what = f"segment {self._number} of host {entry.host} from host {self._process.host}"
+        if not status:
+            return None
+        if status & Status.NO_PATH:
+            return self._process.unreachable(entry.host)
+        if status & Status.REFUSED:
+            return ConnectionAborted(f"{what}: its host does not let it in any more")
+        return BarrierFailure(f"{what}: not everything since the last barrier has arrived; write it again")
+
+    def _flown(self, line: bytes, flight: Flight) -> None:
+        kernel = self._process.kernel
+        kernel.at(max(flight.arrival, kernel.now), self._arrive, line, flight)
+
+    def _arrive(self, line: bytes, flight: Flight) -> None:
+        if flight.lost():
+            self._channel.arrived(flight, 1, 0)
+        else:
+            self._deliver(line)
+
+    def _deliver(self, line: bytes) -> None:
+        process = self._process
+        when = process.fabric.interrupts[self._entry.host].land(process.processor, line)
+        self._channel.settle(when)
+
+
+class _Put:
+    """A put: the ragged beginning, the whole lines, the ragged end; each when the CPU is done with the one before."""
+
+    __slots__ = ("_at", "_data", "_kernel", "_offset", "_then", "_window")
+
+    def __init__(self, window: SunFireWindow, offset: int, data: bytes, then: Done) -> None:
+        self._window = window
+        self._kernel = window._process.kernel
+        self._offset = offset
+        self._data = data
+        self._then = then
+        self._at = 0
+
+    def go_on(self, when: int) -> None:
+        """Store the next part when the CPU is free, at `when`."""
+        if when > self._kernel.now:
+            self._kernel.at(when, self.go_on, when)
+            return
+        left = len(self._data) - self._at
+        if not left:
+            self._then(when, None)
+            return
+        offset = self._offset + self._at
+        whole = left - left % LINE
+        if offset % LINE or not whole:
+            size = min(left, LINE - offset % LINE, interrupts.ROOM)
+            self._window.merge(offset, self._take(size), self.go_on)
+            return
+        end = self._window.store(offset, self._take(whole), self._stored)
+        if end:
+            self.go_on(end)
+
+    def _stored(self, when: int) -> None:
+        """The whole lines are on their way; not from within the store itself."""
+        self._kernel.at(max(when, self._kernel.now), self.go_on, when)
+
+    def _take(self, size: int) -> bytes:
+        part = self._data[self._at : self._at + size]
+        self._at += size
+        return part

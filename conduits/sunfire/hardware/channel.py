@@ -1,0 +1,234 @@
+"""One processor's stores to one host: runs of lines over the stripes, and the memory barrier behind them.
+
+A run of lines is stored at one CPU's pace and posted.  Line by line it goes over the stripes in turn.  A run
+that finds every link free costs no event here.  All else is a `Flight`.
+
+A memory barrier is a message there and back behind all that was stored; it reports what went wrong since
+the one before.
+
+Source: Sistare and Jackson, sections 2.5, 2.8; docs/models/sunfire.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from conduits.sunfire import constants as c
+from conduits.sunfire.hardware.entry import Entry
+from conduits.sunfire.hardware.flight import Flight, Landed
+from conduits.sunfire.hardware.parts import LINE, Lane
+from conduits.sunfire.hardware.reading import Read, Reading
+from conduits.sunfire.hardware.status import Status
+from conduits.sunfire.hardware.times import BARRIER_PS, LANDING_PS, LINE_PS, READ_LINE_PS, START_PS, TRANSIT_PS
+
+if TYPE_CHECKING:
+    from conduits.sunfire.hardware.processor import Processor
+
+Then: TypeAlias = Callable[[int], object]
+Fenced: TypeAlias = Callable[[int, int], object]
+
+PATIENCE_PS = c.ps(c.PATIENCE)
+_LOST, _NO_PATH, _REFUSED = Status.LOST, Status.NO_PATH, Status.REFUSED
+
+
+class Channel:
+    """What one processor stores to one host, over all NIs or one of them.
+
+    Attributes:
+        arrival: when the last line of the run issued last is in memory, where nothing was in its way.
+        pending: runs of which it is not known yet when they land.
+        complete: when a barrier right behind all others would be back, picoseconds.
+        errors: what has gone wrong since the last barrier, a `Status`.
+    """
+
+    __slots__ = (
+        "_kernel", "_most", "_turn", "_waiting", "arrival", "careful", "complete", "errors", "interface", "paths",
+        "pending", "processor", "target",
+    )  # fmt: skip
+
+    def __init__(self, processor: Processor, target: int, interface: int | None) -> None:
+        fabric = processor.fabric
+        self.processor = processor
+        self.target = target
+        self.interface = interface
+        self.paths = fabric.paths(processor.host, target, interface)
+        self.careful = fabric.careful
+        self._kernel = processor.kernel
+        self._most = max(1, fabric.piece // LINE)
+        self._turn = 0
+        self._waiting: list[Fenced] = []
+        self.arrival = 0
+        self.pending = 0
+        self.complete = 0
+        self.errors = 0
+
+    def issue(self, lines: int, issued: Then, landed: Landed) -> int:
+        """Store a run of lines, in an event.
+
+        Args:
+            lines: how many, at least 1.
+            issued: called as `issued(when)`: the CPU has given the last line away at `when`.
+            landed: called as `landed(flight)` in an event when it is known when the last line gets there.
+
+        Returns:
+            When the CPU has given the last line away, `issued` not being called, or 0 if it waits.  If
+            nothing was in the way, `arrival` is when the last line is in memory, and `landed` is not called;
+            else the time is returned negative.
+        """
+        processor = self.processor
+        if processor.held or lines > self._most or self.careful:
+            self.pending += 1
+            processor.begin(Flight(self, lines, self._most, issued, landed))
+            return 0
+        head = self._kernel.now + START_PS
+        end = head + lines * LINE_PS
+        flight: Flight | None = None
+        if lines == 1:
+            lanes, turn = self.paths.lanes, self._turn
+            lane = lanes[turn] if turn < len(lanes) else lanes[0]
+            self._turn = turn + 1 if turn < len(lanes) else 1
+            lane.lines += 1
+            busy = lane.reserve(LINE, head, end)
+            if busy is not None:
+                flight = Flight(self, 1, 1, issued, landed)
+                flight.wait_for(lane, busy, LINE, head, end)
+        else:
+            for lane, share in self.stripe(lines):
+                busy = lane.reserve(share << 6, head, end)
+                if busy is not None:
+                    if flight is None:
+                        flight = Flight(self, lines, lines, issued, landed)
+                    flight.wait_for(lane, busy, share << 6, head, end)
+        if flight is not None:
+            self.pending += 1
+            flight.hold(end)
+            return -end
+        self.arrival = end + LANDING_PS
+        if self.complete < end + BARRIER_PS:
+            self.complete = end + BARRIER_PS
+        return end
+
+    def stripe(self, lines: int) -> list[tuple[Lane, int]]:
+        """Choose the lanes of the next lines, in turn, and how many lines each of them takes."""
+        lanes, turn = self.paths.lanes, self._turn
+        count = len(lanes)
+        found = []
+        for first in range(min(lines, count)):
+            lane = lanes[(turn + first) % count]
+            share = -(-(lines - first) // count)
+            lane.lines += share
+            found.append((lane, share))
+        self._turn = (turn + lines) % count if count else 0
+        return found
+
+    def settle(self, arrival: int) -> None:
+        """A run that was pending is in memory at `arrival`, or that much is known about what was lost of it."""
+        self.pending -= 1
+        self.complete = max(self.complete, arrival - LANDING_PS + BARRIER_PS)
+        if self._waiting and not self.pending:
+            waiting, self._waiting = self._waiting, []
+            if self.careful or self.errors:
+                self._send_barrier(waiting)
+            else:
+                for then in waiting:
+                    then(self._back(), 0)
+
+    def landing(self, arrival: int) -> None:
+        """Something that is not pending lands at `arrival`: a barrier is not back before that."""
+        self.complete = max(self.complete, arrival - LANDING_PS + BARRIER_PS)
+
+    def arrived(self, flight: Flight, lost: int, last: int) -> None:
+        """A run of which `lost` lines are lost gets there, the others landing until `last`."""
+        if not lost:
+            self.settle(last)
+            return
+        self.count_errors(len(flight.stranded))
+        status = _NO_PATH if flight.stranded else 0
+        status |= _LOST if lost > len(flight.stranded) else 0
+        # Without a path the own NI knows at once; else somebody must wait for an answer in vain.
+        after = 0 if status == _NO_PATH else PATIENCE_PS
+        self._kernel.at(self._kernel.now + after, self._missed, status, last)
+
+    def refuse(self, lines: int) -> int:
+        """Store lines that the receiving NI's tables do not let in; return when the CPU has given them away."""
+        end = self._kernel.now + START_PS + lines * LINE_PS
+        self.pending += 1
+        self.count_errors(lines)
+        self._kernel.at(end + LANDING_PS + TRANSIT_PS, self._missed, _REFUSED, 0)
+        return end
+
+    def _missed(self, status: int, last: int) -> None:
+        self.fail(status)
+        self.settle(last)
+
+    def count_errors(self, lines: int) -> None:
+        """Count lines that never got on a lane, or were refused, at the channel's NI or the host's first."""
+        self.processor.fabric.plant.interfaces[self.processor.host, self.interface or 0].errors += lines
+
+    def fail(self, status: int) -> None:
+        """Something of this channel went wrong: the processor's register says so, and the next barrier."""
+        self.errors |= status
+        self.processor.raise_error(status)
+
+    # -- loads -------------------------------------------------------------------------------------
+
+    def read(self, entry: Entry, offset: int, nbytes: int, then: Read) -> None:
+        """Load lines, one at a time; `then(data, when, status)` in an event, with no data where there is an error."""
+        if not entry.lets_read(self.processor.host):
+            self.count_errors(1)
+            self._kernel.at(self._kernel.now + READ_LINE_PS, self._unread, then, _REFUSED)
+            return
+        Reading(self, entry, offset, nbytes, self._most * LINE, then).go_on()
+
+    def _unread(self, then: Read, status: int) -> None:
+        self.fail(status)
+        then(b"", self._kernel.now, status)
+
+    # -- the memory barrier ------------------------------------------------------------------------
+
+    def fence(self, then: Fenced) -> int:
+        """Wait until all that this channel has stored is in remote memory, or known to be lost.
+
+        Args:
+            then: called as `then(when, status)` in an event: it is known here at `when`, and what went wrong
+                since the last barrier, 0 if nothing did.
+
+        Returns:
+            That time, if it is known at once and nothing can have gone wrong, and `then` is not called;
+            else 0.
+        """
+        for lane in self.paths.lanes:
+            lane.source.barriers += 1
+        if self.pending:
+            self._waiting.append(then)
+            return 0
+        if self.careful or self.errors:
+            self._send_barrier([then])
+            return 0
+        return self._back()
+
+    def _back(self) -> int:
+        """Return when a barrier issued now is back."""
+        return max(self.complete, self._kernel.now + BARRIER_PS)
+
+    def _send_barrier(self, waiting: list[Fenced]) -> None:
+        """Send the message over every stripe; what gets no answer is given up after a while."""
+        lanes = [(lane, lane.failures) for lane in self.paths.lanes if lane.up]
+        intact = len(lanes) == len(self.paths.lanes)
+        self._kernel.at(self._back(), self._barrier_back, lanes, intact, waiting)
+
+    def _barrier_back(self, lanes: list[tuple[Lane, int]], intact: bool, waiting: list[Fenced]) -> None:
+        if not lanes and intact:
+            self._barrier_over(waiting, _NO_PATH)
+        elif intact and all(lane.up and lane.failures == failures for lane, failures in lanes):
+            self._barrier_over(waiting, 0)
+        else:
+            self._kernel.at(self._kernel.now + PATIENCE_PS, self._barrier_over, waiting, _LOST)
+
+    def _barrier_over(self, waiting: list[Fenced], status: int) -> None:
+        if status:
+            self.fail(status)
+        errors, self.errors = self.errors, 0
+        for then in waiting:
+            then(self._kernel.now, errors)

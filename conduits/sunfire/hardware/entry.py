@@ -1,0 +1,73 @@
+"""The tables of a host's NIs: which ranges of its memory others reach, and what they may do there.
+
+What a table says counts for accesses that are issued from then on; what is under way still lands.
+
+Source: Sistare and Jackson, sections 2.5 and 2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+READ, WRITE = 1, 2
+
+
+class Bytes(Protocol):
+    """Memory that can be exported."""
+
+    def write(self, address: int, data: Buffer, /) -> None:
+        """Store `data` at `address`."""
+
+    def read(self, address: int, nbytes: int, /) -> bytes:
+        """Return `nbytes` from `address`."""
+
+
+class Entry:
+    """A range of a host's memory in the tables of its NIs.
+
+    Attributes:
+        host: whose memory it is.
+        memory: its bytes.
+        nbytes: its size.
+        number: its id, -1 while it is in no table.
+        readers, writers: the hosts that may read and write; None: all.
+        landing: called as `landing(offset, nbytes)` in the event in which bytes of another host have landed.
+        signalled: called when a signal for it has arrived.
+    """
+
+    __slots__ = ("host", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
+
+    def __init__(self, host: int, memory: Bytes, nbytes: int) -> None:
+        self.host = host
+        self.memory = memory
+        self.nbytes = nbytes
+        self.number = -1
+        self.readers: frozenset[int] | None = None
+        self.writers: frozenset[int] | None = None
+        self.landing: Callable[[int, int], object] | None = None
+        self.signalled: Callable[[], object] | None = None
+
+    def grant(self, rights: Mapping[int, int] | None) -> None:
+        """Let each host named do READ, WRITE, or both, and the others nothing; None: let all do both."""
+        if rights is None:
+            self.readers = self.writers = None
+        else:
+            self.readers = frozenset(host for host, right in rights.items() if right & READ)
+            self.writers = frozenset(host for host, right in rights.items() if right & WRITE)
+
+    def lets_read(self, host: int) -> bool:
+        """Return whether a host may read it."""
+        return self.number >= 0 and (self.readers is None or host in self.readers)
+
+    def lets_write(self, host: int) -> bool:
+        """Return whether a host may write it."""
+        return self.number >= 0 and (self.writers is None or host in self.writers)
+
+    def land(self, offset: int, data: Buffer) -> None:
+        """Take bytes that arrive, in the event of their arrival."""
+        self.memory.write(offset, data)
+        if self.landing is not None:
+            self.landing(offset, len(data))

@@ -1,0 +1,164 @@
+"""The cluster: hosts with NIs and processors, wired; what each host's tables say; how traffic is routed.
+
+Routing is system software's: for each pair of hosts the lanes that work, at most `stripes` of them.  When a
+part fails or comes back the tables are written anew after `REROUTE`; until then what is sent over a dead lane
+is lost.  A table in the receiving NI says for each exported range whether it is memory or an interrupt, and
+which hosts may do what.
+
+Weak ordering: every line lands by itself, later by a seeded random delay; only a barrier orders lines (rules O).
+
+Source: Sistare and Jackson, sections 2.2 to 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conduit.sim.kernel import Kernel
+from conduits.sunfire import constants as c
+from conduits.sunfire.hardware.entry import Entry
+from conduits.sunfire.hardware.interrupts import InterruptRange
+from conduits.sunfire.hardware.parts import Lane, Part
+from conduits.sunfire.hardware.processor import Processor
+from conduits.sunfire.hardware.wiring import Machine, Plant
+
+REROUTE_PS = c.ps(c.REROUTE)
+SPREAD_PS = c.ps(c.SPREAD)
+
+
+class Paths:
+    """What system software's tables say of the way from one host to another, over all NIs or one.
+
+    Attributes:
+        lanes: the stripes, in turn; empty where there is no path.
+        down: names of the parts between the two hosts that did not work when the tables were written.
+        reroutes: how often the lanes have changed.
+    """
+
+    __slots__ = ("down", "interface", "lanes", "reroutes", "source", "target")
+
+    def __init__(self, source: int, target: int, interface: int | None) -> None:
+        self.source = source
+        self.target = target
+        self.interface = interface
+        self.lanes: list[Lane] = []
+        self.down: list[str] = []
+        self.reroutes = 0
+
+
+class Fabric:
+    """The cluster.
+
+    Args:
+        kernel: of the job.
+        machine: what it is made of.
+        stripes: lanes that one pair of hosts uses at most; None: all.
+        weak: whether lines land in any order that the rules allow.
+        careful: whether parts may fail: every run is then followed to its end.
+        piece: bytes after which a run lets others onto its links.
+
+    Attributes:
+        plant: its parts.
+        interrupts: the range of each host's kernel, in its tables.
+        exported: bytes that each host has made exportable; the driver's.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        machine: Machine,
+        *,
+        stripes: int | None = None,
+        weak: bool = False,
+        careful: bool = False,
+        piece: int = 4096,
+    ) -> None:
+        self.kernel = kernel
+        self.plant = Plant(kernel, machine)
+        self.stripes = stripes
+        self.weak = weak
+        self.careful = careful
+        self.piece = piece
+        self.interrupts: dict[int, InterruptRange] = {}
+        self.exported: dict[int, int] = {}
+        self.draw = kernel.random("sunfire/bits").random
+        self._delay = kernel.random("sunfire/order").randrange
+        self._processors: dict[tuple[int, int], Processor] = {}
+        self._paths: dict[tuple[int, int, int | None], Paths] = {}
+        self._entries: dict[tuple[int, int], Entry] = {}
+        self._rerouting = False
+
+    def processor(self, host: int, index: int) -> Processor:
+        """Return a CPU of a host."""
+        found = self._processors.get((host, index))
+        if found is None:
+            found = self._processors[host, index] = Processor(self, host, index)
+        return found
+
+    def later(self, arrival: int) -> int:
+        """Return when a line lands in weak ordering that could land at `arrival`."""
+        return arrival + self._delay(SPREAD_PS)
+
+    # -- tables --------------------------------------------------------------------------------------
+
+    def enter(self, entry: Entry, number: int, rights: Mapping[int, int] | None) -> None:
+        """Write a range into the tables of its host."""
+        entry.number = number
+        entry.grant(rights)
+        self._entries[entry.host, number] = entry
+
+    def strike(self, entry: Entry) -> None:
+        """Take a range out of the tables."""
+        del self._entries[entry.host, entry.number]
+        entry.number = -1
+
+    def entry(self, host: int, number: int) -> Entry | None:
+        """Return what a host's tables have under a number, None if nothing."""
+        return self._entries.get((host, number))
+
+    # -- routing -------------------------------------------------------------------------------------
+
+    def paths(self, source: int, target: int, interface: int | None = None) -> Paths:
+        """Return the way from one host to another, over all NIs or one of the source's."""
+        found = self._paths.get((source, target, interface))
+        if found is None:
+            found = self._paths[source, target, interface] = Paths(source, target, interface)
+            self._write(found)
+        return found
+
+    def fail(self, part: Part) -> None:
+        """A part goes down: what is on it is lost."""
+        if part.up:
+            part.up = False
+            part.downs.append(self.kernel.now)
+            self._reroute_soon()
+
+    def repair(self, part: Part) -> None:
+        """A part comes back."""
+        if not part.up:
+            part.up = True
+            self._reroute_soon()
+
+    def _reroute_soon(self) -> None:
+        if not self._rerouting:
+            self._rerouting = True
+            # A background event: where nothing else happens any more, nobody needs the new tables.
+            self.kernel.background(self.kernel.now + REROUTE_PS, self._reroute)
+
+    def _reroute(self) -> None:
+        self._rerouting = False
+        for part in self.plant.parts.values():
+            part.trusted = part.up
+        for paths in self._paths.values():
+            before = paths.lanes
+            self._write(paths)
+            paths.reroutes += paths.lanes != before
+
+    def _write(self, paths: Paths) -> None:
+        """Write the tables for one pair of hosts."""
+        plant, source, target = self.plant, paths.source, paths.target
+        lanes = plant.lanes(source, target)
+        if paths.interface is not None:
+            lanes = [lane for lane in lanes if lane.source.index == paths.interface]
+        paths.lanes = lanes[: self.stripes]
+        paths.down = [part.name for part in plant.between(source, target) if not part.trusted]

@@ -1,0 +1,219 @@
+"""What the cluster is made of, each of which can fail: cables, network interfaces, switches; and lanes.
+
+A *cable* is an optical link, two ribbons, one each way.  One way carries 1000 MB/s while the other is
+quiet and 800 MB/s while it is not.  An *interface* (NI) has one data path to its host, for both directions
+together.  A *lane* is one way through these from host to host: a stripe of the traffic.
+
+Source: Sistare and Jackson, sections 2.1, 2.2, 2.4.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from conduit.sim.kernel import Kernel
+from conduit.sim.link import Hop, Link, Route, durations
+from conduits.sunfire import constants as c
+
+LINE = c.whole(c.LINE)
+_ALONE, _BOTH = c.bytes_per_s(c.LINK_ALONE), c.bytes_per_s(c.LINK_BOTH)
+_PATH = c.bytes_per_s(c.NI_PATH)
+_TRANSIT_PS = c.ps(c.TRANSIT)
+
+
+class Part:
+    """Something that can fail and come back.
+
+    Attributes:
+        name: as fault schedules and reports call it.
+        up: whether it works.
+        trusted: whether system software thinks so.
+        downs: when it has gone down, picoseconds.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.up = True
+        self.trusted = True
+        self.downs: list[int] = []
+
+    @property
+    def failures(self) -> int:
+        """How often it has gone down."""
+        return len(self.downs)
+
+
+class Half(Link):
+    """One direction of a cable; slower while the other is busy."""
+
+    __slots__ = ("both", "reverse")
+
+    reverse: Half
+
+    def __init__(self, kernel: Kernel, name: str) -> None:
+        super().__init__(kernel, _ALONE, name)
+        self.both = durations(_BOTH)
+
+    def take(self, head: int, nbytes: int) -> int:
+        """Reserve it, which is free when the head gets there; return when it is free again."""
+        takes = self.takes if self.reverse.free_at <= head else self.both
+        self.free_at = end = head + takes[nbytes]
+        self._carried[nbytes] += 1
+        return end
+
+
+class Cable(Part):
+    """An optical link, two ribbons.
+
+    Attributes:
+        there: the direction that leaves the end it is named after.
+        back: the other one.
+        error_rate: bit errors per bit.
+    """
+
+    def __init__(self, kernel: Kernel, name: str) -> None:
+        super().__init__(name)
+        self.there, self.back = Half(kernel, f"{name} out"), Half(kernel, f"{name} in")
+        self.there.reverse, self.back.reverse = self.back, self.there
+        self.error_rate = 0.0
+
+
+class Counters(NamedTuple):
+    """The instrumentation counters of an NI.
+
+    Attributes:
+        lines_out: lines that its host has stored through it.
+        lines_in: lines that came through it to its host, lost ones included.
+        reads: lines that its host has read through it.
+        interrupts: remote interrupts that it handed to processors.
+        barriers: memory barriers that waited for it.
+        errors: lines lost, refused or without a path, by its host's stores and reads.
+    """
+
+    lines_out: int
+    lines_in: int
+    reads: int
+    interrupts: int
+    barriers: int
+    errors: int
+
+
+class Interface(Part):
+    """A network interface, with a data path to its host's crossbar.
+
+    Attributes:
+        host: whose it is.
+        index: which of the host's.
+        path: the data path, for both directions together.
+        lanes_out, lanes_in: lanes that begin and end here.
+    """
+
+    def __init__(self, kernel: Kernel, host: int, index: int) -> None:
+        super().__init__(f"ni{host}.{index}")
+        self.host = host
+        self.index = index
+        self.path = Link(kernel, _PATH, f"path {host}.{index}")
+        self.lanes_out: list[Lane] = []
+        self.lanes_in: list[Lane] = []
+        self.reads = self.interrupts = self.barriers = self.errors = 0
+
+    def counters(self) -> Counters:
+        """Return what it has counted."""
+        out, into = sum(lane.lines for lane in self.lanes_out), sum(lane.lines for lane in self.lanes_in)
+        return Counters(out, into, self.reads, self.interrupts, self.barriers, self.errors)
+
+
+class Lane(Route):
+    """One way from an NI of one host to an NI of another.
+
+    Args:
+        source: where it begins.
+        target: where it ends.
+        cables: the halves in order, with their cables.
+        switch: what is between them, if anything.
+
+    Attributes:
+        parts: all that must work.
+        duplex: each link, when its head gets there, its other direction, and how long sizes take it alone
+            and with the other direction busy.
+        lines: lines that were sent over it.
+    """
+
+    __slots__ = ("cables", "duplex", "lines", "parts", "source", "target")
+
+    def __init__(
+        self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Part | None
+    ) -> None:
+        hops: list[Hop] = [(source.path, 0), *((half, 0) for half, _ in cables)]
+        link, _ = hops[-1]
+        hops[-1] = (link, _TRANSIT_PS)
+        hops.append((target.path, 0))
+        super().__init__(hops)
+        self.source = source
+        self.target = target
+        self.cables = [cable for _, cable in cables]
+        self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
+        self.lines = 0
+        self.duplex = tuple(_both_ways(link, after, takes) for link, after, takes in self.steps)
+        source.lanes_out.append(self)
+        target.lanes_in.append(self)
+
+    @property
+    def up(self) -> bool:
+        """Whether all of it works."""
+        return all(part.up for part in self.parts)
+
+    @property
+    def failures(self) -> int:
+        """How often anything of it has gone down."""
+        return sum(part.failures for part in self.parts)
+
+    def failed(self, begin: int, end: int) -> bool:
+        """Return whether anything of it went down from `begin` to `end`: what was under way then is lost."""
+        return any(bisect_left(part.downs, begin) < bisect_right(part.downs, end) for part in self.parts if part.downs)
+
+    def reserve(self, nbytes: int, head: int, tail: int) -> Link | None:
+        """Take every link in turn for `nbytes`; return the first one that is busy, None if none is.
+
+        The bytes come at the pace of who feeds the lane, slower than a link: one that is taken when the head
+        gets there, but free early enough that the tail is not late, is not busy.
+
+        Args:
+            nbytes: bytes.
+            head: when the first gets to the first link, picoseconds.
+            tail: when the last one does.
+        """
+        for link, after, reverse, alone, both in self.duplex:
+            begin, free = head + after, link.free_at
+            takes = alone[nbytes] if reverse.free_at <= begin else both[nbytes]
+            if free <= begin:
+                link.free_at = begin + takes
+            elif free + takes <= tail + after:
+                link.free_at = free + takes
+            else:
+                return link
+        return None
+
+    @property
+    def spoils(self) -> float:
+        """The probability that bit errors spoil a line on it."""
+        bits, intact = 8 * LINE, 1.0
+        for cable in self.cables:
+            if cable.error_rate:
+                intact *= (1 - cable.error_rate) ** bits
+        return 1 - intact
+
+    def __str__(self) -> str:
+        return " to ".join(part.name for part in (self.source, *self.cables, self.target))
+
+
+Duplex = tuple[Link, int, Link, Mapping[int, int], Mapping[int, int]]
+
+
+def _both_ways(link: Link, after: int, takes: Mapping[int, int]) -> Duplex:
+    """Return a step of a lane; a data path is one resource for both directions, and its own reverse."""
+    if isinstance(link, Half):
+        return link, after, link.reverse, takes, link.both
+    return link, after, link, takes, takes

@@ -1,0 +1,70 @@
+"""A processor as the network interfaces know it: its stores in order of issue, and its error register.
+
+Source: Sistare and Jackson, sections 2.5 and 2.7.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from conduits.sunfire.hardware.channel import Channel
+
+if TYPE_CHECKING:
+    from conduits.sunfire.hardware.fabric import Fabric
+    from conduits.sunfire.hardware.flight import Flight
+
+
+class Processor:
+    """One CPU of a host.
+
+    Attributes:
+        host: where it is.
+        index: which CPU of the host.
+        cesr: its cluster error status register, a `Status`: faults of its own transactions alone.  Reading
+            it costs `CESR_READ`; whoever reads it clears it.
+        alarm: called in the event in which the register gets an error; stands for the CPU's next look at it.
+        stolen: called as `stolen(ticks)` when an interrupt takes this CPU, picoseconds.
+        held: a store of it has not got a place on every link yet, so that the next one waits.
+    """
+
+    __slots__ = ("_queue", "alarm", "cesr", "channels", "fabric", "held", "host", "index", "kernel", "stolen")
+
+    def __init__(self, fabric: Fabric, host: int, index: int) -> None:
+        self.fabric = fabric
+        self.kernel = fabric.kernel
+        self.host = host
+        self.index = index
+        self.cesr = 0
+        self.alarm: Callable[[], object] | None = None
+        self.stolen: Callable[[int], object] | None = None
+        self.held = False
+        self.channels: dict[tuple[int, int | None], Channel] = {}
+        self._queue: deque[Flight] = deque()
+
+    def channel(self, target: int, interface: int | None = None) -> Channel:
+        """Return its way to a host, over all NIs or one of them."""
+        found = self.channels.get((target, interface))
+        if found is None:
+            found = self.channels[target, interface] = Channel(self, target, interface)
+        return found
+
+    def begin(self, flight: Flight) -> None:
+        """Begin a flight when what was stored before has its place on every link."""
+        if self.held:
+            self._queue.append(flight)
+        else:
+            flight.begin()
+
+    def release(self) -> None:
+        """What it stored last has its place on every link: go on with what waits."""
+        self.held = False
+        if self._queue:
+            self._queue.popleft().begin()
+
+    def raise_error(self, status: int) -> None:
+        """Set an error in the register."""
+        self.cesr |= status
+        if self.alarm is not None:
+            self.alarm()

@@ -1,0 +1,121 @@
+"""Chains of acts on the hardware, written as generators.
+
+A send is a generator that yields one act after the other, each a function of `done`: the act begins in an event
+at the time at which the CPU is free (rule T2), and calls `done(when, outcome)` when the CPU may go on at `when`.
+The outcome is what `yield` gives.  CPU time between acts is spent by adding to `cpu.free`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias
+
+from conduit.errors import NetworkError
+from conduit.sim import Cpu, Kernel
+from conduits.common.path import Then
+from conduits.sunfire.driver import Mapping
+from conduits.sunfire.protocol.queues import Stores
+
+Done: TypeAlias = Callable[..., object]
+Act: TypeAlias = Callable[[Done], object]
+Steps: TypeAlias = Generator[Act, Any, None]
+
+
+class Chain:
+    """Runs the steps of one send of a rank, then calls `then()`.
+
+    Args:
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
+        steps: the acts.
+        then: to be called when only CPU time is left.
+
+    Attributes:
+        rank: whose it is, for errors.
+    """
+
+    __slots__ = ("_act", "_cpu", "_kernel", "_steps", "_then", "rank")
+
+    def __init__(self, kernel: Kernel, cpu: Cpu, steps: Steps, then: Then) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._steps = steps
+        self._then = then
+        self.rank = cpu.rank
+        self._go_on(None)
+
+    def _go_on(self, outcome: Any) -> None:
+        try:
+            self._act = self._steps.send(outcome)
+        except StopIteration:
+            self._then()
+            return
+        self._kernel.call(max(self._cpu.free, self._kernel.now), self._begin)
+
+    def _begin(self) -> None:
+        self._act(self._done)
+
+    def _done(self, when: int, outcome: Any = None) -> None:
+        if when > self._cpu.free:
+            self._cpu.free = when
+        try:
+            self._go_on(outcome)
+        except NetworkError as error:
+            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is nobody's
+
+
+class Post:
+    """Stores one after the other through one mapping, then calls `then()`: the chain of a short message.
+
+    Args:
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
+        mapping: what is stored through.
+        stores: offsets and lines, at least one.
+        then: to be called when only CPU time is left.
+
+    Attributes:
+        rank: whose it is, for errors.
+    """
+
+    __slots__ = ("_at", "_cpu", "_kernel", "_last", "_mapping", "_stores", "_then", "rank")
+
+    def __init__(self, kernel: Kernel, cpu: Cpu, mapping: Mapping, stores: Stores, then: Then) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._mapping = mapping
+        self._stores = stores
+        self._then = then
+        self._at = 0
+        self._last = len(stores) - 1
+        self.rank = cpu.rank
+        kernel.call(cpu.free, self._store)
+
+    def _store(self) -> None:
+        offset, lines = self._stores[self._at]
+        # What does not end the message may land with its end: nobody is told of it before.
+        end = self._mapping.store(offset, lines, self._stored, self._at < self._last)
+        if end:
+            self._stored(end)
+
+    def _stored(self, end: int) -> None:
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._at < self._last:
+            self._at += 1
+            self._kernel.call(max(end, self._kernel.now), self._store)
+        else:
+            self._then()
+
+
+def sleep_until(kernel: Kernel, when: int) -> Act:
+    """Return an act that lasts until `when`, picoseconds."""
+
+    def act(done: Done) -> None:
+        if when > kernel.now:
+            kernel.at(when, done, when)
+        else:
+            done(kernel.now)
+
+    return act

@@ -1,0 +1,373 @@
+"""One rank's end of Sun Fire Link: Active Messages through postboxes, blocks and straight stores.
+
+A request waits, polling, until it has a credit, postboxes for the largest message and blocks for the largest
+payload; then nothing can hold it up.  Its reply has its place set aside in the pair.  The receiver empties
+postboxes and blocks, runs the handler, and stores the acknowledgement just before the reply; the requester looks
+at acknowledgements when it runs short.
+
+Source: SIS 3, Q IV; mechanisms 2.5.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from conduit.contract import LONG, Message
+from conduits.common import HostModel, Path, SimulatedPort
+from conduits.common.path import Then
+from conduits.common.rsm import Controller, ExportSegment, Flat, Permission, Store
+from conduits.sunfire.driver import CESR_PS, SunFire
+from conduits.sunfire.protocol import costs
+from conduits.sunfire.protocol.chain import Chain
+from conduits.sunfire.protocol.layout import Layout
+from conduits.sunfire.protocol.peers import Area, Peer, Remote
+from conduits.sunfire.protocol.pool import Pool
+from conduits.sunfire.protocol.queues import Inbox
+from conduits.sunfire.protocol.repair import Repair
+from conduits.sunfire.protocol.sends import Sends
+from conduits.sunfire.protocol.service import Service
+from conduits.sunfire.wire import LINE, Form, cut
+
+COUNTS = (
+    "sunfire_messages_sent",  # requests and replies over the network
+    "sunfire_connections",  # queues that a poll looks at
+    "sunfire_areas",  # areas of this rank on other hosts
+    "sunfire_retries",  # lines written again
+    "sunfire_repairs",  # looks at the error register that found an error
+    "sunfire_old_postboxes",  # postboxes that came again after they had been emptied
+)
+
+
+@attrs.frozen
+class Setting:
+    """What a path needs to know of the job and its options.
+
+    Attributes:
+        hosts: host of every rank.
+        first: lowest rank of every host.
+        layout: of areas and pairs.
+        model: what copying costs.
+        general: polls look at every connection, not at one.
+        services: by host.
+    """
+
+    hosts: tuple[int, ...]
+    first: tuple[int, ...]
+    layout: Layout
+    model: HostModel
+    general: bool
+    services: Mapping[int, Service]
+
+
+class SunfirePath(Path):
+    """One rank's end.
+
+    Args:
+        port: the rank's port.
+        process: its use of the NIs.
+        controller: of that process, for all NIs.
+        setting: job and options.
+    """
+
+    def __init__(self, port: SimulatedPort, process: SunFire, controller: Controller, setting: Setting) -> None:
+        super().__init__(port)
+        self.rank = port.rank
+        self.cpu = port.cpu
+        self.kernel = port.kernel
+        self.setting = setting
+        self.layout = setting.layout
+        self.process = process
+        self.controller = controller
+        self.miss_ps = costs.POLL_PS
+        self.peers: dict[int, Peer] = {}
+        self.areas: dict[int, Area] = {}
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self._requests: dict[int, Inbox] = {}
+        self._replies: dict[int, Inbox] = {}
+        self._ready: deque[Inbox] = deque()
+        self._short = False
+        self._careful = process.fabric.careful
+        self._largest = self.layout.largest
+        self._medium = self.layout.max_medium
+        self.sends = Sends(self)
+        self._repair = Repair(self)
+        process.processor.alarm = self.alarm
+        self._export_segment()
+
+    def _export_segment(self) -> None:
+        """Export this rank's segment, for long payloads."""
+        memory = self.port.memory
+        if len(memory):
+            exported = self.controller.export_create(self.layout.segment_bytes(len(memory)), Flat(memory))
+            exported.publish(self.segment_number(self.rank))
+
+    # -- ids of segments -----------------------------------------------------------------------
+
+    def segment_number(self, rank: int) -> int:
+        """Return the id of a rank's own segment."""
+        return rank
+
+    def area_number(self) -> int:
+        """Return the id of this rank's area, the same on each host."""
+        return len(self.setting.hosts) + self.rank
+
+    def pair_number(self, requester: int, replier: int) -> int:
+        """Return the id of the pair of two ranks."""
+        ranks = len(self.setting.hosts)
+        return ranks * (2 + requester) + replier
+
+    # -- connections ---------------------------------------------------------------------------
+
+    def peer(self, rank: int) -> Peer:
+        """Return what is kept of `rank`."""
+        found = self.peers.get(rank)
+        if found is None:
+            host = self.setting.hosts[rank]
+            area = self.areas.get(host)
+            if area is None:
+                area = self.areas[host] = Area(Pool(self.layout.pool))
+            found = self.peers[rank] = Peer(rank, host, rank - self.setting.first[host], area, self.layout)
+        return found
+
+    def export_pair(self, peer: Peer) -> None:
+        """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
+        layout = self.layout
+        exported: ExportSegment = self.controller.export_create(layout.pair_bytes)
+        exported.publish(self.pair_number(self.rank, peer.rank), {peer.host: Permission.READ_WRITE})
+        peer.pair = exported.memory
+        inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer.rank, is_reply=True)
+        self._replies[peer.rank] = inbox
+        exported.landing = partial(self._pair_landed, inbox)
+        self._new_queue()
+
+    def connect_back(self, peer: Peer) -> Remote:
+        """Import a peer's memory for acknowledgements and replies, at its first request."""
+        number = self.pair_number(peer.rank, self.rank)
+        peer.back = Remote(self.controller.import_connect(peer.host, number))
+        return peer.back
+
+    def segment_of(self, peer: Peer) -> Remote:
+        """Import a peer's segment, at the first long payload to it."""
+        if peer.segment is None:
+            peer.segment = Remote(self.controller.import_connect(peer.host, self.segment_number(peer.rank)))
+        return peer.segment
+
+    def _new_queue(self) -> None:
+        """One more head postbox to poll."""
+        self.counts["sunfire_connections"] += 1
+        if self.setting.general or self.miss_ps == costs.POLL_PS:
+            self.miss_ps += costs.HEAD_PS
+            self.port.recost()
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def acquire(self, dest: int) -> Peer | None:
+        """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
+        peer = self.peers.get(dest) or self.peer(dest)
+        if self._careful:
+            self.check_path(peer.host)
+        if not peer.credits:
+            return None
+        if peer.room < self._largest or not peer.area.pool.reserve(self._medium):
+            self.reclaim(peer.area)
+            if peer.room < self._largest or not peer.area.pool.reserve(self._medium):
+                self._short = True
+                return None
+        peer.credits -= 1
+        peer.room -= self._largest
+        return peer
+
+    def reclaim(self, area: Area) -> None:
+        """Take back what receivers on a host have acknowledged."""
+        queue = self.layout.postboxes
+        for each in area.peers:
+            sent, pair = each.sent, each.pair
+            assert pair is not None
+            while sent and all(
+                pair.read(number % queue * LINE, 1)[0] == number // queue % 255 + 1
+                for number in range(sent[0].first, sent[0].first + sent[0].count)
+            ):
+                done = sent.popleft()
+                self.cpu.charge(done.count * costs.RECLAIM_PS)
+                each.room += done.count
+                if done.grant is not None:
+                    area.pool.acknowledge(done.grant)
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send with what `acquire` has set aside."""
+        self.counts["sunfire_messages_sent"] += 1
+        self.cpu.free += costs.REQUEST_PS
+        self.sends.request(slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Acknowledge the request's postboxes, then send the reply to its place in the pair."""
+        self.counts["sunfire_messages_sent"] += 1
+        self.cpu.free += costs.REPLY_PS
+        self.sends.reply(self.peers[request.source], request.slot, reply, then)
+
+    # -- arrivals ------------------------------------------------------------------------------
+
+    def request_landed(self, source: int, memory: Store, offset: int, nbytes: int) -> None:
+        """Lines of rank `source` have landed in this rank's queue of its area."""
+        inbox = self._requests.get(source)
+        if inbox is None:
+            layout, place = self.layout, self.rank - self.setting.first[self.port.host]
+            inbox = Inbox(memory, place * layout.queue_bytes, layout.postboxes, source, is_reply=False)
+            self._requests[source] = inbox
+        if inbox.land(offset, nbytes):
+            self._mark(inbox)
+        if inbox.old:
+            for number in inbox.old:
+                self._repair.old(self.peers[source], number)
+            self._drop(inbox)
+            self.mending = True
+            self.port.notify()
+
+    def _pair_landed(self, inbox: Inbox, offset: int, nbytes: int) -> None:
+        if offset < self.layout.replies_at:
+            if self._short:
+                self._short = False
+                self.port.notify()
+        elif offset < self.layout.reply_block_at(0):
+            if inbox.land(offset, nbytes):
+                self._mark(inbox)
+            if inbox.old:
+                self._drop(inbox)  # a reply is not acknowledged
+
+    def _drop(self, inbox: Inbox) -> None:
+        """Forget postboxes that came again after they had been emptied."""
+        self.counts["sunfire_old_postboxes"] += len(inbox.old)
+        inbox.old.clear()
+
+    def _mark(self, inbox: Inbox) -> None:
+        if not inbox.marked:
+            inbox.marked = True
+            self._ready.append(inbox)
+            self.port.notify()
+
+    # -- faults --------------------------------------------------------------------------------
+
+    def alarm(self) -> None:
+        """The error register has been written: the next poll pass begins with a look at it."""
+        self.mending = True
+        self.port.notify()
+
+    def mend(self, then: Then) -> None:
+        """Send again what may be lost."""
+        Chain(self.kernel, self.cpu, self._repair.steps(), then)
+
+    def check_path(self, host: int) -> None:
+        """Raise NetworkError, which names the path, if nothing leads to a host any more."""
+        if not self.process.stripes(host):
+            raise self.process.unreachable(host)
+
+    def read_error(self) -> int:
+        """Read and clear the error register."""
+        self.cpu.free += CESR_PS
+        return self.process.read_cesr()
+
+    # -- polling -------------------------------------------------------------------------------
+
+    def pending(self) -> bool:
+        """Return whether a head postbox holds a whole message."""
+        return bool(self._ready)
+
+    def take(self) -> Message | None:
+        """Decode the message of the next queue that has one; queues take turns."""
+        if not self._ready:
+            return None
+        inbox = self._ready.popleft()
+        first = inbox.head
+        message, form, blocks, count = inbox.take()
+        if inbox.complete():
+            self._ready.append(inbox)
+        else:
+            inbox.marked = False
+        self.cpu.free += costs.RECEIVE_PS
+        peer = self.peers.get(inbox.source) or self.peer(inbox.source)
+        if inbox.is_reply:
+            peer.credits += 1
+        else:
+            self._took_request(peer, message, first, count)
+        if message.nbytes:
+            self._fetch(message, form, blocks, inbox, peer)
+        return message
+
+    def _took_request(self, peer: Peer, message: Message, first: int, count: int) -> None:
+        message.slot = first, count
+        peer.emptied = first + count
+        if peer.back is None:
+            self.connect_back(peer)
+            self._new_queue()
+        if peer.received >= self.layout.outstanding:
+            peer.answered.popleft()  # so many requests later that reply has been taken
+        peer.received += 1
+
+    def _fetch(self, message: Message, form: int, blocks: Sequence[int], inbox: Inbox, peer: Peer) -> None:
+        """Copy the payload to where it belongs."""
+        self.cpu.free += self.setting.model.copy_ticks(
+            cut(message.offset, message.nbytes).edges if form == Form.STRAIGHT else message.nbytes
+        )
+        if form == Form.BLOCKS:
+            message.payload = self._read_blocks(message.nbytes, blocks, inbox, peer)
+        if message.word & LONG:
+            self._place(message, form)
+            message.payload = b""
+
+    def _read_blocks(self, nbytes: int, blocks: Sequence[int], inbox: Inbox, peer: Peer) -> bytes:
+        layout = self.layout
+        if inbox.is_reply:
+            assert peer.pair is not None
+            return peer.pair.read(layout.reply_block_at(blocks[0]), nbytes)
+        memory, pool = self.setting.services[self.port.host].areas[peer.rank].memory, layout.pool
+        read, left = [], nbytes
+        for block in blocks:
+            size = min(left, pool.size(block))
+            read.append(memory.read(layout.block_at(block), size))
+            left -= size
+        return b"".join(read)
+
+    def _place(self, message: Message, form: int) -> None:
+        """Copy a long payload, or the edges that whole lines left over, to the segment."""
+        memory, start, nbytes = self.port.memory, message.offset, message.nbytes
+        if form != Form.STRAIGHT:
+            memory[start : start + nbytes] = message.payload
+            return
+        body, edges = cut(start, nbytes), message.payload
+        memory[start : start + body.head] = edges[: body.head]
+        memory[start + nbytes - body.tail : start + nbytes] = edges[body.head :]
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def occupied(self) -> list[str]:
+        """Describe the requests without a reply, and the blocks in use."""
+        most = self.layout.outstanding
+        lines = [
+            f"{most - peer.credits} of {most} requests to rank {peer.rank} are without their reply"
+            for peer in self.peers.values()
+            if peer.credits < most
+        ]
+        for host, area in self.areas.items():
+            blocks = area.pool.shape.blocks
+            if area.pool.free < blocks:
+                lines.append(f"{blocks - area.pool.free} of {blocks} blocks of the area on host {host}")
+        return lines
+
+    def holders(self, dest: int) -> tuple[int, ...]:
+        """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
+        area = self.areas.get(self.setting.hosts[dest])
+        others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
+        return (dest, *others)
+
+    def undelivered(self) -> int:
+        """Return how many whole messages are in queues here."""
+        return sum(inbox.waiting() for inbox in (*self._requests.values(), *self._replies.values()))
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the path."""
+        return {**self.counts, "sunfire_reroutes": self.process.reroutes()}

@@ -1,0 +1,129 @@
+"""What a rank keeps of the hosts and ranks that it talks to; made when they are first talked to."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from conduits.common.rsm import Barrier, ImportSegment, Store
+from conduits.sunfire import wire
+from conduits.sunfire.protocol.layout import Layout
+from conduits.sunfire.protocol.pool import Grant, Pool
+from conduits.sunfire.protocol.queues import Outbox, Stores
+from conduits.sunfire.wire import LINE
+
+_ACKS = [bytes([use]).ljust(LINE, b"\0") for use in range(256)]
+
+
+class Remote:
+    """An import, mapped, with a barrier: what is stored through it can be made safe.
+
+    Args:
+        segment: the import.
+
+    Attributes:
+        mapping: what lines are stored through.
+        barrier: over all that is stored through it.
+    """
+
+    __slots__ = ("barrier", "mapping", "segment")
+
+    def __init__(self, segment: ImportSegment) -> None:
+        self.segment = segment
+        self.mapping: Any = segment.map()
+        self.barrier: Barrier = segment.init_barrier()
+
+
+class Area:
+    """This rank's area on another host.
+
+    Args:
+        pool: its blocks.
+
+    Attributes:
+        remote: the import; None until connected.
+        pool: as given.
+        peers: ranks there that this rank sends requests to.
+    """
+
+    __slots__ = ("peers", "pool", "remote")
+
+    def __init__(self, pool: Pool) -> None:
+        self.remote: Remote | None = None
+        self.pool = pool
+        self.peers: list[Peer] = []
+
+
+class Sent:
+    """A request whose postboxes are not all acknowledged."""
+
+    __slots__ = ("count", "first", "grant")
+
+    def __init__(self, first: int, count: int, grant: Grant | None) -> None:
+        self.first = first
+        self.count = count
+        self.grant = grant
+
+
+class Peer:
+    """Another rank on another host.
+
+    Attributes:
+        rank, host: who and where.
+        place: its place among the ranks of its host.
+        credits: requests that may still be sent to it before a reply comes.
+        room: request postboxes that are free and promised to nobody.
+        requests: the queue there for requests from here; None until connected.
+        area: this rank's area there.
+        pair: memory here for its acknowledgements and replies.
+        sent: requests that it has not acknowledged.
+        back: its memory for acknowledgements and replies from here; None until it has sent a request.
+        replies: the queue there for replies from here.
+        answered: where each reply begins that it may not have taken yet.
+        received: requests that came from it.
+        emptied: request postboxes from it that were emptied.
+        safe: of these, how many acknowledgements have certainly landed there.
+        segment: its segment, once a long payload goes there.
+    """
+
+    __slots__ = (
+        "answered", "area", "back", "credits", "emptied", "host", "pair", "place", "rank", "received", "replies",
+        "requests", "room", "safe", "segment", "sent",
+    )  # fmt: skip
+
+    def __init__(self, rank: int, host: int, place: int, area: Area, layout: Layout) -> None:
+        self.rank = rank
+        self.host = host
+        self.place = place
+        self.credits = layout.outstanding
+        self.room = layout.postboxes
+        self.requests: Outbox | None = None
+        self.area = area
+        self.pair: Store | None = None
+        self.sent: deque[Sent] = deque()
+        self.back: Remote | None = None
+        self.replies = Outbox(layout.replies_at, layout.reply_postboxes)
+        self.answered: deque[int] = deque()
+        self.received = 0
+        self.emptied = 0
+        self.safe = 0
+        self.segment: Remote | None = None
+
+
+def acknowledgements(first: int, count: int, queue: int) -> Stores:
+    """Return the stores that acknowledge postboxes: a line for each, of which one byte counts.
+
+    Args:
+        first: number of the first.
+        count: how many.
+        queue: postboxes of their queue.
+    """
+    stores: Stores = []
+    while count:
+        index = first % queue
+        run = min(count, queue - index)
+        line = _ACKS[wire.ack_byte(first, queue)]
+        stores.append((index * LINE, line * run if run > 1 else line))
+        first += run
+        count -= run
+    return stores

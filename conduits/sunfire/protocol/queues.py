@@ -1,0 +1,160 @@
+"""Queues of postboxes: the writer's end and the reader's end."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from conduit.contract import Buffer, Message
+from conduits.common import header
+from conduits.common.rsm import Store
+from conduits.sunfire import wire
+from conduits.sunfire.wire import LINE, PREFIX
+
+_PREFIX = struct.Struct("<BBHI")
+_unpack_from = _PREFIX.unpack_from
+_SEQUENCES = 1 << 32
+_HALF = 1 << 31
+
+Stores: TypeAlias = "list[tuple[int, Buffer]]"
+"""Offsets, and the whole lines to be stored there."""
+
+
+class Outbox:
+    """The writer's end of a queue of postboxes in another host's memory.
+
+    It keeps what it wrote last into each postbox, so that it can be written again.
+
+    Args:
+        base: where the queue begins in its segment.
+        size: its postboxes.
+
+    Attributes:
+        tail: postboxes written so far: the number of the next.
+    """
+
+    __slots__ = ("_lines", "base", "size", "tail")
+
+    def __init__(self, base: int, size: int) -> None:
+        self.base = base
+        self.size = size
+        self.tail = 0
+        self._lines: dict[int, bytes] = {}
+
+    def place(self, lines: bytes) -> Stores:
+        """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
+        index = self.tail % self.size
+        if len(lines) == LINE:
+            self.tail += 1
+            self._lines[index] = lines
+            return [(self.base + index * LINE, lines)]
+        count = len(lines) // LINE
+        for place in range(count):
+            self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
+        first = self.tail
+        self.tail += count
+        return self.stores(first)
+
+    def stores(self, first: int) -> Stores:
+        """Return the stores that write all postboxes from number `first` on again; the queue may wrap around."""
+        stores: Stores = []
+        while first < self.tail:
+            index = first % self.size
+            run = min(self.tail - first, self.size - index)
+            stores.append((self.base + index * LINE, b"".join(self._lines[index + k] for k in range(run))))
+            first += run
+        return stores
+
+
+class Inbox:
+    """The reader's end of a queue of postboxes in this host's memory.
+
+    Args:
+        memory: of the segment.
+        base: where the queue begins in it.
+        size: its postboxes.
+        source: rank of the writer.
+        is_reply: whether it is a queue of replies.
+
+    Attributes:
+        head: number of the first postbox that was not taken.
+        landed: number of the first postbox of which it is not known that it has landed.
+        old: numbers of postboxes that were written again after they had been taken.
+        marked: whether its owner knows that there is a whole message.
+    """
+
+    __slots__ = (
+        "_count", "_furthest", "_line", "_memory", "base", "head", "is_reply", "landed", "marked", "old", "size",
+        "source",
+    )  # fmt: skip
+
+    def __init__(self, memory: Store, base: int, size: int, source: int, *, is_reply: bool) -> None:
+        self._memory = memory
+        self.base = base
+        self.size = size
+        self.source = source
+        self.is_reply = is_reply
+        self.head = self.landed = 0
+        self.old: list[int] = []
+        self.marked = False
+        self._line = b""  # the head postbox, once it has landed
+        self._count = 0  # postboxes of its message
+        self._furthest = 0  # behind the last that has landed, ahead of others perhaps
+
+    def land(self, offset: int, nbytes: int) -> bool:
+        """Look at lines that have landed; return whether the message at the head is complete."""
+        for at in range(offset, offset + nbytes, LINE):
+            line = self._memory.read(at, LINE)
+            flag, _, count, number = _unpack_from(line)
+            landed = self.landed
+            ahead = (number - landed + _HALF) % _SEQUENCES - _HALF
+            if not ahead:
+                if landed == self.head:
+                    self._line, self._count = line, count
+                self.landed = landed + 1
+                if self._furthest > landed:
+                    self._advance()
+            elif not flag:
+                continue
+            elif ahead > 0:
+                self._furthest = max(self._furthest, landed + ahead + 1)
+            elif landed + ahead < self.head:
+                self.old.append(landed + ahead)
+        return 0 < self._count <= self.landed - self.head
+
+    def _advance(self) -> None:
+        """Go on over postboxes that have landed before those in front of them."""
+        while self.landed < self._furthest and wire.is_new(self._read(self.landed), self.landed):
+            self.landed += 1
+
+    def complete(self) -> bool:
+        """Return whether all postboxes of the message at the head have landed."""
+        return 0 < self._count <= self.landed - self.head
+
+    def waiting(self) -> int:
+        """Return how many whole messages have landed and were not taken."""
+        found, place = 0, self.head
+        while place < self.landed:
+            _, _, count, _ = _unpack_from(self._read(place))
+            place += count
+            found += place <= self.landed
+        return found
+
+    def take(self) -> tuple[Message, int, Sequence[int], int]:
+        """Return the message at the head, which is complete: message, form, blocks, postboxes."""
+        head, line, count = self.head, self._line, self._count
+        self.head = after = head + count
+        if self.landed > after:
+            self._line = self._read(after)
+            _, _, self._count, _ = _unpack_from(self._line)
+        else:
+            self._count = 0
+        if count == 1 and not line[1]:  # inline
+            return header.unpack(line[PREFIX:], self.source, 0), 0, (), 1
+        lines = [self._read(head + place) for place in range(count)]
+        message, form, blocks = wire.unpack(lines, self.source, head)
+        return message, form, blocks, count
+
+    def _read(self, number: int) -> bytes:
+        return self._memory.read(self.base + number % self.size * LINE, LINE)

@@ -1,0 +1,264 @@
+"""The chains of acts of which sends consist.
+
+    short, or payload up to the limit    postboxes
+    larger medium                        blocks; barrier; postboxes with pointers
+    larger long                          whole lines straight to the segment; barrier; postboxes with the edges
+
+A reply goes the same ways to its place in the pair, behind the acknowledgement of its request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from conduit.contract import LONG, Buffer, Message
+from conduits.common import header
+from conduits.common.path import Then
+from conduits.sunfire import wire
+from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep_until
+from conduits.sunfire.protocol.peers import Area, Peer, Remote, Sent, acknowledgements
+from conduits.sunfire.protocol.pool import Grant, Pool
+from conduits.sunfire.protocol.queues import Outbox, Stores
+from conduits.sunfire.wire import LINE, Form
+
+if TYPE_CHECKING:
+    from conduits.sunfire.protocol.path import SunfirePath
+
+
+def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
+    """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
+
+    def act(done: Done) -> None:
+        end = remote.mapping.store(offset, data, done, announced)
+        if end:
+            done(end)
+
+    return act
+
+
+def whole_lines(data: Buffer) -> Buffer:
+    """Return data filled up to whole lines."""
+    short = -len(data) % LINE
+    return bytes(data) + bytes(short) if short else data
+
+
+def lines_of(stores: Stores) -> int:
+    """Return how many lines are stored."""
+    return sum(len(lines) for _, lines in stores) // LINE
+
+
+def safely(path: SunfirePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
+    """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
+
+    So a large payload gets there too where bit errors spoil one line in a hundred.
+
+    Args:
+        path: the sender's.
+        host: where to.
+        remote: what is stored through.
+        stores: offsets and whole lines.
+        announced: postboxes that follow tell of them, nothing else does.
+
+    Raises:
+        NetworkError: no path to the host is left.
+    """
+    left = [stores]
+    while left:
+        stores = left.pop()
+        remote.barrier.open()
+        for offset, lines in stores:
+            yield store(remote, offset, lines, announced)
+        error = yield remote.barrier.close
+        if error is not None:
+            path.check_path(host)
+            path.counts["sunfire_retries"] += lines_of(stores)
+            left += reversed(halves(stores))
+
+
+def halves(stores: Stores) -> list[Stores]:
+    """Cut stores into two lists of about as many lines, one where there is one line."""
+    half, total = lines_of(stores) // 2 * LINE, 0
+    if not half:
+        return [stores]
+    first: Stores = []
+    second: Stores = []
+    for offset, lines in stores:
+        cut = min(max(half - total, 0), len(lines))
+        view = memoryview(lines)
+        if cut:
+            first.append((offset, view[:cut]))
+        if cut < len(lines):
+            second.append((offset + cut, view[cut:]))
+        total += len(lines)
+    return [first, second]
+
+
+class Sends:
+    """The sends of one rank.
+
+    Args:
+        path: the rank's end of the network.
+    """
+
+    def __init__(self, path: SunfirePath) -> None:
+        self._path = path
+        self._layout = path.layout
+        self._short_limit = path.layout.short_limit
+        self._max_medium = path.layout.max_medium
+        self._largest = path.layout.largest
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def request(self, peer: Peer, message: Message, then: Then) -> None:
+        """Send a request."""
+        path, outbox = self._path, peer.requests
+        if outbox is None or message.nbytes > self._short_limit:
+            Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
+            return
+        peer.area.pool.reserved -= self._max_medium
+        head = header.pack(message)
+        if message.nbytes:
+            head += message.payload
+        stores = self._place_request(peer, outbox, head, Form.INLINE, None)
+        assert peer.area.remote is not None
+        Post(path.kernel, path.cpu, peer.area.remote.mapping, stores, then)
+
+    def _place_request(self, peer: Peer, outbox: Outbox, head: bytes, form: int, grant: Grant | None) -> Stores:
+        """Put a request behind the last one; return the stores of its postboxes."""
+        first = outbox.tail
+        stores = outbox.place(wire.pack(head, form, first))
+        count = outbox.tail - first
+        peer.sent.append(Sent(first, count, grant))
+        peer.room += self._largest - count
+        return stores
+
+    def _long_request(self, peer: Peer, message: Message) -> Steps:
+        """Send a request that is the first one, and so connects, or whose payload is too large for postboxes."""
+        if peer.requests is None:
+            yield from self._connect(peer)
+        outbox, area = peer.requests, peer.area
+        assert outbox is not None
+        assert area.remote is not None
+        area.pool.reserved -= self._max_medium
+        head, form, grant = header.pack(message), Form.INLINE, None
+        if message.nbytes <= self._short_limit:
+            head += message.payload
+        elif message.word & LONG:
+            form = Form.STRAIGHT
+            yield from self._straight(peer, message)
+            head += self._edges(message)
+        else:
+            form = Form.BLOCKS
+            grant = yield from self._into_pool(area, peer.host, message.payload)
+            head += wire.pointers(grant.blocks)
+        for offset, lines in self._place_request(peer, outbox, head, form, grant):
+            yield store(area.remote, offset, lines)
+
+    def _connect(self, peer: Peer) -> Steps:
+        """Set aside the pair, and make the area on the peer's host if there is none yet."""
+        path, layout = self._path, self._layout
+        if peer.pair is None:
+            path.export_pair(peer)
+        area = peer.area
+        if area.remote is None:
+            service, number = path.setting.services[peer.host], path.area_number()
+            yield partial(service.make_area, path.rank, path.port.host, number)
+            area.remote = Remote(path.controller.import_connect(peer.host, number))
+            path.counts["sunfire_areas"] += 1
+        area.peers.append(peer)
+        peer.requests = Outbox(peer.place * layout.queue_bytes, layout.postboxes)
+        yield sleep_until(path.kernel, path.cpu.free)  # what was published can be connected to from then on
+
+    def _into_pool(self, area: Area, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
+        """Write a payload into blocks and make it safe; the blocks are the outcome."""
+        remote, pool = area.remote, area.pool
+        assert remote is not None
+        grant = self._allocate(pool, len(data))
+        remote.barrier.open()
+        for offset, lines in self._block_stores(pool, grant, data):
+            yield store(remote, offset, lines, True)
+        error = yield remote.barrier.close
+        if error is not None:
+            self._path.check_path(host)
+            self._path.counts["sunfire_retries"] += wire.lines(len(data))
+            # What is still on its way to these blocks might land at any time: others serve better, if there are any.
+            if pool.reserve(self._max_medium):
+                pool.reserved -= self._max_medium
+                pool.fail(grant)
+                grant = self._allocate(pool, len(data))
+            yield from safely(self._path, host, remote, self._block_stores(pool, grant, data), True)
+        pool.settle()
+        return grant
+
+    def _block_stores(self, pool: Pool, grant: Grant, data: Buffer) -> Stores:
+        """Return the stores that write a payload into its blocks."""
+        stores: Stores = []
+        view, at = memoryview(data), 0
+        for block in grant.blocks:
+            size = pool.shape.size(block)
+            stores.append((self._layout.block_at(block), whole_lines(view[at : at + size])))
+            at += size
+        return stores
+
+    def _allocate(self, pool: Pool, nbytes: int) -> Grant:
+        grant = pool.allocate(nbytes)
+        assert grant is not None  # so much was reserved
+        return grant
+
+    # -- replies -------------------------------------------------------------------------------
+
+    def reply(self, peer: Peer, emptied: tuple[int, int], message: Message, then: Then) -> None:
+        """Acknowledge a request's postboxes and send its reply."""
+        path, back = self._path, peer.back
+        assert back is not None
+        stores = acknowledgements(*emptied, self._layout.postboxes)
+        if message.nbytes > self._short_limit:
+            Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
+            return
+        head = header.pack(message)
+        if message.nbytes:
+            head += message.payload
+        stores += self._place_reply(peer, head, Form.INLINE)
+        Post(path.kernel, path.cpu, back.mapping, stores, then)
+
+    def _place_reply(self, peer: Peer, head: bytes, form: int) -> Stores:
+        """Put a reply behind the last one; return the stores of its postboxes."""
+        outbox = peer.replies
+        peer.answered.append(outbox.tail)
+        return outbox.place(wire.pack(head, form, outbox.tail))
+
+    def _long_reply(self, peer: Peer, back: Remote, acks: Stores, message: Message) -> Steps:
+        """Send a reply whose payload is too large for postboxes."""
+        for offset, lines in acks:
+            yield store(back, offset, lines)
+        head = header.pack(message)
+        if message.word & LONG:
+            form = Form.STRAIGHT
+            yield from self._straight(peer, message)
+            head += self._edges(message)
+        else:
+            form = Form.BLOCKS
+            region = (peer.received - 1) % self._layout.outstanding
+            block = (self._layout.reply_block_at(region), whole_lines(message.payload))
+            yield from safely(self._path, peer.host, back, [block], True)
+            head += wire.pointers([region])
+        for offset, lines in self._place_reply(peer, head, form):
+            yield store(back, offset, lines)
+
+    # -- both ----------------------------------------------------------------------------------
+
+    def _straight(self, peer: Peer, message: Message) -> Steps:
+        """Store the whole lines of a long payload to the peer's segment and make them safe."""
+        body = wire.cut(message.offset, message.nbytes)
+        if body.lines:
+            segment = self._path.segment_of(peer)
+            data = memoryview(message.payload)[body.head : body.head + body.lines]
+            yield from safely(self._path, peer.host, segment, [(message.offset + body.head, data)], True)
+
+    def _edges(self, message: Message) -> bytes:
+        """Return the bytes of a long payload that whole lines leave over."""
+        body = wire.cut(message.offset, message.nbytes)
+        payload = memoryview(message.payload)
+        return bytes(payload[: body.head]) + bytes(payload[body.head + body.lines :])

@@ -1,0 +1,296 @@
+"""RSM's own benchmarks, as `conduit raw sunfire` shows them: no conduit, no messages.
+
+Two hosts with nothing else on the network.  Each call of RSMAPI is timed from its beginning until the CPU goes
+on, beside the paper's figure.  Then put, get and mapped stores by size, and a ping-pong of mapped stores: store,
+spin until all lines are there, store back; half the round trip counts.
+
+Source: the Queen's paper, section VI-A and Table III; Sistare and Jackson, section 4.2 for the ping-pong.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conduit.contract import Constant, RawTable
+from conduit.sim import Cpu, Kernel, Waiter, simulate
+from conduit.sim.units import seconds
+from conduits.common.rsm import (
+    Barrier,
+    BarrierMode,
+    Controller,
+    Exchange,
+    ExportSegment,
+    ImportSegment,
+    Permission,
+    Rsm,
+)
+from conduits.sunfire import constants as c
+from conduits.sunfire.driver import Mapping, SunFire
+from conduits.sunfire.hardware import LINE, Fabric, Machine
+
+SIZES = (1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
+TABLE_BYTES = 16384
+"""The segment that the paper's Table III is about."""
+PAGE = c.whole(c.MIN_SEGMENT)
+MEMORY_PS = c.ps(c.MEMORY)
+
+
+def tables(machine: Machine, stripes: int | None, piece: int) -> Sequence[RawTable]:
+    """Return the tables for two hosts of a cluster.
+
+    Args:
+        machine: the cluster.
+        stripes: lanes that they use; None: all.
+        piece: bytes after which a run lets others onto a link.
+    """
+    return (
+        RawTable(
+            "RSMAPI, each call", ("call", "paper us", "here us", "off by %"),
+            [_beside(name, paper, took) for name, paper, took in calls(machine, stripes, piece)],
+            "segment and data of 16 KB; the paper's column is Table III of the Queen's evaluation",
+        ),
+        RawTable(
+            "Put and get", ("bytes", "put us", "MB/s", "put and barrier us", "get us", "get MB/s"),
+            [_transfers(machine, stripes, piece, size) for size in SIZES],
+            "put: until the CPU goes on; and barrier: open, put and close, until all is in remote memory; MB = 10**6 "
+            "bytes; below a line the target's kernel merges the bytes",
+        ),
+        RawTable(
+            "Map: stores, and a ping-pong of them", ("bytes", "store and fence us", "MB/s", "half round trip us"),
+            [_stores(machine, stripes, piece, size) for size in SIZES if size >= LINE],
+            "whole lines; the smallest half round trip is the anchor of 1.7 us (sf.rsm.pingpong)",
+        ),
+    )  # fmt: skip
+
+
+def _beside(name: str, paper: float, took: float) -> tuple[str, float, float, float]:
+    return name, paper, round(took * 1e6, 3), round((took * 1e6 / paper - 1) * 100, 3) + 0.0
+
+
+def _transfers(
+    machine: Machine, stripes: int | None, piece: int, nbytes: int
+) -> tuple[int, float, float, float, float, float]:
+    put, closed = puts(machine, stripes, piece, nbytes)
+    got = get(machine, stripes, piece, nbytes)
+    return nbytes, *_rate(nbytes, put), round(closed * 1e6, 3), *_rate(nbytes, got)
+
+
+def _rate(nbytes: int, took: float) -> tuple[float, float]:
+    return round(took * 1e6, 3), round(nbytes / took / 1e6, 3)
+
+
+def _stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> tuple[int, float, float, float]:
+    took = stores(machine, stripes, piece, nbytes)
+    half = one_way(machine, stripes, piece, nbytes)
+    return nbytes, *_rate(nbytes, took), round(half * 1e6, 3)
+
+
+# -- measurements --------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def calls(machine: Machine, stripes: int | None, piece: int) -> tuple[tuple[str, float, float], ...]:
+    """Return name, the paper's microseconds and the simulated seconds of every call in the paper's Table III."""
+    bench = _Bench(machine, stripes, piece)
+    found: list[tuple[str, float, float]] = []
+
+    async def body() -> None:
+        await _every_call(bench, found)
+
+    simulate(bench.kernel, body)
+    return tuple(found)
+
+
+async def _every_call(bench: _Bench, found: list[tuple[str, float, float]]) -> None:
+    """Make every call in an order that RSM allows, and note what each takes."""
+    near, far = Rsm(bench.near, bench.exchange), Rsm(bench.far, bench.exchange)
+
+    async def call(name: str, constant: Constant, process: SunFire, act: Callable[[], Any]) -> Any:
+        result, took = await bench.call(process, act)
+        found.append((name, float(str(constant.value)), took))
+        return result
+
+    async def end(name: str, constant: Constant, start: Callable[[Callable[..., object]], object]) -> None:
+        took = await bench.until(bench.near, start)
+        found.append((name, float(str(constant.value)), took))
+
+    topology = await call("get_interconnect_topology", c.GET_TOPOLOGY, bench.far, far.get_topology)
+    name = topology.controllers[0].name
+    theirs: Controller = await call("get_controller", c.GET_CONTROLLER, bench.far, lambda: far.get_controller(name))
+    mine: Controller = (await bench.call(bench.near, lambda: near.get_controller(name)))[0]
+    segment: ExportSegment = await call(
+        "memseg_export_create", c.EXPORT_CREATE, bench.far, lambda: theirs.export_create(TABLE_BYTES)
+    )
+    await call("memseg_export_publish", c.EXPORT_PUBLISH, bench.far, lambda: segment.publish(1))
+    imported: ImportSegment = await call(
+        "memseg_import_connect", c.IMPORT_CONNECT, bench.near, lambda: mine.import_connect(1, 1)
+    )
+    await call("memseg_import_map", c.IMPORT_MAP, bench.near, imported.map)
+    barrier: Barrier = await call("memseg_import_init_barrier", c.INIT_BARRIER, bench.near, imported.init_barrier)
+    explicit = functools.partial(imported.set_mode, BarrierMode.EXPLICIT)
+    await call("memseg_import_set_mode", c.SET_MODE, bench.near, explicit)
+    await call("memseg_import_open_barrier", c.OPEN_BARRIER, bench.near, barrier.open)
+    await end("memseg_import_order_barrier", c.ORDER_BARRIER, barrier.order)
+    await end("memseg_import_put", c.PUT_16K, lambda then: imported.put(0, bytes(TABLE_BYTES), then))
+    await end("memseg_import_get", c.GET_16K, lambda then: imported.get(0, TABLE_BYTES, then))
+    await end("memseg_import_close_barrier", c.CLOSE_BARRIER, barrier.close)
+    await call("memseg_import_destroy_barrier", c.DESTROY_BARRIER, bench.near, barrier.destroy)
+    await end("intr_signal_post", c.SIGNAL_POST, imported.signal_post)
+    await call("memseg_import_unmap", c.IMPORT_UNMAP, bench.near, imported.unmap)
+    await call("memseg_import_disconnect", c.IMPORT_DISCONNECT, bench.near, imported.disconnect)
+    await call("memseg_export_unpublish", c.EXPORT_UNPUBLISH, bench.far, segment.unpublish)
+    await call("memseg_export_destroy", c.EXPORT_DESTROY, bench.far, segment.destroy)
+    await call("release_controller", c.RELEASE_CONTROLLER, bench.far, lambda: far.release_controller(theirs))
+    await call("free_interconnect_topology", c.FREE_TOPOLOGY, bench.far, lambda: far.free_topology(topology))
+
+
+@functools.lru_cache(maxsize=256)
+def puts(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> tuple[float, float]:
+    """Return the seconds of a put of `nbytes`, and of opening a barrier, the put, and closing it."""
+    bench = _Bench(machine, stripes, piece)
+    took = []
+
+    async def body() -> None:
+        imported, barrier = await bench.connect(nbytes)
+        begun = bench.kernel.now
+        await bench.call(bench.near, barrier.open)
+        took.append(await bench.until(bench.near, lambda then: imported.put(0, bytes(nbytes), then)))
+        await bench.until(bench.near, barrier.close)
+        took.append(seconds(bench.kernel.now - begun))
+
+    simulate(bench.kernel, body)
+    return took[0], took[1]
+
+
+@functools.lru_cache(maxsize=256)
+def get(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+    """Return the seconds of a get of `nbytes`."""
+    bench = _Bench(machine, stripes, piece)
+    took = []
+
+    async def body() -> None:
+        imported, _ = await bench.connect(nbytes)
+        took.append(await bench.until(bench.near, lambda then: imported.get(0, nbytes, then)))
+
+    simulate(bench.kernel, body)
+    return took[0]
+
+
+@functools.lru_cache(maxsize=256)
+def stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+    """Return the seconds in which mapped stores of `nbytes` are in remote memory and the CPU knows it."""
+    bench = _Bench(machine, stripes, piece)
+    took = []
+
+    async def body() -> None:
+        imported, _ = await bench.connect(nbytes)
+        mapping: Mapping = (await bench.call(bench.near, imported.map))[0]
+        begun = bench.kernel.now
+        data = bytes(_lines(nbytes))
+        await bench.when(lambda then: mapping.store(0, data, then))
+        await bench.when(lambda then: mapping.fence(lambda when, _: then(when)))
+        took.append(seconds(bench.kernel.now - begun))
+
+    simulate(bench.kernel, body)
+    return took[0]
+
+
+@functools.lru_cache(maxsize=1024)
+def one_way(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+    """Return half the seconds of a ping-pong of mapped stores; nothing is stored for less than a line."""
+    bench = _Bench(machine, stripes, piece)
+    size = _lines(nbytes)
+    there, back = bench.mappings(size)
+    data = b"\1" * size
+
+    async def ping() -> None:
+        await bench.when(lambda then: there.store(0, data, then))
+        await bench.spin(back, size)
+
+    async def pong() -> None:
+        await bench.spin(there, size)
+        await bench.when(lambda then: back.store(0, data, then))
+
+    simulate(bench.kernel, ping, pong)
+    return seconds(bench.kernel.now) / 2
+
+
+def _lines(nbytes: int) -> int:
+    return max(LINE, -(-nbytes // LINE) * LINE)
+
+
+class _Bench:
+    """Two hosts of a cluster, a process on each."""
+
+    def __init__(self, machine: Machine, stripes: int | None, piece: int) -> None:
+        self.kernel = Kernel()
+        self.exchange = Exchange()
+        self.fabric = Fabric(self.kernel, machine, stripes=stripes, piece=piece)
+        self.near = SunFire(self.fabric, 0, 0, Cpu(self.kernel))
+        self.far = SunFire(self.fabric, 1, 0, Cpu(self.kernel))
+
+    async def connect(self, nbytes: int) -> tuple[ImportSegment, Barrier]:
+        """Export `nbytes` on the far host, import them on the near one."""
+        near, far = Rsm(self.near, self.exchange), Rsm(self.far, self.exchange)
+        name = self.near.controllers()[0].name
+        theirs = (await self.call(self.far, lambda: far.get_controller(name)))[0]
+        mine = (await self.call(self.near, lambda: near.get_controller(name)))[0]
+        size = max(PAGE, -(-nbytes // PAGE) * PAGE)
+        segment = (await self.call(self.far, lambda: theirs.export_create(size)))[0]
+        await self.call(self.far, lambda: segment.publish(1))
+        imported = (await self.call(self.near, lambda: mine.import_connect(1, 1)))[0]
+        return imported, (await self.call(self.near, imported.init_barrier))[0]
+
+    def mappings(self, nbytes: int) -> tuple[Mapping, Mapping]:
+        """Return a mapping of each host's memory for the other, made without the time that RSM takes."""
+        made = []
+        for owner, user in ((self.far, self.near), (self.near, self.far)):
+            entry = owner.create(owner.controllers()[0].name, nbytes, None)
+            owner.publish(entry, 1, None)
+            made.append(user.connect(user.controllers()[0].name, owner.host, entry).map(Permission.READ_WRITE))
+        return made[0], made[1]
+
+    async def call(self, process: SunFire, act: Callable[[], Any]) -> tuple[Any, float]:
+        """Make a plain call; return its result and its seconds."""
+        begun = self.kernel.now
+        result = act()
+        await self.kernel.until(process.cpu.free)
+        return result, seconds(self.kernel.now - begun)
+
+    async def until(self, process: SunFire, start: Callable[[Callable[..., object]], object]) -> float:
+        """Make a call that ends with the hardware; return its seconds."""
+        begun, waiter = self.kernel.now, Waiter()
+
+        def then(*_: object) -> None:
+            self.kernel.at(process.cpu.free, waiter.wake)
+
+        start(then)
+        await self.kernel.wait(waiter)
+        return seconds(self.kernel.now - begun)
+
+    async def when(self, start: Callable[[Callable[[int], object]], int]) -> None:
+        """Make a call of a mapping and wait until the time that it gives, at once or later."""
+        waiter = Waiter()
+
+        def then(when: int) -> None:
+            self.kernel.at(when, waiter.wake)
+
+        known = start(then)
+        if known:
+            then(known)
+        await self.kernel.wait(waiter)
+
+    async def spin(self, mapping: Mapping, nbytes: int) -> None:
+        """Look at memory until every line has come, and take the last one into the cache."""
+        waiter, left = Waiter(), nbytes
+
+        def landing(_: int, landed: int) -> None:
+            nonlocal left
+            left -= landed
+            if not left:
+                self.kernel.at(self.kernel.now + MEMORY_PS, waiter.wake)
+
+        mapping.entry.landing = landing
+        await self.kernel.wait(waiter)

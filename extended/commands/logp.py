@@ -1,0 +1,345 @@
+"""Timings from which the parameters of LogGP follow, and how they follow.
+
+One rank of a pair measures, the other answers.  What is timed, in the words of parameterized LogP:
+
+- RTT(m): a message of m bytes out, none back, until the answer has been handled;
+- o_s(m): how long the call that sends it takes;
+- o_r(m): a message of no bytes out, one of m bytes back; this rank is idle until that has come, and then polls once:
+  how long that poll takes;
+- g(0): how much a burst of messages of no bytes takes longer for each further message; the burst is doubled until that
+  changes by less than 1 %.
+
+A poll that finds nothing is timed as well, because every call polls: it is taken off.  A round trip has one at its
+begin, one at each end that finds the message, and waits at each end half a poll on the average.  Messages start at
+random instants of a poll for that reason, and after a pause in which the network gets free of those before.
+
+Source: papers/mechanisms.md 2.10 (after Kielmann, Bal and Verstoep), with three differences.  Active Messages are
+answered by their handlers, so that the other side adds no call of its own.  Bursts are no longer than the number of
+requests that the conduit lets be under way, because a longer one measures round trips, and it is the growth from one
+burst to the next that counts, which has no start-up in it.  G is the growth from one large message to one of twice the
+size, for the same reason.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from conduit import Endpoint, Token
+
+MOST_SLOTS = 64
+"""Requests under way that are tried at most; more make no difference to the method."""
+
+FEWEST_SLOTS = 8
+"""With fewer a burst is too short to show its pace."""
+
+STEADY = 0.01
+"""A pace that changes less than this from one burst to the next is steady."""
+
+_CLEAR = 1.5 * 0.999  # times o_s + o_r: from there on it is the gap that a burst waits for
+_SMALL = 0.01 * 1.001  # of o_s: a poll of that much blurs nothing; both leave room for the last digits of timings
+_LONGEST_FLOOD = 1024
+_IDLE = 1.2  # times the round trip: then the answer has come
+_PATIENCE = 5  # how often the idle time is doubled, where it has not
+
+
+@attrs.frozen
+class Figures:
+    """The parameters of LogGP, in seconds, and what was measured with them.
+
+    Attributes:
+        L, o_s, o_r, g, G: the parameters; G per byte.
+        poll: a poll that finds nothing.
+        slots: how many requests may be under way, as far as that was tried.
+        at_most: for a parameter that is only bounded from above, why.
+    """
+
+    L: float
+    o_s: float
+    o_r: float
+    g: float
+    G: float
+    poll: float
+    slots: int
+    at_most: dict[str, str]
+
+
+@attrs.frozen
+class Timing:
+    """What was measured with messages of one size; seconds.
+
+    Attributes:
+        nbytes: the size m.
+        trip: RTT(m).
+        send: o_s(m), its poll included.
+        receive: o_r(m), its poll included.
+    """
+
+    nbytes: int
+    trip: float
+    send: float
+    receive: float
+
+
+class Probe:
+    """One rank's side of the measurement.
+
+    Args:
+        ep: this rank's endpoint.
+        peer: the rank on the other side.
+        iterations: how often each thing is timed.
+        source: the bytes that are sent, as many as the largest message has.
+
+    Attributes:
+        ep: this rank's endpoint.
+        poll: a poll that finds nothing, seconds, once prepared.
+    """
+
+    def __init__(self, ep: Endpoint, peer: int, iterations: int, source: memoryview) -> None:
+        self.ep = ep
+        self._source = source
+        self._peer = peer
+        self._iterations = iterations
+        self._answers = 0
+        self._pause = 0.0
+        self.poll = 0.0
+        self._hold = 0  # microseconds for which the other side is to be away
+        self._stopped = False
+
+    async def attach(self) -> None:
+        """Register the handlers (collective)."""
+        await self.ep.attach(
+            self.ask_short, self.ask_medium, self.ask_long, self.ask_back, self.ask_hold, self.ask_stop,
+            self.answer_short, self.answer_medium, self.answer_long,
+        )  # fmt: skip
+
+    # Handlers: ask is answered, with as many bytes as it wants.
+
+    def ask_short(self, token: Token) -> None:
+        """Answer."""
+        token.reply_short(self.answer_short)
+
+    def ask_medium(self, token: Token, payload: memoryview) -> None:
+        """Answer."""
+        token.reply_short(self.answer_short)
+
+    def ask_long(self, token: Token, payload: memoryview) -> None:
+        """Answer."""
+        token.reply_short(self.answer_short)
+
+    def ask_back(self, token: Token, nbytes: int) -> None:
+        """Answer with so many bytes."""
+        if not nbytes:
+            token.reply_short(self.answer_short)
+        elif nbytes <= self.ep.limits.max_medium:
+            token.reply_medium(self.answer_medium, bytes(nbytes))
+        else:
+            token.reply_long(self.answer_long, bytes(nbytes), 0)
+
+    def ask_hold(self, token: Token, microseconds: int) -> None:
+        """Answer, and be away for a time."""
+        self._hold = microseconds
+        token.reply_short(self.answer_short)
+
+    def ask_stop(self, token: Token) -> None:
+        """Take note that all is measured."""
+        self._stopped = True
+
+    def answer_short(self, token: Token) -> None:
+        """Count an answer."""
+        self._answers += 1
+
+    def answer_medium(self, token: Token, payload: memoryview) -> None:
+        """Count an answer."""
+        self._answers += 1
+
+    def answer_long(self, token: Token, payload: memoryview) -> None:
+        """Count an answer."""
+        self._answers += 1
+
+    # The passive side.
+
+    async def serve(self) -> None:
+        """Answer until the other side has measured all."""
+        while not self._stopped:
+            await self.ep.block_until(
+                lambda: self._stopped or self._hold, what="the other side's measurements", ranks=(self._peer,)
+            )
+            if self._hold:
+                seconds, self._hold = self._hold * 1e-6, 0
+                await self.ep.compute(seconds)
+
+    # The active side.
+
+    async def prepare(self, warmup: int) -> None:
+        """Time polls, and work out how long the network takes to get free; to be called first."""
+        for _ in range(warmup + 1):
+            await self._trip(0)
+        begun = self.ep.now
+        for _ in range(self._iterations):
+            await self.ep.poll()
+        self.poll = (self.ep.now - begun) / self._iterations
+        trip, _ = await self._trip(0)
+        first, second = await self._burst(1), await self._burst(2)
+        self._pause = 2 * (trip + max(second - first, 0.0))
+
+    async def stop(self) -> None:
+        """Let the other side go."""
+        await self.ep.request_short(self._peer, self.ask_stop)
+
+    async def timing(self, nbytes: int) -> Timing:
+        """Time messages of one size: medium ones as far as they go, then long ones."""
+        trips, sends = [], []
+        for _ in range(self._iterations):
+            trip, send = await self._trip(nbytes)
+            trips.append(trip)
+            sends.append(send)
+        mean = sum(trips) / len(trips)
+        receives = [await self._receive(nbytes, mean) for _ in range(self._iterations)]
+        return Timing(nbytes, mean, sum(sends) / len(sends), sum(receives) / len(receives))
+
+    async def growth(self, nbytes: int) -> tuple[float, str]:
+        """Return how much longer a byte takes, and why that is only a bound.
+
+        From long messages of half a size to those of the whole size.
+        """
+        half = nbytes // 2
+        means = []
+        for size in (half, nbytes):
+            trips = [(await self._trip(size, long=True))[0] for _ in range(self._iterations)]
+            means.append(sum(trips) / len(trips))
+        grown = means[1] - means[0]
+        if self.blurred(grown):
+            return (grown + 2 * self.poll) / (nbytes - half), f"{nbytes - half} bytes take no longer than some polls"
+        return grown / (nbytes - half), ""
+
+    def blurred(self, seconds: float) -> bool:
+        """Say whether waits for polls may make up 5 % of a difference of two means.
+
+        A mean of n round trips has two waits in it, each spread evenly over a poll: a deviation of 0.41 polls over the
+        root of n, of which four may be met by chance, in either mean.
+        """
+        return seconds < 50 * self.poll / sqrt(self._iterations)
+
+    async def pace(self) -> tuple[float, int, str]:
+        """Return the time from one message of a burst to the next, the slots, and why the time is only a bound."""
+        slots = await self._slots()
+        longest = slots if slots >= FEWEST_SLOTS else _LONGEST_FLOOD
+        count, last, pace, times = 4, 0.0, 0.0, await self._burst(2)
+        while count <= longest:
+            time = await self._burst(count)
+            last, pace = pace, (time - times) / (count - count // 2)
+            times = time
+            if last and abs(pace - last) < STEADY * pace:
+                break
+            count *= 2
+        if slots < FEWEST_SLOTS:
+            return pace, slots, f"a flood waits for answers: no more than {slots} requests to a rank may be under way"
+        if abs(pace - last) >= STEADY * pace:
+            return pace, slots, f"a burst of {count // 2} messages has no steady pace yet"
+        return pace, slots, ""
+
+    async def _slots(self) -> int:
+        # A peer that is away frees none: the call that has to wait takes about as long as it is away.
+        if not self.ep.simulated:
+            return MOST_SLOTS
+        away = 100 * self._pause
+        await self._idle()
+        await self.ep.request_short(self._peer, self.ask_hold, int(away * 1e6) + 1)
+        await self._until(self._answers + 1)
+        before, sent = self._answers, 0
+        while sent < MOST_SLOTS:
+            begun = self.ep.now
+            await self.ep.request_short(self._peer, self.ask_short)
+            if self.ep.now - begun > away / 4:
+                break
+            sent += 1
+        await self._until(before + sent + (sent < MOST_SLOTS))
+        return sent
+
+    async def _burst(self, count: int) -> float:
+        await self._idle()
+        before = self._answers
+        begun = self.ep.now
+        for _ in range(count):
+            await self.ep.request_short(self._peer, self.ask_short)
+        time = self.ep.now - begun
+        await self._until(before + count)
+        return time
+
+    async def _trip(self, nbytes: int, *, long: bool = False) -> tuple[float, float]:
+        data = self._source[:nbytes]
+        await self._idle()
+        wanted = self._answers + 1
+        begun = self.ep.now
+        if long or nbytes > self.ep.limits.max_medium:
+            await self.ep.request_long(self._peer, self.ask_long, data, 0)
+        elif nbytes:
+            await self.ep.request_medium(self._peer, self.ask_medium, data)
+        else:
+            await self.ep.request_short(self._peer, self.ask_short)
+        sent = self.ep.now
+        await self._until(wanted)
+        return self.ep.now - begun, sent - begun
+
+    async def _receive(self, nbytes: int, trip: float) -> float:
+        idle = _IDLE * trip + self._pause
+        for _ in range(_PATIENCE):
+            await self._idle()
+            wanted = self._answers + 1
+            await self.ep.request_short(self._peer, self.ask_back, nbytes)
+            await self._away(idle)
+            begun = self.ep.now
+            await self.ep.poll()
+            time = self.ep.now - begun
+            if self._answers == wanted:
+                return time
+            await self._until(wanted)
+            time = self.ep.now - begun
+            idle *= 2
+        return time
+
+    async def _until(self, answers: int) -> None:
+        await self.ep.block_until(lambda: self._answers >= answers, what="an answer", ranks=(self._peer,))
+
+    async def _idle(self) -> None:
+        await self._away(self._pause + self.ep.random.random() * self.poll)
+
+    async def _away(self, seconds: float) -> None:
+        # Without a poll.  A real rank spins: what it computes takes no time of its own.
+        until = self.ep.now + seconds
+        await self.ep.compute(seconds)
+        while not self.ep.simulated and self.ep.now < until:
+            pass
+
+
+async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figures:
+    """Work out the parameters on the active side.
+
+    Args:
+        probe: that has been prepared.
+        none: timings of messages without bytes.
+        one: timings of messages of one byte.
+        largest: size in bytes of the largest message to be used.
+    """
+    pace, slots, reason = await probe.pace()
+    poll = probe.poll
+    send, receive = one.send - poll, one.receive - poll
+    at_most = {}
+    if not reason and pace < max(_CLEAR * (send + receive), 1.2 * (send + receive + 2 * poll)):
+        reason = "the CPU may be what a burst waits for: it is less than 1.5 (o_s + o_r)"
+    if reason:
+        at_most["g"] = reason
+    # L = RTT(0)/2 - g(0) + g(1) - o_s(1) - o_r(1), where g(1) - g(0) = RTT(1) - RTT(0); less of polls, and of waits.
+    longer = one.trip - none.trip
+    latency = none.trip / 2 + longer - send - receive - 2 * poll
+    if poll > _SMALL * send or probe.blurred(latency):
+        latency = none.trip / 2 + max(longer, 0.0) - send - receive - 1.5 * poll
+        at_most["L"] = "it has waits of up to a poll in it, which may be 5 % of it"
+    per_byte, reason = await probe.growth(largest)
+    if reason:
+        at_most["G"] = reason
+    return Figures(latency, send, receive, pace, per_byte, poll, slots, at_most)

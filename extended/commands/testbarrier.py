@@ -1,0 +1,101 @@
+"""`conduit testbarrier`: how long a barrier of all ranks takes.
+
+| section | what is timed                                                                     |
+|---------|-----------------------------------------------------------------------------------|
+| A       | notify and wait, the same id on all ranks                                          |
+| B       | notify and wait, anonymous                                                         |
+| C       | notify and wait, every other rank anonymous                                        |
+| D       | notify, then try until it is over, the same id                                     |
+| E       | both in one call, anonymous                                                        |
+| F       | both in one call, on a team of all ranks in reverse order                          |
+
+The time of a block is that of the rank that took longest, from a barrier on.  Source: GASNet's benchmark of that name
+(reference/gasnet.md D.4); its barriers that are all unnamed by promise are the anonymous ones here.
+"""
+
+from typing import Annotated
+
+import attrs
+from cyclopts import Parameter
+
+from conduit import Endpoint
+from conduit.benchmarks import Options, Parameters, Program, Progress, Record, RecordList, execute
+from extended import Extended, Team
+
+
+@attrs.frozen
+class Kind:
+    """One kind of barrier.
+
+    Attributes:
+        section: its letter.
+        name: the operation in tables.
+        named: whether even ranks, and odd ranks, give an id.
+        way: how it is made.
+    """
+
+    section: str
+    name: str
+    named: tuple[bool, bool]
+    way: str
+
+
+KINDS = (
+    Kind("A", "Barrier named notify-wait", (True, True), "wait"),
+    Kind("B", "Barrier anonymous notify-wait", (False, False), "wait"),
+    Kind("C", "Barrier mixed notify-wait", (True, False), "wait"),
+    Kind("D", "Barrier named notify-try", (True, True), "try"),
+    Kind("E", "Barrier anonymous blocking", (False, False), "whole"),
+    Kind("F", "Barrier of a team blocking", (False, False), "whole"),
+)
+
+
+async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
+    """Measure on one rank; the records are the same on all."""
+    x = await Extended.attach(ep)
+    reversed_team = await x.split(0, -ep.rank)
+    assert reversed_team is not None
+    chosen = [kind for kind in KINDS if kind.section in parameters.sections]
+    if ep.rank == 0:
+        progress.begin(len(chosen))
+    records = []
+    for kind in chosen:
+        if ep.rank == 0:
+            progress.advance(f"{kind.section} {kind.name}")
+        team = reversed_team if kind.section == "F" else x
+        await _barriers(team, kind, parameters.warmup)
+        await x.barrier()
+        began = ep.now
+        await _barriers(team, kind, parameters.iterations)
+        seconds = float(await x.all_reduce(ep.now - began, "max"))
+        records.append(_record(kind, parameters.iterations, seconds))
+    return records
+
+
+async def _barriers(team: Team, kind: Kind, count: int) -> None:
+    named = kind.named[team.ep.rank % 2]
+    for turn in range(count):
+        id = turn if named else None
+        if kind.way == "whole":
+            await team.barrier(id)
+            continue
+        await team.barrier_notify(id)
+        if kind.way == "wait":
+            await team.barrier_wait(id)
+        else:
+            while not await team.barrier_try(id):
+                pass
+
+
+def _record(kind: Kind, iterations: int, seconds: float) -> Record:
+    return Record(
+        section=kind.section, operation=kind.name, nbytes=None, iterations=iterations, seconds=seconds, payloads=0
+    )
+
+
+PROGRAM = Program(name="testbarrier", main=main, sections="ABCDEF", sizes=(0, 0), segment=lambda parameters, limits: 0)
+
+
+def testbarrier(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+    """Time of a barrier: named, anonymous, in two phases, by trying, of a team."""
+    return execute(PROGRAM, options)

@@ -1,0 +1,134 @@
+"""`conduit testlogp`: the parameters of LogGP, measured between two ranks.
+
+| section | what is shown                                                                                        |
+|---------|------------------------------------------------------------------------------------------------------|
+| A       | by size m: round trip RTT(m), send and receive overhead o_s(m) and o_r(m), gap g(m)                  |
+| B       | L, o_s, o_r, g of a message of one byte, G of a byte of a large one, and the poll that is taken off  |
+
+How they are measured says `extended.commands.logp`.  Source: papers/mechanisms.md 2.10.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import attrs
+from cyclopts import Parameter
+
+from conduit import BadRequest, Endpoint
+from conduit.benchmarks import (
+    Barrier,
+    Limits,
+    Options,
+    Parameters,
+    Program,
+    Progress,
+    Record,
+    RecordList,
+    execute,
+    pair,
+    sizes,
+)
+from extended.commands.logp import Figures, Probe, Timing, measure
+
+SIZES = (0, 1 << 20)
+LEAST = 64
+"""Bytes of the largest message at least, for G to be seen."""
+
+PARAMETERS = ("L", "o_s", "o_r", "g", "G")
+
+
+async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
+    """Measure on rank 0, with its partner; return its records, None on all others."""
+    mine = pair(ep.rank, ep.size, parameters.pairing)
+    if ep.size == 1:
+        raise BadRequest("--ranks 1 leaves nobody to measure with; give 2")
+    if parameters.max_size < LEAST:
+        raise BadRequest(f"--max-size {parameters.max_size} is too small for G to be seen; give at least {LEAST}")
+    source = ep.segment.data if parameters.local == "in" else memoryview(bytes(parameters.max_size))
+    probe, barrier = Probe(ep, mine.peer, parameters.iterations, source), Barrier(ep)
+    await probe.attach()
+    await ep.attach(barrier.on_arrival)
+    records = None
+    if ep.rank == 0:
+        records = await _measured(probe, parameters, progress)
+        await probe.stop()
+    elif mine.peer == 0:
+        await probe.serve()
+    await barrier.wait()
+    return records
+
+
+async def _measured(probe: Probe, parameters: Parameters, progress: Progress) -> RecordList:
+    limits = probe.ep.limits
+    largest = min(parameters.max_size, limits.max_long_request, limits.max_long_reply)
+    shown = list(sizes(parameters.min_size, largest, parameters.max_step)) if "A" in parameters.sections else []
+    progress.begin(len(shown) + 3)
+    await probe.prepare(parameters.warmup)
+    timings = {}
+    for nbytes in dict.fromkeys((0, 1, *shown)):
+        progress.advance(f"A {nbytes}")
+        timings[nbytes] = await probe.timing(nbytes)
+    progress.advance("B")
+    figures = await measure(probe, timings[0], timings[1], largest)
+    records = []
+    for name in ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)"):
+        for nbytes in shown:
+            seconds = _by_size(name, timings[nbytes], timings[0], figures)
+            at_most = figures.at_most.get("g", "") if name == "g(m)" else ""
+            records.append(_record("A", name, nbytes, seconds, parameters.iterations, at_most))
+    if "B" in parameters.sections:
+        values = attrs.asdict(figures)
+        for name in (*PARAMETERS, "poll"):
+            at_most = figures.at_most.get(name, "")
+            records.append(_record("B", name, None, values[name], parameters.iterations, at_most))
+    return records
+
+
+def _by_size(name: str, timing: Timing, none: Timing, figures: Figures) -> float:
+    return {
+        "RTT(m)": timing.trip,
+        "o_s(m)": timing.send - figures.poll,
+        "o_r(m)": timing.receive - figures.poll,
+        "g(m)": timing.trip - none.trip + figures.g,
+    }[name]
+
+
+def _record(section: str, name: str, nbytes: int | None, seconds: float, iterations: int, at_most: str) -> Record:
+    return Record(
+        section=section,
+        operation=name,
+        nbytes=nbytes,
+        iterations=iterations,
+        seconds=seconds * iterations,
+        payloads=0,
+        at_most=at_most,
+    )
+
+
+def notes(records: RecordList) -> Iterator[str]:
+    """Yield the parameters as the conduit `loggp` takes them, and which of them are bounds."""
+    found = {record.operation: record for record in records if record.section == "B"}
+    if not found:
+        return
+    figures = (f"{name}={_quantity(name, found[name].microseconds)}" for name in PARAMETERS)
+    yield "loggp:" + ",".join(figures)
+    for name in PARAMETERS:
+        if found[name].at_most:
+            yield f"{name} is at most that: {found[name].at_most}"
+
+
+def _quantity(name: str, microseconds: float) -> str:
+    value = max(microseconds, 0.0)  # differences of timings may come out a little below nothing
+    return f"{value * 1e3:.4g}ns" if name == "G" else f"{value:.4g}us"
+
+
+def _segment(parameters: Parameters, limits: Limits) -> int:
+    return min(parameters.max_size, max(limits.max_long_request, limits.max_long_reply))
+
+
+PROGRAM = Program(name="testlogp", main=main, sections="AB", sizes=SIZES, segment=_segment, notes=notes)
+
+
+def testlogp(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+    """The LogGP parameters L, o_s, o_r, g and G; G in microseconds per byte."""
+    return execute(PROGRAM, options)

@@ -1,0 +1,302 @@
+"""What the model says, pinned: Table 1, the worked examples of docs/models/startx.md, and the count of events."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+import conduit
+from conduits.startx import raw
+from conduits.startx.driver import HIGH
+from conduits.startx.driver import StartX as Driver
+from conduits.startx.hardware import StartXError
+from conduits.startx.port import StartX, StartXOptions
+
+PIECE = 4096
+
+
+def ping_pong(category, nbytes, *, spec="startx", reply_bytes=None, ranks=2, peer=1, turns=10, **settings):
+    """Mean microseconds of a round trip, without what precedes it."""
+    back = nbytes if reply_bytes is None else reply_bytes
+
+    async def main(ep):
+        got = []
+
+        def request(token, *payload):
+            if category == "short" or not back:
+                token.reply_short(reply)
+            elif category == "medium":
+                token.reply_medium(reply, bytes(back))
+            else:
+                token.reply_long(reply, bytes(back), 0)
+
+        def reply(token, *payload):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        begun = ep.now
+        if ep.rank == 0:
+            for turn in range(turns):
+                if category == "short":
+                    await ep.request_short(peer, request)
+                elif category == "medium":
+                    await ep.request_medium(peer, request, bytes(nbytes))
+                else:
+                    await ep.request_long(peer, request, bytes(nbytes), 0)
+                await ep.block_until(lambda turn=turn: len(got) > turn)
+        return (ep.now - begun) / turns * 1e6
+
+    return conduit.run(main, ranks=ranks, conduit=spec, segment=1 << 20, **settings).values[0]
+
+
+# -- Table 1 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", range(3), ids="abc")
+def test_table_1_is_met_within_one_percent(row):
+    """By construction: every cell, measured on the simulated driver, beside the paper's."""
+    (table, _) = StartX.raw_tables(StartXOptions())
+    cells = table.rows[row][3:]
+    for measured, paper in zip(cells[::2], cells[1::2], strict=True):
+        assert measured == pytest.approx(paper, rel=0.01)
+
+
+def test_rdma_approaches_60_mb_per_s_over_16_kbyte():
+    (_, table) = StartX.raw_tables(StartXOptions())
+    rates = {row[0]: row[2] for row in table.rows}
+    assert rates[8192] < 57 < rates[16384] < rates[65536] < rates[1 << 20] < 60
+    assert rates[1 << 20] == pytest.approx(60, rel=0.001)
+
+
+def test_packets_in_a_row_go_as_fast_as_the_slower_side():
+    """Two full packets: 96 bytes of two lines each, which the receiver loads in 6.766 us."""
+    assert raw.one_way("block", 176, PIECE, by_rdma=False) * 1e6 == pytest.approx(
+        0.466 + 96 / 150 + 1.273 + 2 * 6.766, abs=0.1
+    )
+
+
+# -- the worked examples -----------------------------------------------------------------------------------
+
+
+def test_a_short_round_trip():
+    """A packet of 16 bytes each way; a poll before the request, and one that finds each message."""
+    took = ping_pong("short", 0)
+    one_way = 1.2 + 0.4 + 16 / 150 + 1.273 + 1.383 + 3.5 + 1.2
+    assert 1.383 + 2 * one_way == pytest.approx(19.5, abs=0.1)
+    assert 1.383 + 2 * one_way <= took <= 1.383 + 2 * (one_way + 1.383)
+
+
+def test_words_cost_more_than_lines():
+    """A packet of 88 bytes: 11 stores and loads of 8 bytes against 2 lines."""
+    lines, words = ping_pong("medium", 64), ping_pong("medium", 64, spec="startx:access=word")
+    more = (0.334 + 10 * 0.133 + 0.627 - 0.466) + (0.234 + 10 * 1.383 - 6.766) - 80 / 150
+    assert words - lines == pytest.approx(2 * more, abs=3)
+
+
+def test_a_medium_message_of_1024_bytes():
+    """13 packets, which the receiver loads while they come: all but the first are two lines."""
+    took = ping_pong("medium", 1024)
+    loads = 13 * 6.766
+    assert 2 * loads < took < 2 * (loads + 15)
+
+
+def test_a_long_message_of_1_mb_one_way_is_its_rdma_and_a_constant():
+    """The copies on both sides hide behind the transfer: the first piece's in front, the last one's behind."""
+    took = ping_pong("long", 1 << 20, reply_bytes=0, turns=2)
+    transfer = 256 * math.ceil(PIECE * 1e6 / 60) / 1e6
+    copies = 2 * (0.4 + PIECE / 150)
+    assert transfer + copies < took < transfer + copies + 50
+
+
+def test_a_long_round_trip_of_64_kbyte():
+    """The sum of docs/models/startx.md: the first piece's copy in front, 16 pieces, the last one's copy behind."""
+    copy = 0.4 + PIECE / 150
+    one_way = 1.2 + 0.4 + 0.5 + copy + 0.133 + 16 * PIECE / 60 + 1.273 + copy + 1.2
+    assert ping_pong("long", 65536) == pytest.approx(1.383 + 2 * one_way, abs=0.1)
+
+
+def test_where_rdma_begins():
+    below, over = ping_pong("long", 1024), ping_pong("long", 1025)
+    assert over < below  # loading 14 packets over PCI takes longer than an appointment
+    assert ping_pong("long", 1024, spec="startx:crossover=512") == pytest.approx(over, rel=0.02)
+
+
+def test_a_transfer_over_the_buffer_goes_in_parts():
+    whole = ping_pong("long", 65536, reply_bytes=0)
+    parts = ping_pong("long", 65536, reply_bytes=0, spec="startx:buffer=16384")
+    appointment = 0.4 + 24 / 150 + 1.273  # at least a grant for each further part
+    assert parts > whole + 3 * appointment
+
+
+# -- SMPs ----------------------------------------------------------------------------------------------------
+
+
+def test_a_shared_niu_costs_its_lock():
+    """Ranks 0 and 2 on two hosts with two ranks each, against ranks alone: a lock to send and one to load."""
+    alone = ping_pong("short", 0)
+    shared = ping_pong("short", 0, ranks=4, peer=2, ranks_per_host=2)
+    locks = 2 * (0.6 + 0.6 + 0.5)
+    assert alone + locks - 3 <= shared <= alone + locks + 2 * 2 * 1.5 + 2
+
+
+def test_processes_of_a_host_wait_for_one_another():
+    """Eight ranks of a host send at once; the lock and the one link make each slower than alone."""
+
+    async def main(ep):
+        def take(token, payload):
+            pass
+
+        await ep.attach(take)
+        begun = ep.now
+        if ep.host == 0 and ep.rank < busy:
+            for _ in range(20):
+                await ep.request_medium(ep.rank + 8, take, bytes(500))
+        return (ep.now - begun) * 1e6
+
+    busy = 1
+    alone = max(conduit.run(main, ranks=16, conduit="startx", ranks_per_host=8).values)
+    busy = 8
+    together = max(conduit.run(main, ranks=16, conduit="startx", ranks_per_host=8).values)
+    assert together > 3 * alone
+
+
+def test_the_crossover_of_shared_memory_is_its_own():
+    """Through the slot the receiver copies once more."""
+    through = ping_pong("long", 1000, ranks=2, ranks_per_host=2)
+    straight = ping_pong("long", 1000, ranks=2, ranks_per_host=2, spec="startx:crossover_shared=999")
+    assert through - straight == pytest.approx(2 * (0.4 + 1000 / 150), abs=0.1)
+    assert ping_pong("long", 1000, ranks=2, ranks_per_host=2, spec="startx:crossover=0") == pytest.approx(through)
+
+
+def test_a_pentium_ii_copies_at_another_rate():
+    """150 and 180 MB/s; through the slot in shared memory each payload is copied in and out."""
+    sun = ping_pong("long", 1000, ranks=2, ranks_per_host=2)
+    intel = ping_pong("long", 1000, ranks=2, ranks_per_host=2, spec="startx:host=pentium2")
+    assert sun - intel > 4 * (1000 / 150 - 1000 / 180)
+
+
+# -- the conflict of RDMA and high priority ---------------------------------------------------------------
+
+
+async def long_and_short(ep):
+    """Rank 1 sends a long payload to rank 0, and meanwhile answers rank 2."""
+    got = []
+
+    def ask(token):
+        token.reply_short(answer)
+
+    def answer(token):
+        got.append(ep.now)
+
+    def store(token, payload):
+        got.append(ep.now)
+
+    await ep.attach(ask, answer, store)
+    if ep.rank == 1:
+        await ep.request_long(0, store, bytes(1 << 20), 0)
+    if ep.rank == 2:
+        await ep.compute(10_000e-6)
+        for turn in range(5):
+            await ep.request_short(1, ask)
+            await ep.block_until(lambda turn=turn: len(got) > turn)
+    if ep.rank != 2:
+        await ep.block_until(lambda: ep.rank == 1 or got)
+    if ep.rank == 1:
+        await ep.compute(1e-6)
+    return got
+
+
+def test_the_protocol_holds_the_engine_for_a_reply():
+    """The reply waits for the end of a piece, 68 us at most, and the transfer goes on after it."""
+    result = conduit.run(long_and_short, ranks=3, conduit="startx", segment=1 << 20)
+    replies = result.values[2]
+    assert all(later - before < (2 * 68 + 40) * 1e-6 for before, later in pairwise(replies))
+    assert max(replies) < result.values[0][0]  # while the payload was on its way
+
+
+def test_a_protocol_that_ignores_the_conflict_is_told_by_the_hardware(monkeypatch):
+    monkeypatch.setattr(Driver, "hold", lambda self, then: then())
+    monkeypatch.setattr(Driver, "release", lambda self, when: None)
+    with pytest.raises(
+        StartXError, match=r"\Ahost 1: RDMA conflict: a message of high priority was stored while the eng"
+    ):
+        conduit.run(long_and_short, ranks=3, conduit="startx", segment=1 << 20)
+
+
+# -- events -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """The conduits of the jobs of a test."""
+    found = []
+    make = StartX.__init__
+
+    def noting(self, *args):
+        make(self, *args)
+        found.append(self)
+
+    monkeypatch.setattr(StartX, "__init__", noting)
+    return found
+
+
+def test_a_round_trip_of_64_bytes_takes_seven_events(jobs):
+    """Each way: the store, the arrival, the look that finds it; and the end of the poll before the request."""
+    ping_pong("medium", 64, turns=10)
+    ping_pong("medium", 64, turns=110)
+    few, many = (job.kernel.events for job in jobs)
+    assert many - few <= 100 * 7
+
+
+@pytest.mark.parametrize("category", ["request", "reply"])
+def test_an_rdma_of_1_mb_takes_two_events_for_each_piece(jobs, category):
+    """One when a piece has been packetized, one when it has landed and is copied; nothing else grows."""
+    nbytes = 1 << 20
+
+    async def main(ep, nbytes):
+        got = []
+
+        def take(token, payload):
+            got.append(len(payload))
+            if category == "reply" and token.is_request:
+                token.reply_long(take, bytes(nbytes), 0)
+
+        await ep.attach(take)
+        if ep.rank == 0:
+            await ep.request_long(1, take, bytes(nbytes if category == "request" else 8), 0)
+        await ep.block_until(lambda: got or (category == "request" and ep.rank == 0))
+
+    for size in (nbytes, 2 * PIECE):
+        conduit.run(main, size, ranks=2, conduit="startx", segment=nbytes)
+    large, small = (job.kernel.events for job in jobs)
+    assert large - small == 2 * (256 - 2)
+    assert small < 60
+
+
+def test_nothing_of_high_priority_ever_waits_for_a_place(jobs):
+    """What a requester sets aside is enough: everybody floods rank 0's host and is answered by the largest replies."""
+
+    async def main(ep):
+        got = []
+
+        def ask(token, payload):
+            token.reply_medium(answer, bytes(1024), *range(16))
+
+        def answer(token, payload, *args):
+            got.append(1)
+
+        await ep.attach(ask, answer)
+        for _ in range(6):
+            for dest in range(ep.size):
+                if ep.host_of(dest) != ep.host:
+                    await ep.request_medium(dest, ask, bytes(600))
+        if ep.rank < 8:
+            await ep.compute(2e-3)
+        await ep.block_until(lambda: len(got) == 6 * 8)
+
+    conduit.run(main, ranks=16, conduit="startx", ranks_per_host=8)
+    (job,) = jobs
+    for host in range(2):
+        found = job.cluster.niu(host).statistics(HIGH)
+        assert found.held == 0
+        assert 0 < found.most_received <= 512

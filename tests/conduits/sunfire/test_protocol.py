@@ -1,0 +1,309 @@
+"""The conduit's own rules: areas, pairs, pools, acknowledgements, and what it costs to simulate."""
+
+import pytest
+import trio
+
+import conduit
+from conduits.sunfire.port import LIBRARIES, Sunfire, SunfireOptions, layout_of
+
+MEDIUM = 16384
+
+
+def pattern(seed, nbytes):
+    return bytes((seed * 31 + place * 7 + place // 251) % 256 for place in range(nbytes))
+
+
+def exchange(sizes, *, category="medium"):
+    """A program: each rank sends payloads of these sizes to all others, which send them back; all are checked."""
+
+    async def main(ep):
+        back = []
+
+        def request(token, payload, number, seed):
+            assert bytes(payload) == pattern(seed, len(payload))
+            if category == "medium":
+                token.reply_medium(answer, payload, number, seed)
+            else:
+                token.reply_long(answer, bytes(payload), place(token.rank, number), number, seed)
+
+        def answer(token, payload, number, seed):
+            assert bytes(payload) == pattern(seed, len(payload))
+            assert len(payload) == sizes[number % len(sizes)]
+            back.append((token.rank, number))
+
+        def place(rank, number):  # every message has its own place, at no line's beginning
+            return (rank * 2 * len(sizes) + number) * (max(sizes) + 3) + 1
+
+        await ep.attach(request, answer)
+        others = [rank for rank in range(ep.size) if rank != ep.rank]
+        for number in range(len(sizes)):
+            for rank in others:
+                data, seed = pattern(ep.rank + number, sizes[number]), ep.rank + number
+                if category == "medium":
+                    await ep.request_medium(rank, request, data, number, seed)
+                else:
+                    at = place(ep.rank, number + len(sizes))
+                    await ep.request_long(rank, request, data, at, number, seed)
+        await ep.block_until(lambda: len(back) == len(sizes) * len(others))
+        assert sorted(back) == sorted((rank, number) for rank in others for number in range(len(sizes)))
+        return len(back)
+
+    return main
+
+
+def sizes_of(config):
+    library = LIBRARIES[config]
+    edges = (40, 56, library.short_limit, library.small, library.large, 2 * library.large, MEDIUM - 63)
+    return sorted({size for edge in edges for size in (edge - 1, edge, edge + 1)} | {0, 1, MEDIUM})
+
+
+@pytest.mark.parametrize("category", ["medium", "long"])
+@pytest.mark.parametrize("spec", ["config=sis", "config=q,order=weak", "config=sis,order=weak,stripes=1"])
+def test_every_size_at_which_the_way_changes_gets_there(spec, category):
+    sizes = sizes_of(spec[7:].partition(",")[0])
+    found = conduit.run(exchange(sizes, category=category), ranks=2, conduit=f"sunfire:{spec}", segment=1 << 21)
+    assert found.values == [len(sizes)] * 2
+
+
+def watched(main, **settings):
+    """Run a job; return its result and the conduit's object."""
+    made = []
+    original = Sunfire.__init__
+
+    def noted(self, *args):
+        original(self, *args)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sunfire, "__init__", noted)
+        found = conduit.run(main, **{"conduit": "sunfire", **settings})
+    return found, made[0]
+
+
+async def all_to_all(ep):
+    """A program: a short request of each rank to each other rank."""
+    got = []
+
+    def request(token):
+        got.append(token.rank)
+
+    await ep.attach(request)
+    for step in range(1, ep.size):
+        await ep.request_short((ep.rank + step) % ep.size, request)
+    await ep.block_until(lambda: len(got) == ep.size - 1)
+
+
+def test_areas_are_counted_by_process_and_destination_host():
+    """32 processes on 4 hosts, each of which talks to all: 3 areas each, not 24; pairs are counted apart."""
+    found, job = watched(all_to_all, ranks=32, ranks_per_host=8)
+    services = job._setting.services.values()
+    assert [len(service.areas) for service in services] == [24] * 4
+    assert {counts["sunfire_areas"] for counts in found.statistics} == {3}
+    # A queue for requests from each rank of another host, and one for its replies.
+    assert {counts["sunfire_connections"] for counts in found.statistics} == {2 * 24}
+    layout = job._setting.layout
+    assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
+    # One pool serves all eight receivers; only the queues grow with them.
+    assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes
+
+
+def test_nothing_is_made_for_ranks_that_are_not_talked_to():
+    async def main(ep):
+        await ep.attach()
+
+    found, job = watched(main, ranks=16, ranks_per_host=2)
+    assert not any(service.areas for service in job._setting.services.values())
+    assert {counts["sunfire_connections"] for counts in found.statistics} == {0}
+    assert all(not port.paths[0].peers for port in job.ports)
+
+
+def test_the_first_message_pays_for_the_connection():
+    async def main(ep):
+        got = []
+
+        def request(token):
+            token.reply_short(reply)
+
+        def reply(token):
+            got.append(ep.now)
+
+        await ep.attach(request, reply)
+        times = []
+        if ep.rank == 0:
+            for turn in range(3):
+                began = ep.now
+                await ep.request_short(1, request)
+                await ep.block_until(lambda turn=turn: len(got) > turn)
+                times.append(ep.now - began)
+        return times
+
+    first, second, third = conduit.run(main, conduit="sunfire").values[0]
+    # Create and publish on both sides, connect and map on both sides, at the prices of Table III.
+    assert first - second > 2 * (103.61 + 119.36 + 173.45 + 13.56) * 1e-6
+    assert second < 20e-6
+    assert third == pytest.approx(second, rel=0.05)
+
+
+@pytest.mark.parametrize("spec", ["sunfire", "sunfire:config=q", "sunfire:order=weak"])
+def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks(spec):
+    """More than fits: 3 receivers x 8 outstanding x 16 KB against 256 KB of blocks."""
+
+    async def main(ep):
+        got = []
+
+        def request(token, payload, number):
+            assert bytes(payload) == pattern(number, MEDIUM)
+            got.append(number)
+
+        await ep.attach(request)
+        if ep.rank == 0:
+            for number in range(30):
+                await ep.request_medium(3 + number % 3, request, pattern(number, MEDIUM), number)
+        if ep.rank >= 3:
+            await ep.compute(5e-3)
+            await ep.block_until(lambda: len(got) == 10)
+        return got
+
+    found, job = watched(main, ranks=6, ranks_per_host=3, conduit=spec)
+    assert found.values[3:] == [[number for number in range(30) if number % 3 == turn] for turn in range(3)]
+    path = job.ports[0].paths[0]
+    path.reclaim(path.areas[1])
+    pool = path.areas[1].pool
+    assert (pool.free, pool.withdrawn, pool.reserved) == (pool.shape.blocks, 0, 0)
+    assert path.occupied() == []
+
+
+def test_a_stuck_job_tells_what_is_in_use():
+    async def main(ep):
+        def request(token, payload):
+            pass
+
+        await ep.attach(request)
+        if ep.rank == 0:
+            for _ in range(20):
+                await ep.request_medium(1, request, bytes(MEDIUM))
+        else:
+            await trio.sleep_forever()
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, conduit="sunfire")
+    text = str(caught.value)
+    assert "8 of 8 requests to rank 1 are without their reply" in text
+    assert "32 of 80 blocks of the area on host 1" in text
+    assert "8 messages" in text
+
+
+@pytest.mark.parametrize("outstanding", [1, 3])
+def test_many_more_messages_than_postboxes_get_through(outstanding):
+    async def main(ep):
+        got, back = [], []
+
+        def request(token, number):
+            got.append(number)
+            token.reply_short(reply, number)
+
+        def reply(token, number):
+            back.append(number)
+
+        await ep.attach(request, reply)
+        if ep.rank == 0:
+            for number in range(700):
+                await ep.request_short(1, request, number)
+            await ep.block_until(lambda: len(back) == 700)
+        else:
+            await ep.block_until(lambda: len(got) == 700)
+        return got or back
+
+    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding}")
+    assert found.values == [list(range(700))] * 2
+
+
+def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_not():
+    async def main(ep):
+        got = []
+
+        def request(token):
+            got.append(token.rank)
+
+        await ep.attach(request)
+        if ep.rank:
+            await ep.request_short(0, request)
+        else:
+            await ep.block_until(lambda: len(got) == ep.size - 1)
+            await ep.compute(1e-3)
+            began = ep.now
+            await ep.poll()
+            return ep.now - began
+
+    def cost(poll, ranks):
+        return conduit.run(main, ranks=ranks, ranks_per_host=1, conduit=f"sunfire:poll={poll}").values[0]
+
+    for ranks in (2, 5, 8):
+        assert cost("general", ranks) == pytest.approx((30 + 20 * (ranks - 1)) * 1e-9)
+        assert cost("directed", ranks) == pytest.approx(50e-9)
+
+
+def test_a_short_round_trip_takes_at_most_8_events():
+    def events(turns):
+        async def main(ep):
+            got = []
+
+            def request(token):
+                token.reply_short(reply)
+
+            def reply(token):
+                got.append(1)
+
+            await ep.attach(request, reply)
+            if ep.rank == 0:
+                for turn in range(turns):
+                    await ep.request_short(1, request)
+                    await ep.block_until(lambda turn=turn: len(got) > turn)
+
+        _, job = watched(main)
+        return job.kernel.events
+
+    assert (events(110) - events(10)) / 100 <= 8
+
+
+def test_idle_connections_cost_no_events():
+    """With connections to 7 more hosts a round trip takes as many events as with one."""
+
+    def events(turns):
+        async def main(ep):
+            got = []
+
+            def request(token):
+                token.reply_short(reply)
+
+            def reply(token):
+                got.append(1)
+
+            await ep.attach(request, reply)
+            if ep.rank == 0:
+                for rank in range(1, ep.size):
+                    await ep.request_short(rank, request)
+                await ep.block_until(lambda: len(got) == ep.size - 1)
+                for turn in range(turns):
+                    await ep.request_short(1, request)
+                    await ep.block_until(lambda turn=turn: len(got) >= turn + ep.size)
+
+        _, job = watched(main, ranks=8)
+        return job.kernel.events
+
+    assert (events(110) - events(10)) / 100 <= 8
+
+
+@pytest.mark.parametrize("config", ["sis", "q"])
+def test_regions_do_not_overlap(config):
+    layout = layout_of(SunfireOptions(config=config), 24)
+    assert layout.pool_at == 24 * layout.queue_bytes
+    assert layout.block_at(layout.pool.blocks - 1) + layout.pool.small == layout.pool_at + layout.pool.nbytes
+    assert layout.area_bytes >= layout.pool_at + layout.pool.nbytes
+    assert layout.replies_at == layout.postboxes * 64
+    assert layout.reply_block_at(0) == layout.replies_at + layout.reply_postboxes * 64
+    assert layout.pair_bytes >= layout.reply_block_at(layout.outstanding - 1) + layout.max_medium
+    assert layout.area_bytes % 8192 == layout.pair_bytes % 8192 == 0
+    # The largest message fits its queue, and so do as many of the largest reply as may be outstanding.
+    assert layout.largest <= layout.postboxes
+    assert layout.reply_postboxes == layout.outstanding * layout.largest
