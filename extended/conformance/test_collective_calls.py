@@ -132,6 +132,7 @@ def test_a_forgotten_handle_is_a_warning(case: Case) -> None:
 
 
 @pytest.mark.rule("X29")
+@pytest.mark.once
 @pytest.mark.parametrize("name", ["all_gather", "all_gather_nb", "split"])
 def test_a_forgotten_call_ends_the_job(case: Case, name: str) -> None:
     """It names the call and its line."""
@@ -165,19 +166,30 @@ DISAGREEMENTS: dict[str, tuple[Any, Any, str]] = {
 
 
 @pytest.mark.rule("X83")
+@pytest.mark.once
 @pytest.mark.parametrize("what", DISAGREEMENTS)
-def test_ranks_that_disagree_are_told(case: Case, what: str) -> None:
+def test_every_disagreement_is_told(case: Case, what: str) -> None:
     """One rank, the last, makes another call: the error names two ranks and what each called."""
-    case = case.at_least(2)
+    _disagree(case.with_ranks(3), what)
+
+
+@pytest.mark.rule("X83")
+@pytest.mark.crowds
+def test_disagreements_are_told(case: Case) -> None:
+    """Two of them, others in each case."""
+    for turn in range(2):
+        _disagree(case.at_least(2), sorted(DISAGREEMENTS)[(case.seed + 5 * turn) % len(DISAGREEMENTS)])
+
+
+def _disagree(case: Case, what: str) -> None:
     ours, theirs, pattern = DISAGREEMENTS[what]
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         await (theirs(x) if ep.rank == ep.size - 1 else ours(x))
 
-    with pytest.raises(
-        CollectiveMismatch, match=r"\Acollective call 1 of their team: rank \d+ called .*must make"
-    ) as caught:
+    expected = r"\Acollective call 1 of their team: rank \d+ called .*must make"
+    with pytest.raises(CollectiveMismatch, match=expected) as caught:
         case.run(main)
     assert _either_way(pattern, str(caught.value))
 
@@ -199,11 +211,11 @@ def test_a_disagreement_in_the_midst_of_many_calls(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         team = await x.split(0)
-        for turn in range(40):
-            await team.all_reduce(turn, "max" if (turn, ep.rank) == (37, 0) else "sum")
+        for turn in range(12):
+            await team.all_reduce(turn, "max" if (turn, ep.rank) == (9, 0) else "sum")
 
     with pytest.raises(
-        CollectiveMismatch, match=r"\Acollective call 38 of their team: rank 0 called all_reduce\(op=max"
+        CollectiveMismatch, match=r"\Acollective call 10 of their team: rank 0 called all_reduce\(op=max"
     ):
         case.run(main)
 

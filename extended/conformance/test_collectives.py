@@ -116,8 +116,8 @@ def test_dtypes_keep_their_bytes(case: Case) -> None:
             blocks = stacked([rows(ep.size, (3,), dtype, key)[ep.rank] for key in everything])
             assert same(await x.all_to_all(rows(ep.size, (3,), dtype, ep.rank)), blocks)
 
-    # Every dtype comes by in some case; in the first, all.
-    chosen = DTYPES if case.label.count("default") else DTYPES[case.seed % 3 :: 3]
+    # Every dtype comes by in some case.
+    chosen = DTYPES[case.seed % 4 :: 4]
     case.run(main, [np.dtype(dtype).descr if "," in dtype else dtype for dtype in chosen])
 
 
@@ -225,14 +225,13 @@ def test_out_is_filled_and_returned(case: Case) -> None:
 
 
 @pytest.mark.rule("X78")
-@pytest.mark.crowds
 def test_out_may_be_the_argument(case: Case) -> None:
     """Or a part of it, or hold it: the result is as if the argument had been copied."""
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         last = ep.size - 1
-        for length in (2, 700):
+        for length in (2, 700)[: 2 if ep.size < 8 else 1]:
             here = array(ep.rank, (length,))
             assert await x.broadcast(here, last, out=here) is here
             assert same(here, array(last, (length,)))

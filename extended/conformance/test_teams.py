@@ -169,7 +169,6 @@ def test_a_destroyed_team_refuses_everything(case: Case) -> None:
 
 
 @pytest.mark.rule("X63")
-@pytest.mark.crowds
 def test_destroy_waits_for_what_was_begun(case: Case) -> None:
     """Handles are done and hold their results when it returns."""
 
@@ -202,7 +201,6 @@ def test_what_cannot_be_destroyed(case: Case) -> None:
 
 
 @pytest.mark.rule("X64")
-@pytest.mark.crowds
 def test_teams_come_and_go(case: Case) -> None:
     """Used and destroyed many times over, in changing shapes."""
 

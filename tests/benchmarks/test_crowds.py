@@ -1,10 +1,11 @@
-"""What a thousand ranks cost: a barrier of all, and the memory of a rank that does nothing."""
+"""What many ranks cost: a barrier and a reduction of all, and the memory of a rank that does nothing."""
 
 import gc
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from extended import Extended
@@ -28,6 +29,23 @@ def test_barrier(bench: Any, make_job: Callable[..., Any], spec: str, which: str
         return make_job(barriers, count, ranks=RANKS, spec=spec)
 
     bench.measure(f"{which} barrier, {spec}, {RANKS} ranks", make, 1, before=0 if which == "first" else 1, rounds=2)
+
+
+async def reductions(ep: Any, count: int) -> None:
+    """Add up so many arrays of 100 numbers."""
+    layer = await Extended.attach(ep)
+    for _ in range(count):
+        await layer.all_reduce(np.ones(100))
+
+
+@pytest.mark.parametrize("spec", ["sci", "loggp"])
+def test_all_reduce(bench: Any, make_job: Callable[..., Any], spec: str) -> None:
+    """All reduce on 256 ranks: eight exchanges of every rank with another."""
+
+    def make(count: int) -> Any:
+        return make_job(reductions, count, ranks=256, spec=spec)
+
+    bench.measure(f"all_reduce of 800 bytes, {spec}, 256 ranks", make, 1, before=1, rounds=2)
 
 
 async def idle(ep: Any, seen: list[int]) -> None:

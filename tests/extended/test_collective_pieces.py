@@ -1,0 +1,210 @@
+"""The parts of collectives by themselves: trees, signatures, operators; and what teams and calls leave behind."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import conduit
+from extended import Extended
+from extended.collectives import trees
+from extended.collectives.algorithms import TABLE, pick
+from extended.collectives.operators import Operator
+from extended.collectives.signature import (
+    ALGORITHMS,
+    CALLS,
+    HEAD_WORDS,
+    TEXT_BYTES,
+    chosen_of,
+    describe,
+    described,
+    flags_of,
+    key,
+    named,
+    read_description,
+    sign,
+    text_of,
+)
+from extended.topology import Topology
+
+hosts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
+SHAPES = (trees.flat, trees.binomial, trees.two_level, trees.chain, trees.arms)
+IN_ORDER = (trees.flat, trees.binomial, trees.arms)  # two_level too, where hosts are in order
+
+
+def _nodes(shape, hosts, root):
+    topology = Topology(tuple(hosts))
+    return topology, [shape(topology, root, rank) for rank in range(topology.size)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(hosts=hosts, data=st.data())
+def test_trees_reach_everybody_once(shape, hosts, data):
+    root = data.draw(st.integers(0, len(hosts) - 1))
+    _, nodes = _nodes(shape, hosts, root)
+    assert [rank for rank, node in enumerate(nodes) if node.parent is None] == [root]
+    for rank, node in enumerate(nodes):
+        assert node.order[node.position] == rank
+        for child in node.children:
+            assert nodes[child.rank].parent == rank
+            assert (nodes[child.rank].low, nodes[child.rank].high) == (child.low, child.high)
+    below = [child.rank for node in nodes for child in node.children]
+    assert sorted([root, *below]) == list(range(len(hosts)))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(hosts=hosts, data=st.data())
+def test_subtrees_are_ranges_that_adjoin(shape, hosts, data):
+    root = data.draw(st.integers(0, len(hosts) - 1))
+    _, nodes = _nodes(shape, hosts, root)
+    for node in nodes:
+        low, high = node.position, node.position + 1
+        for child in reversed(node.children):
+            assert child.high == low or child.low == high
+            low, high = min(low, child.low), max(high, child.high)
+        assert (low, high) == (node.low, node.high)
+
+
+@pytest.mark.parametrize("shape", IN_ORDER)
+@given(hosts=hosts, data=st.data())
+def test_trees_for_operands_keep_the_order_of_ranks(shape, hosts, data):
+    root = data.draw(st.integers(0, len(hosts) - 1))
+    _, nodes = _nodes(shape, hosts, root)
+    assert all(list(node.order) == list(range(len(hosts))) for node in nodes)
+
+
+@given(hosts=hosts, data=st.data())
+def test_two_levels_and_chains_enter_each_host_once(hosts, data):
+    root = data.draw(st.integers(0, len(hosts) - 1))
+    for shape in (trees.two_level, trees.chain):
+        topology, nodes = _nodes(shape, hosts, root)
+        crossings = sum(hosts[rank] != hosts[child.rank] for rank, node in enumerate(nodes) for child in node.children)
+        assert crossings == len(set(hosts)) - 1
+        assert topology.contiguous == (list(topology.order) == list(range(len(hosts))))
+
+
+@given(size=st.integers(1, 300), data=st.data())
+def test_binomial_trees_have_few_levels(size, data):
+    root = data.draw(st.integers(0, size - 1))
+    _, nodes = _nodes(trees.binomial, range(size), root)
+    deepest = 0
+    for node in nodes:
+        levels = 0
+        while node.parent is not None:
+            node, levels = nodes[node.parent], levels + 1
+        deepest = max(deepest, levels)
+    assert deepest <= (size - 1).bit_length()
+
+
+@given(
+    call=st.sampled_from(CALLS), algorithm=st.sampled_from(ALGORITHMS), root=st.integers(0, 2**31 - 1),
+    text=st.text(max_size=60), number=st.booleans(), description=st.binary(max_size=60),
+)  # fmt: skip
+def test_signatures_travel_as_words(call, algorithm, root, text, number, description):
+    signature = sign(call, algorithm, root, text)
+    assert len(signature.words) <= HEAD_WORDS + TEXT_BYTES // 4
+    assert all(-(2**31) <= word < 2**31 for word in signature.words)
+    assert text_of(signature.words) == text.encode()[:TEXT_BYTES]
+    assert named(signature.words).startswith(f"{call}(")
+    with_data = described(signature, "tree", description, number=number)
+    assert with_data.key == signature.key == key(with_data.words)
+    assert chosen_of(with_data.words) == "tree"
+    assert bool(flags_of(with_data.words) & 1) == number
+    fits = len(description) <= TEXT_BYTES
+    assert bool(flags_of(with_data.words) & 2) != fits
+    assert text_of(with_data.words) == (description if fits else b"")
+
+
+def test_signatures_tell_calls_apart():
+    base = ("all_reduce", "tree", 0, "op=sum; (3,); float64")
+    others = [
+        ("scan", *base[1:]), ("all_reduce", "", *base[2:]), (*base[:2], 1, base[3]), (*base[:3], base[3] + " "),
+        (*base[:3], "x" * TEXT_BYTES + "a"), (*base[:3], "x" * TEXT_BYTES + "b"),
+    ]  # fmt: skip
+    assert len({sign(*each).key for each in (base, *others)}) == 7
+
+
+@given(
+    dtype=st.sampled_from(("u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16")),
+    shape=st.lists(st.integers(0, 2**40), max_size=5).map(tuple),
+)
+def test_descriptions_give_back_dtype_and_shape(dtype, shape):
+    kind = np.dtype(dtype)
+    assert read_description(describe(kind, shape)) == (kind, shape)
+
+
+def test_every_algorithm_has_a_number_in_messages():
+    names = {name for table in TABLE.values() for name in table}
+    assert names == set(ALGORITHMS) - {""}
+    assert len(ALGORITHMS) < 32
+    assert set(TABLE) == set(CALLS)
+    for table in TABLE.values():
+        assert all(name == algorithm.name for name, algorithm in table.items())
+
+
+@given(
+    call=st.sampled_from([call for call in CALLS if call not in ("fence", "destroy", "split")]),
+    hosts=hosts, nbytes=st.integers(0, 1 << 24), op=st.sampled_from(("sum", "function")),
+)  # fmt: skip
+def test_what_is_chosen_can_do_the_call(call, hosts, nbytes, op):
+    topology = Topology(tuple(hosts))
+    operator = None
+    if call in ("reduce", "all_reduce", "scan"):
+        operator = Operator(call, max if op == "function" else op, np.dtype("u1"), (nbytes,))
+    chosen = pick(call, topology, nbytes, operator)
+    assert TABLE[call][chosen].refusal(topology, nbytes, operator, 512) == ""
+
+
+def _growth(step, unmeasured, measured):
+    """Run a step many times on two ranks; give the bytes that the last of them have left allocated."""
+    grown = []
+
+    async def main(ep):  # a closure, because arguments are copied for every rank
+        x = await Extended.attach(ep)
+        for turn in range(unmeasured + measured):
+            if (ep.rank, turn) == (0, unmeasured):
+                gc.collect()
+                tracemalloc.start()
+            await step(x, turn)
+        await x.barrier()
+        if ep.rank == 0:
+            gc.collect()
+            grown.append(tracemalloc.get_traced_memory()[0])
+            tracemalloc.stop()
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    return grown[0]
+
+
+async def _team(x, turn):
+    team = await x.split(x.rank % 2 if turn % 2 else 0, turn % 3)
+    await team.all_reduce(1)
+    await team.barrier()
+    await team.destroy()
+
+
+async def _call(x, turn):
+    await x.broadcast(turn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("step", "unmeasured", "measured"), [(_team, 1000, 256), (_call, 640, 640)])
+def test_teams_and_calls_leave_nothing_behind(step, unmeasured, measured):
+    # What is there in exchange for what was there before: signatures of an epoch, the log of acts.
+    assert _growth(step, unmeasured, measured) < 60_000
+
+
+def test_the_same_program_has_the_same_digest():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(ep.rank % 2)
+        records = np.zeros(40, np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 8]}))[::2]
+        await team.all_gather(records)  # the gaps between fields are sent too
+        await x.broadcast(records)
+        await x.all_reduce(np.arange(700.0))
+
+    digests = {conduit.run(main, ranks=6, conduit="loggp:order=weak", seed=5).digest for _ in range(3)}
+    assert len(digests) == 1
