@@ -138,7 +138,7 @@ class Work:
 
 
 class Post(Protocol):
-    """How calls send and receive: `extended.collectives.exchange.Exchange`.
+    """How calls send and receive: `extended.collectives.outbox.Outbox`.
 
     Attributes:
         eager_bytes: the largest data that is sent at once.
