@@ -140,12 +140,9 @@ P2_MESSAGE = _constant("pentium2.message", 0.8, "us", "assumed", "as host.messag
 # -- the conduit -----------------------------------------------------------------------------------------
 
 BUILD = _constant(
-    "am.build",
-    1.2,
-    "us",
-    "assumed",
+    "am.build", 1.2, "us", "assumed",
     "checks and packing of a header: 300 cycles of 250 MHz, a middling UltraSPARC of the time",
-)
+)  # fmt: skip
 DISPATCH = _constant("am.dispatch", 1.2, "us", "assumed", "unpacking, checks and the handler's call: 300 cycles")
 FILE = _constant(
     "am.file", 0.5, "us", "assumed",
