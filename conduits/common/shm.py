@@ -2,10 +2,9 @@
 
 For every ordered pair of ranks there are request slots at the receiver and, paired with them, reply
 slots at the sender; so a reply always has its place.  The sender stores header and payload in the
-slot, or a long payload straight into the receiver's segment (a short one through the slot too, where the
-network says so), and then appends the slot to the
-receiver's inbox, a ring that has room for every slot that can name it.  Stores are seen in order
-(total store order, rule O), so what the inbox names is complete.
+slot, or a long payload straight into the receiver's segment (up to a crossover through the slot too),
+and then appends the slot to the receiver's inbox, a ring that has room for every slot that can name
+it.  Stores are seen in order (total store order, rule O), so what the inbox names is complete.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ STAGE = _constant(
 NIU_OUT = _constant(
     "niu.out", 0.561, "us", "fact",
     "sx.pio.c.latency: 5.6, less 0.4 to send and 3.5 to receive, leaves 1.7; less 64 bytes at link.rate, 0.427, and "
-    "one switch, 0.150, 1.123 remain; half of it, from the bus to the link",
+    "one switch, 0.150, 1.123 remain; half of it (an even split is assumed), from the bus to the link",
 )  # fmt: skip
 NIU_IN = _constant(
     "niu.in", 0.562, "us", "fact", "sx.pio.c.latency: the other half of 1.123, from the link into the queue"
@@ -139,7 +139,10 @@ P2_MESSAGE = _constant("pentium2.message", 0.8, "us", "assumed", "as host.messag
 
 # -- the conduit -----------------------------------------------------------------------------------------
 
-BUILD = _constant("am.build", 1.2, "us", "assumed", "checks and packing of a header: 300 cycles of 250 MHz")
+BUILD = _constant(
+    "am.build", 1.2, "us", "assumed",
+    "checks and packing of a header: 300 cycles of 250 MHz, a middling UltraSPARC of the time",
+)  # fmt: skip
 DISPATCH = _constant("am.dispatch", 1.2, "us", "assumed", "unpacking, checks and the handler's call: 300 cycles")
 FILE = _constant(
     "am.file", 0.5, "us", "assumed",

@@ -438,6 +438,18 @@ def test_a_held_engine_lets_a_message_pass_between_two_pieces(when):
     assert undisturbed <= transfer.whole[0] <= undisturbed + 466 * NS
 
 
+def test_a_message_that_passes_before_the_first_piece_is_there_changes_nothing():
+    transfer = Transfer(3 * 4096)
+    transfer.arm([500 * US, 510 * US, 520 * US])
+
+    def now():
+        transfer.near.release(transfer.kernel.now + transfer.near.send(HIGH, 1, 0, bytes(88)))
+
+    run(transfer.kernel, (0, transfer.accept), (100 * US, lambda: transfer.near.hold(now)))
+    assert transfer.pieces == [(0, 4096), (4096, 4096), (8192, 4096)]
+    assert transfer.left == [500 * US + 3 * math.ceil(4096 * 10**12 / 60e6)]
+
+
 def test_several_holds_end_together():
     transfer = Transfer()
     transfer.arm()
@@ -453,6 +465,33 @@ def test_several_holds_end_together():
     assert order == ["a", "b"]
     piece = math.ceil(4096 * 10**12 / 60e6)
     assert transfer.left == [300 * US + 14 * piece]  # two had been packetized
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000 * US), st.integers(0, 40 * US)), max_size=12),
+    st.lists(st.integers(0, 600 * US), min_size=5, max_size=5),
+    st.booleans(),
+)
+def test_whoever_holds_the_engine_and_when_every_piece_goes_once(holds, ready, word):
+    """Messages of high priority at any times, after holding the engine for any time; a busy link besides."""
+    transfer = Transfer(5 * 4096, access="word" if word else "block")
+    transfer.arm(sorted(ready))
+    kernel, near = transfer.kernel, transfer.near
+    sent = []
+
+    def send(wait):
+        def act():
+            sent.append(kernel.now)
+            near.release(kernel.now + near.send(HIGH, 1, 0, bytes(88)))
+
+        near.hold(lambda: kernel.at(kernel.now + wait, act))
+
+    run(kernel, (0, transfer.accept), *[(when, partial(send, wait)) for when, wait in holds])
+    assert [start for start, _ in transfer.pieces] == [0, 4096, 8192, 12288, 16384]
+    assert transfer.sink.read(0, transfer.nbytes) == transfer.data
+    assert len(sent) == len(holds)
+    piece = math.ceil(4096 * 10**12 / 60e6)
+    assert transfer.left[0] <= max([*ready, 2 * US]) + 5 * piece + 1041 * US
 
 
 # -- the lock of an SMP ------------------------------------------------------------------------------------

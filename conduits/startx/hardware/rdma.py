@@ -82,7 +82,8 @@ class RdmaOut:
         self._now: tuple[int, Armed, int] | None = None
         self._sent = 0
         self._piece_until = 0  # the end of the piece that is being packetized
-        self._stopped = self._placed = True
+        self._stopped = False  # with something to send, and nothing scheduled that goes on with it
+        self._placed = True
         self._holds = 0
         self._held_until = 0
         self._waiting: list[Tell] = []
@@ -177,8 +178,8 @@ class RdmaOut:
         """Packetize the next piece, once it is there and nobody holds the engine."""
         assert self._now is not None
         now, (channel, armed, address) = self._kernel.now, self._now
-        if self._holds:
-            self._stopped = True
+        self._stopped = bool(self._holds)
+        if self._stopped:
             return
         index = self._sent // self._cluster.piece
         ready = max(self._held_until, armed.ready[index] if armed.ready else 0)
@@ -187,7 +188,6 @@ class RdmaOut:
             return
         if self._message_until > now:
             raise self._conflict()
-        self._stopped = False
         at, size = self._sent, min(self._cluster.piece, armed.nbytes - self._sent)
         self._sent += size
         self._pieces += 1
