@@ -69,7 +69,7 @@ class NumberType(ABC):
     """
 
     floating: bool
-    _functions: Mapping[Op, Callable[[Any, Any], Any]]
+    _functions: Mapping[int, Callable[[Any, Any], Any]]
 
     def __init__(self, name: str, format: str) -> None:
         self.name = name
@@ -107,7 +107,7 @@ class NumberType(ABC):
             if self.same(old, operands[0]):
                 self._item.pack_into(memory, start, operands[1])
         elif op != Op.GET:
-            result = self._functions[Op(op)](old, operands[0])
+            result = self._functions[op](old, operands[0])
             self._item.pack_into(memory, start, self.rounded(result))
         return old
 

@@ -96,7 +96,7 @@ class Request:
             return f"{self.lock.title}, whose queue rank {self.ahead} keeps"
         if self.position == 1:
             return f"{self.lock.title}, held by rank {self.ahead}"
-        return f"{self.lock.title}, next after rank {self.ahead}, which holds it if it does not wait for it as well"
+        return f"{self.lock.title} behind rank {self.ahead} (which holds it unless it waits for it too)"
 
     def follows(self, ahead: int, position: int) -> None:
         """Take note of who is ahead; what is older than what is known is passed over."""

@@ -37,6 +37,7 @@ class Case:
         ranks_per_host: as ``conduit.run`` takes it.
         seed: of its jobs.
         label: its name in reports.
+        row: its number in the covering array of the options, None of the default options.
     """
 
     cls: type[Any]
@@ -46,6 +47,7 @@ class Case:
     ranks_per_host: int | None
     seed: int
     label: str
+    row: int | None = None
 
     @property
     def size(self) -> int:
@@ -142,7 +144,7 @@ def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed:
         yield _case(spec, {"ranks": 2 * crowd, "ranks_per_host": crowd}, seed, "smp")
     rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
-        yield _case(spec, row, seed + 1 + number, f"row{number}")
+        yield attrs.evolve(_case(spec, row, seed + 1 + number, f"row{number}"), row=number)
 
 
 def _full_hosts(spec: registry.Spec) -> tuple[int, ...]:

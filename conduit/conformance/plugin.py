@@ -4,7 +4,9 @@ from collections.abc import Generator
 from datetime import date
 from functools import lru_cache
 from typing import Any
+from zlib import crc32
 
+import attrs
 import pytest
 
 from conduit.conformance.cases import Case, cases
@@ -39,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where the seeds start; otherwise it moves on by itself every day, so that in time all are tried",
     )
     parser.addini("conformance", "specs of conduits to put to the conformance suite", type="args", default=[])
+    parser.addini(
+        "conformance_share",
+        "one in how many rows of the covering array a check of the layers above the core takes; others every day",
+        default="1",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,13 +76,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     markers = {marker.name for marker in metafunc.definition.iter_markers()}
+    share = _share(metafunc)
     found = [
         case
         for spec in _specs(config)
         for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)[
             : 1 if "once" in markers else None
         ]
-        if case.simulated or "simulated" not in markers
+        if (case.simulated or "simulated" not in markers) and share.takes(case)
     ]
     metafunc.parametrize("case", found, ids=[case.label for case in found])
 
@@ -99,6 +107,26 @@ def pytest_runtest_makereport(
 def pytest_configure_node(node: Any) -> None:
     """Give the workers of pytest-xdist the seed, so that all collect the same cases, at midnight too."""
     node.workerinput["conformance_seed"] = _seed(node.config)
+
+
+@attrs.frozen
+class Share:
+    """Which rows of the covering array a check takes: one in `of`, counted from `start`."""
+
+    of: int
+    start: int
+
+    def takes(self, case: Case) -> bool:
+        """Say whether the check is put to `case`."""
+        return case.row is None or (case.row + self.start) % self.of == 0
+
+
+def _share(metafunc: pytest.Metafunc) -> Share:
+    config = metafunc.config
+    own = metafunc.definition.path.is_relative_to(suite_folders()["core"])
+    if own or config.getoption("full") or config.getoption("conduits"):
+        return Share(1, 0)
+    return Share(int(config.getini("conformance_share")), crc32(metafunc.definition.name.encode()) + _seed(config))
 
 
 def _specs(config: pytest.Config) -> list[str]:

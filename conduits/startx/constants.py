@@ -156,8 +156,8 @@ CROSSOVER_SHARED = _constant(
     "its own value exists (sx.mpi.crossover_shm) and is not printed; taken as that between hosts",
 )  # fmt: skip
 MAX_MEDIUM = _constant("am.max_medium", 1024, "bytes", "assumed", "what goes by PIO at most, as am.crossover")
-REQUESTS = _constant(
-    "am.requests", 4, "count", "assumed",
-    "outstanding requests of a rank: 8 ranks with 4 replies of 13 packets each fit a queue of 512",
+SLOTS = _constant(
+    "am.slots", 4, "count", "assumed",
+    "request slots of a rank: 8 ranks with 4 replies of 14 packets each fit a queue of 512",
 )  # fmt: skip
 MAX_ARGS = _constant("am.args", 16, "count", "assumed", "what GASNet asks for; they fit one packet")

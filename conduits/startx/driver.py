@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import Kernel
@@ -71,6 +72,12 @@ def access_cost(access: Access, nbytes: int) -> Cost:
     lines = -(-nbytes // _LINE)
     send = _SEND_START + lines * _STDA
     return Cost(send, _RECEIVE_START + lines * _LDDA, _SEND_START + _STDA, send)
+
+
+@cache
+def _costs(access: Access) -> Mapping[int, Cost]:
+    """Return the costs of messages by their size."""
+    return {nbytes: access_cost(access, nbytes) for nbytes in range(HEADER, HEADER + PAYLOAD_MAX + 1)}
 
 
 class LockStatistics(NamedTuple):
@@ -170,7 +177,7 @@ class StartX:
         self.access = access
         self.niu = cluster.niu(host)
         self._drain = _DRAIN if access == "word" else 0
-        self._costs = {nbytes: access_cost(access, nbytes) for nbytes in range(HEADER, HEADER + PAYLOAD_MAX + 1)}
+        self._costs = _costs(access)
 
     # -- messages ------------------------------------------------------------------------------
 

@@ -35,11 +35,11 @@ class StartXOptions(SimOptions):
         "block", "how processors load and store: 64 bytes (ldda, stda) or 8 bytes (ldd, std)"
     )
     fifo: bool = option(True, "the network keeps the order of source, destination and priority")
-    requests: int = option(
-        c.whole(c.REQUESTS),
-        "outstanding requests of a rank, to all others together",
+    slots: int = option(
+        c.whole(c.SLOTS),
+        "request slots of a rank, for all others together, each with room for its reply",
         validator=[_ge(1), _le(wire.MAX_SLOTS)],
-        conformance=(c.whole(c.REQUESTS), 1),
+        conformance=(c.whole(c.SLOTS), 1),
     )
     max_medium: int = option(c.whole(c.MAX_MEDIUM), "largest medium payload, bytes", validator=[_ge(512), _le(1 << 16)])
     crossover: int = option(
@@ -73,11 +73,11 @@ class StartXOptions(SimOptions):
         """Check what depends on several options: the room that is set aside for replies exists (rule S5)."""
         largest = max(self.max_medium, self.crossover)
         packets, ranks = wire.packets(largest), processors(self.host)
-        if ranks * self.requests * packets > self.high_queue:
+        if ranks * self.slots * packets > self.high_queue:
             raise ValueError(
-                f"requests={self.requests} of {ranks} ranks with replies of {largest} bytes ({packets} packets) need "
-                f"{ranks * self.requests * packets} places in the receive queue of high priority, it has "
-                f"high_queue={self.high_queue}; lower requests, max_medium or crossover, or raise high_queue"
+                f"slots={self.slots} of {ranks} ranks with replies of {largest} bytes ({packets} packets) need "
+                f"{ranks * self.slots * packets} places in the receive queue of high priority, it has "
+                f"high_queue={self.high_queue}; lower slots, max_medium or crossover, or raise high_queue"
             )
         if packets > self.low_queue:
             raise ValueError(
@@ -122,9 +122,8 @@ class StartX(SimulatedConduit):
         first = tuple(setup.hosts.index(host) for host in range(max(setup.hosts) + 1))
         self.setting = Setting(
             ranks=setup.ranks,
-            hosts=setup.hosts,
             first=first,
-            requests=options.requests,
+            slots=options.slots,
             packets=wire.packets(max(options.max_medium, options.crossover)),
             crossover=options.crossover,
             buffer=options.buffer,

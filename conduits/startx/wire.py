@@ -38,6 +38,7 @@ MAX_ARGS = c.whole(c.MAX_ARGS)
 HEAD_MAX = 16 + 4 * MAX_ARGS
 MAX_RANKS, MAX_SLOTS, MAX_LOCAL = 1 << 16, 1 << 8, 1 << 5
 BY_RDMA = 1 << 17
+_HEADER = c.whole(c.HEADER)
 _LEAST = c.whole(c.PAYLOAD_MIN)
 _UNIT = c.whole(c.RDMA_UNIT)
 _KEPT = 255 | 3 << 9 | CONTROL
@@ -126,6 +127,12 @@ def message(stream: bytes, source: int, slot: int, is_reply: int) -> Message:
 def goes_by_rdma(stream: bytes | bytearray) -> bool:
     """Return whether the payload of the message that begins so comes by RDMA."""
     return bool(stream[2] >> 1 & 1)
+
+
+def asks(tag: int, packet: bytes) -> bool:
+    """Return whether a packet, header included, asks for a receiver."""
+    kind = tag >> 25 & 3
+    return kind == ASK or (kind == HEAD and goes_by_rdma(packet[_HEADER:]))
 
 
 def ask(part: int, nbytes: int) -> bytes:

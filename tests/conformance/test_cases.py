@@ -5,6 +5,7 @@ from itertools import combinations, product
 import pytest
 
 from conduit.conformance.cases import CI_RANKS, FULL_SEEDS, cases
+from conduit.conformance.plugin import Share
 from conduit.errors import ConduitError
 
 
@@ -60,11 +61,11 @@ def test_all_cases_can_be_placed(spec):
 
 
 def test_large_hosts_are_tried_with_more_ranks():
-    assert {case.ranks_per_host for case in of("sunfire")} == {None, 1, 2, 4}
+    assert {case.ranks_per_host for case in of("sunfire")} == {None, 1, 2, 4, 8}
     assert {case.ranks_per_host for case in of("sci")} == {None, 1, 2}
 
 
-@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("sci", 4, 2)])
+@pytest.mark.parametrize(("spec", "ranks", "per_host"), [("sunfire", 48, 24), ("startx", 16, 8), ("sci", 8, 2)])
 def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
     assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
@@ -86,3 +87,15 @@ def test_specs_say_all_that_is_not_a_default():
 def test_unknown_specs_are_refused():
     with pytest.raises(ConduitError, match=r"\Athere is no conduit 'nosuch'"):
         of("nosuch")
+
+
+def test_checks_share_the_rows_of_a_covering_array_and_take_all_others():
+    found = of("sci")
+    rows = {case.row for case in found} - {None}
+    assert rows == set(range(len(rows)))
+    parts = [[case for case in found if Share(3, start).takes(case)] for start in range(3)]
+    for part in parts:
+        assert [case for case in part if case.row is None] == [case for case in found if case.row is None]
+    taken = [case.row for part in parts for case in part if case.row is not None]
+    assert sorted(taken) == sorted(rows)
+    assert [case for case in found if Share(1, 0).takes(case)] == list(found)

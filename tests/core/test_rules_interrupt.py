@@ -59,7 +59,7 @@ PLACES = ["program", "handler", "predicate", "progress", "shield"]
 
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("inline", ["yes", "no"])
-@pytest.mark.parametrize("network", ["loggp", "sci"])
+@pytest.mark.parametrize("network", ["loggp", "sci", "startx"])
 def test_E8_an_interrupt_ends_a_job_of_64_ranks_wherever_it_hits(where, inline, network):
     ranks = 64 if network == "loggp" else 6
     with pytest.raises(KeyboardInterrupt):

@@ -13,7 +13,7 @@ from conduits.common.rsm import BarrierMode, Call, Exchange, Flat, Permission, R
 from conduits.sci.hardware import Fabric as SciFabric
 from conduits.sci.rsm import CONSTANTS, SciRsm
 from conduits.sunfire.driver import SunFire
-from conduits.sunfire.hardware import MACHINES, Fabric, check_faults, schedule
+from conduits.sunfire.hardware import MACHINES, Fabric, InterruptRange, check_faults, schedule
 
 US = 10**6
 SIZE = 16384
@@ -278,6 +278,20 @@ def test_a_write_of_less_than_a_line_takes_the_targets_processor():
         assert site.far.transport.counters()[0].interrupts == 3
 
     site.run(body)
+
+
+def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
+    """What the sender writes there itself is overwritten."""
+    site, lines = Site("sunfire"), []
+
+    def taken(line):
+        lines.append(line)
+        return site.kernel.now
+
+    sender, target = site.fabric.processor(2, 0), site.fabric.processor(1, 0)
+    InterruptRange(site.fabric.plant.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
+    assert lines == [bytes([2, 0, 0, 0, 0, 0, 0, 0]) + b"x" * 56]
+    assert site.far.transport.counters()[0].interrupts == 1
 
 
 # -- the wrong order of calls --------------------------------------------------------------------------

@@ -163,6 +163,16 @@ def test_traffic_is_restriped_after_a_while_and_again_when_the_link_is_back():
     assert pair.process.reroutes() == 2
 
 
+def test_who_begins_to_talk_meanwhile_knows_no_more_than_the_others():
+    pair, stripes = Pair("link0.1.0@1us"), []
+
+    def look():
+        stripes.append(len(pair.fabric.paths(0, 2).lanes))
+
+    pair.run((2 * US, look), (2 * US + REROUTE, look))
+    assert stripes == [4, 3]
+
+
 def test_after_that_nothing_is_lost():
     pair, statuses = Pair("link0.1.0@1us"), []
 

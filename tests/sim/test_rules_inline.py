@@ -424,7 +424,7 @@ def test_I1_every_call_is_a_cancellation_point(both_ways):
     assert first == second
 
 
-@pytest.mark.parametrize("network", ["loggp", "sci"])
+@pytest.mark.parametrize("network", ["loggp", "sci", "startx"])
 def test_I1_a_call_that_need_not_wait_is_no_schedule_point(network):
     async def main(ep):
         started = []

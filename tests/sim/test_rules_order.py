@@ -45,7 +45,7 @@ def test_O_strict_order_is_the_order_of_sending():
     assert _orders("loggp") == {IN_ORDER}
 
 
-@pytest.mark.parametrize("network", ["loggp", "sci"])
+@pytest.mark.parametrize("network", ["loggp", "sci", "startx"])
 def test_O_memory_that_ranks_of_a_host_share_keeps_the_order_of_stores(network):
     assert _orders(f"{network}:order=weak", ranks_per_host=2) == {IN_ORDER}
 

@@ -258,7 +258,7 @@ def test_S5_all_that_is_set_aside_can_be_in_use_at_once(both_ways):
     assert both_ways.run(main, ranks=4, options="slots=2").values == [3 * 2 * 2048] * 4
 
 
-@pytest.mark.parametrize("name", ["loggp", "sci"])
+@pytest.mark.parametrize("name", ["loggp", "sci", "startx"])
 def test_S5_what_a_network_sets_aside_stands_in_its_readme(name):
     module = sys.modules[conduit.available()[name].__module__]
     text = Path(module.__file__).with_name("README.md").read_text(encoding="utf-8")

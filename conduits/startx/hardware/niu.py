@@ -17,6 +17,7 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from conduits.startx import constants as c
@@ -115,7 +116,7 @@ class Niu:
         self._receive = tuple(_Receive(capacity) for capacity in cluster.capacity)
         self.low, self.high = (receive.queue for receive in self._receive)
         self._spread = cluster.spread_ps
-        self._random = self.kernel.random(f"startx/niu/{host}")
+        self._random = self.kernel.random(f"startx/niu/{host}") if self._spread else None
         self._last: dict[tuple[int, int], int] = {}  # arrival of the last message by target and priority
 
     # -- sending -------------------------------------------------------------------------------
@@ -197,13 +198,13 @@ class Niu:
             wanted, queue.wanted = queue.wanted, []
             for tell in wanted:
                 tell()
-        if self._spread:
-            arrival = self._put_off(arrival, target, priority)
+        if self._random is not None:
+            arrival = self._put_off(arrival, target, priority, self._random)
         self.kernel.at(arrival, self.cluster.niu(target).land, priority, message)
 
-    def _put_off(self, arrival: int, target: int, priority: int) -> int:
+    def _put_off(self, arrival: int, target: int, priority: int, random: Random) -> int:
         """Delay an arrival as far as the order of delivery allows."""
-        arrival += self._random.randrange(self._spread)
+        arrival += random.randrange(self._spread)
         if self.cluster.fifo:
             arrival = max(arrival, self._last.get((target, priority), 0))
             self._last[target, priority] = arrival

@@ -88,7 +88,7 @@ class RdmaOut:
         self._waiting: list[Tell] = []
         self._message_until = 0  # the end of the last store of high priority
         self._transfers = self._bytes = self._pieces = 0
-        self._random = self._kernel.random(f"startx/rdma/{host}")
+        self._random = self._kernel.random(f"startx/rdma/{host}") if cluster.spread_ps else None
 
     def arm(self, channel: int, armed: Armed) -> None:
         """Prepare a transfer.
@@ -203,9 +203,8 @@ class RdmaOut:
 
     def _on_way(self, target: int, channel: int, address: int, at: int, data: bytes, arrival: int) -> None:
         self._placed = True
-        spread = self._cluster.spread_ps
-        if spread:
-            arrival += self._random.randrange(spread)
+        if self._random is not None:
+            arrival += self._random.randrange(self._cluster.spread_ps)
         engine = self._cluster.niu(target).rdma_in
         self._kernel.at(arrival, engine.land, self._host, channel, address, at, data)
         if self._stopped:

@@ -1,6 +1,6 @@
 """One rank's end of the network: requests in low priority, replies in high, long payloads by RDMA.
 
-What keeps it free of deadlock: before a request is sent, its requester has one of its `requests` slots,
+What keeps it free of deadlock: before a request is sent, its requester has one of its request slots,
 which has room for the largest reply in the receive queue of high priority of its NIU (the conduit checks
 that these add up); and room in the transmit queue of low priority, so that a send never waits for another
 rank's poll with the processor taken.  So messages of high priority always find a place, and whoever
@@ -58,12 +58,12 @@ class StartXPath(Path):
         self.uncopied: dict[Message, Outgoing] = {}
         """Long requests whose payload is still the program's."""
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
-        self._free = list(range(setting.requests - 1, -1, -1))
+        self._free = list(range(setting.slots - 1, -1, -1))
         self._outstanding: dict[int, int] = {}
         self._inbox: deque[tuple[bytes, int, int, int]] = deque()
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
         self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
-        self._areas = Memory((setting.ranks + 1) * setting.requests * self._area_bytes, self._area_bytes)
+        self._areas = Memory((setting.ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
         self._requests, self._replies = Channel(self, 0), Channel(self, 1)
         self._reception = Reception(self)
@@ -195,10 +195,10 @@ class StartXPath(Path):
         packet = self._load(self.cpu.free)
         lock.leave(self.cpu.free)
         self.cpu.free += FILE_PS
-        if tag_of(packet) >> 27 == self.local:
+        if tag_of(packet) >> 27 == self.local and not wire.asks(tag_of(packet), packet):
             self._file(packet)
             self.port.resume_pass()
-        else:
+        else:  # others see it, so it happens when it does
             self.kernel.at(self.cpu.free, self._file_and_go_on, packet)
 
     def _load(self, begin: int) -> bytes:
@@ -209,7 +209,7 @@ class StartXPath(Path):
         return packet
 
     def _file_and_go_on(self, packet: bytes) -> None:
-        self.packets_filed += 1
+        self.packets_filed += tag_of(packet) >> 27 != self.local
         self._file(packet)
         self.port.resume_pass()
 
@@ -235,7 +235,7 @@ class StartXPath(Path):
 
     def _put_together(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Store a packet of several in the area of its message, which is whole when all have come."""
-        area = (self.setting.ranks if is_reply else source) * self.setting.requests + slot
+        area = (self.setting.ranks if is_reply else source) * self.setting.slots + slot
         came, needed = self._missing.get(area, (0, 0))
         start = area * self._area_bytes
         if kind == wire.HEAD:
@@ -315,7 +315,7 @@ class StartXPath(Path):
         lines = []
         if self._outstanding:
             ranks = ", ".join(str(rank) for rank in sorted(set(self._outstanding.values())))
-            lines.append(f"{len(self._outstanding)} of {self.setting.requests} request slots, to ranks {ranks}")
+            lines.append(f"{len(self._outstanding)} of {self.setting.slots} request slots, to ranks {ranks}")
         for channel, name in ((self._requests, "requests"), (self._replies, "replies")):
             if channel.queue:
                 lines.append(f"{len(channel.queue)} long {name} that wait for their RDMA")

@@ -21,9 +21,8 @@ class Setting:
 
     Attributes:
         ranks: of the job.
-        hosts: host of every rank.
         first: first rank of every host.
-        requests: outstanding requests of a rank.
+        slots: request slots of a rank.
         packets: of the largest message that goes without RDMA.
         crossover: longer payloads of long messages go by RDMA.
         buffer: bytes of a pinned buffer.
@@ -32,9 +31,8 @@ class Setting:
     """
 
     ranks: int
-    hosts: tuple[int, ...]
     first: tuple[int, ...]
-    requests: int
+    slots: int
     packets: int
     crossover: int
     buffer: int

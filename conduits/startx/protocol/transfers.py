@@ -187,7 +187,7 @@ class Reception:
         self.buffer: Buffer = path.driver.pin(path.setting.buffer)
         self._messages: dict[tuple[int, int, int], Incoming] = {}
         self._coming: Part | None = None
-        self._pieces: list[tuple[int, int]] = []  # landed, not copied yet
+        self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
         self._whole = self._committed = False
 
     @property
@@ -232,9 +232,9 @@ class Reception:
     def landed(self, start: int, size: int) -> None:
         """A piece is in the buffer."""
         if self._committed:
-            self._copy(start, size)
+            self._copy(size)
         else:
-            self._pieces.append((start, size))
+            self._pieces.append(size)
             if len(self._pieces) == 1:
                 self._path.port.notify()
 
@@ -254,20 +254,16 @@ class Reception:
         """Copy what has landed, from now on, and what lands until the part is whole; then the pass goes on."""
         self._committed = True
         pieces, self._pieces = self._pieces, []
-        for start, size in pieces:
-            self._copy(start, size)
+        for size in pieces:
+            self._copy(size)
         if self._whole:
             self._over()
 
-    def _copy(self, start: int, size: int) -> None:
-        """Copy a piece from the buffer to its place in the segment."""
-        path, coming = self._path, self._coming
-        assert coming is not None
-        size = min(size, coming.size - start)
+    def _copy(self, size: int) -> None:
+        """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
+        path = self._path
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.setting.host.copy_ticks(size)
-        at = coming.message.offset + coming.start + start
-        path.port.memory[at : at + size] = self.buffer.read(start, size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
@@ -281,6 +277,8 @@ class Reception:
         self._whole = self._committed = False
         self._coming = None
         message = coming.message
+        at = message.offset + coming.start
+        path.port.memory[at : at + coming.size] = self.buffer.read(0, coming.size)
         message.copied += coming.size
         path.parts_received += 1
         if message.copied == message.nbytes:

@@ -11,6 +11,7 @@ from conduit.sim import Cpu, Memory
 from conduits.common.rsm import Attributes, Backing, Call, Rights, Store, Transport
 from conduits.common.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
+from conduits.sunfire.driver.interrupts import HostKernel
 from conduits.sunfire.driver.mapping import Buffer
 from conduits.sunfire.driver.window import SunFireWindow
 from conduits.sunfire.hardware import LINE, Counters, Entry, Fabric
@@ -78,6 +79,8 @@ class SunFire(Transport):
         self.host = host
         self.cpu = cpu
         self.processor = fabric.processor(host, index)
+        if host not in fabric.interrupts:
+            HostKernel(fabric, host)
         self.announced: list[tuple[Entry, int, Buffer]] = []
         self._exported = 0
 

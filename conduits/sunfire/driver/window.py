@@ -119,7 +119,7 @@ class SunFireWindow(Window):
 
     def _deliver(self, line: bytes) -> None:
         process = self._process
-        when = interrupts.deliver(process.fabric, process.processor, self._entry.host, line)
+        when = process.fabric.interrupts[self._entry.host].land(process.processor, line)
         self._channel.settle(when)
 
 

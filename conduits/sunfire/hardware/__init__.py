@@ -5,6 +5,7 @@ from conduits.sunfire.hardware.entry import READ, WRITE, Entry
 from conduits.sunfire.hardware.fabric import Fabric, Paths
 from conduits.sunfire.hardware.faults import Fault, check_faults, schedule
 from conduits.sunfire.hardware.flight import Flight
+from conduits.sunfire.hardware.interrupts import InterruptRange
 from conduits.sunfire.hardware.parts import LINE, Cable, Counters, Interface, Lane, Part
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.status import Status
@@ -23,6 +24,7 @@ __all__ = [
     "Fault",
     "Flight",
     "Interface",
+    "InterruptRange",
     "Lane",
     "Machine",
     "Part",

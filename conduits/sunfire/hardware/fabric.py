@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
 from conduits.sunfire.hardware.entry import Entry
+from conduits.sunfire.hardware.interrupts import InterruptRange
 from conduits.sunfire.hardware.parts import Lane, Part
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.wiring import Machine, Plant
@@ -58,6 +59,7 @@ class Fabric:
 
     Attributes:
         plant: its parts.
+        interrupts: the range of each host's kernel, in its tables.
         exported: bytes that each host has made exportable; the driver's.
     """
 
@@ -77,6 +79,7 @@ class Fabric:
         self.weak = weak
         self.careful = careful
         self.piece = piece
+        self.interrupts: dict[int, InterruptRange] = {}
         self.exported: dict[int, int] = {}
         self.draw = kernel.random("sunfire/bits").random
         self._delay = kernel.random("sunfire/order").randrange
@@ -144,6 +147,8 @@ class Fabric:
 
     def _reroute(self) -> None:
         self._rerouting = False
+        for part in self.plant.parts.values():
+            part.trusted = part.up
         for paths in self._paths.values():
             before = paths.lanes
             self._write(paths)
@@ -156,4 +161,4 @@ class Fabric:
         if paths.interface is not None:
             lanes = [lane for lane in lanes if lane.source.index == paths.interface]
         paths.lanes = lanes[: self.stripes]
-        paths.down = [part.name for part in plant.between(source, target) if not part.up]
+        paths.down = [part.name for part in plant.between(source, target) if not part.trusted]

@@ -29,12 +29,14 @@ class Part:
     Attributes:
         name: as fault schedules and reports call it.
         up: whether it works.
+        trusted: whether system software thinks so.
         downs: when it has gone down, picoseconds.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.up = True
+        self.trusted = True
         self.downs: list[int] = []
 
     @property

@@ -125,21 +125,21 @@ class Plant:
         ]
 
     def lanes(self, source: int, target: int) -> list[Lane]:
-        """Return the lanes between two hosts that work now, in the order in which stripes take them."""
-        outward = [end for end in self.links() if end[0] == source and self._works(end)]
+        """Return the lanes between two hosts that work for all one knows, in the order in which stripes take them."""
+        outward = [end for end in self.links() if end[0] == source and self._trusted(end)]
         if not self.machine.switched:
             found = []
             for end in outward:
                 far = _opposite(self.machine.hosts, *end)
-                if far[0] == target and self._works(far):
+                if far[0] == target and self._trusted(far):
                     found.append(self._lane(end, far))
             return found
-        inward = [end for end in self.links() if end[0] == target and self._works(end)]
+        inward = [end for end in self.links() if end[0] == target and self._trusted(end)]
         found = []
         for end in outward:
             switch = self._switch(end)
             other = next((other for other in inward if self._switch(other) == switch), None)
-            if other is not None and self.switches[switch].up:
+            if other is not None and self.switches[switch].trusted:
                 inward.remove(other)
                 found.append(self._lane(end, other))
         return found
@@ -156,8 +156,8 @@ class Plant:
                 found |= {self.interfaces[host, ni], cable}
         return sorted(found, key=lambda part: part.name)
 
-    def _works(self, end: tuple[int, int, int]) -> bool:
-        return self._ends[end][0].up and self.interfaces[end[:2]].up
+    def _trusted(self, end: tuple[int, int, int]) -> bool:
+        return self._ends[end][0].trusted and self.interfaces[end[:2]].trusted
 
     def _switch(self, end: tuple[int, int, int]) -> int:
         _, ni, link = end

@@ -54,9 +54,10 @@ SHARED_LINE = _constant(
     "host.line", 0.25, "us", "assumed", "a modified line passes between two CPUs as if from memory (host.memory)"
 )
 SHARED_MESSAGE = _constant(
-    "host.message", 0.5, "us", "anchor",
-    "s.t1.lat.on: 1.5 us one way within a host is building, one line, dispatch and the rest of a polling step: "
-    "(1.5 - 0.25 - 0.25) / 2 us each, the second 0.25 us for reading the message out of the sender's cache",
+    "host.message", 0.55, "us", "anchor",
+    "s.t1.lat.on: 1.5 us one way within a host, less 0.25 for the line (host.line) and 0.15 for polls of 0.08 us: the "
+    "one that finds the message, the wait for its beginning, half of that before a request; equal parts building the "
+    "message and decoding and dispatching it",
 )  # fmt: skip
 
 SIS_SMALL = _constant("sis.block_small", 2048, "bytes", "fact", "sf.sis.block_small")

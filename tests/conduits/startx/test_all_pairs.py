@@ -15,7 +15,7 @@ SETTINGS = (
     ("startx:order=weak", 2),
     ("startx:fifo=no,buffer=262144", 8),
     ("startx:order=weak,fifo=no", 8),
-    ("startx:order=weak,access=word,requests=1,buffer=524288", 1),
+    ("startx:order=weak,access=word,slots=1,buffer=524288", 1),
 )
 SMALL, LARGE = 24_000, 1 << 20
 

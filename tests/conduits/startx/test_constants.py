@@ -92,4 +92,4 @@ def test_conversions():
     assert c.ps(c.STD) == 133_000
     assert c.ps(c.STAGE) == 150_000
     assert c.bytes_per_s(c.RDMA_RATE) == 60_000_000
-    assert c.whole(c.REQUESTS) == 4
+    assert c.whole(c.SLOTS) == 4

@@ -108,6 +108,13 @@ def test_a_long_message_of_1_mb_one_way_is_its_rdma_and_a_constant():
     assert transfer + copies < took < transfer + copies + 50
 
 
+def test_a_long_round_trip_of_64_kbyte():
+    """The sum of docs/models/startx.md: the first piece's copy in front, 16 pieces, the last one's copy behind."""
+    copy = 0.4 + PIECE / 150
+    one_way = 1.2 + 0.4 + 0.5 + copy + 0.133 + 16 * PIECE / 60 + 1.273 + copy + 1.2
+    assert ping_pong("long", 65536) == pytest.approx(1.383 + 2 * one_way, abs=0.1)
+
+
 def test_where_rdma_begins():
     below, over = ping_pong("long", 1024), ping_pong("long", 1025)
     assert over < below  # loading 14 packets over PCI takes longer than an appointment

@@ -21,22 +21,22 @@ def options(text):
         ("host=vax", "option 'host' of conduit 'startx' cannot be 'vax'; allowed: e5000|pentium2"),
         ("access=byte", "option 'access' of conduit 'startx' cannot be 'byte'; allowed: block|word"),
         ("fifo=maybe", "option 'fifo' of conduit 'startx' cannot be 'maybe'; allowed: yes|no"),
-        ("requests=0", "option 'requests' of conduit 'startx' cannot be '0'"),
-        ("requests=257", "option 'requests' of conduit 'startx' cannot be '257'"),
+        ("slots=0", "option 'slots' of conduit 'startx' cannot be '0'"),
+        ("slots=257", "option 'slots' of conduit 'startx' cannot be '257'"),
         ("max_medium=511", "option 'max_medium' of conduit 'startx' cannot be '511'"),
         ("crossover=-1", "option 'crossover' of conduit 'startx' cannot be '-1'"),
         ("buffer=63", "option 'buffer' of conduit 'startx' cannot be '63'"),
         ("buffer=16777224", "option 'buffer' of conduit 'startx' cannot be '16777224'"),
         ("buffer=100", "options of conduit 'startx': buffer=100 is no multiple of 8, as RDMA needs it; round it down"),
         (
-            "requests=5",
-            "options of conduit 'startx': requests=5 of 8 ranks with replies of 1024 bytes (14 packets) need 560 "
-            "places in the receive queue of high priority, it has high_queue=512; lower requests, max_medium or "
+            "slots=5",
+            "options of conduit 'startx': slots=5 of 8 ranks with replies of 1024 bytes (14 packets) need 560 "
+            "places in the receive queue of high priority, it has high_queue=512; lower slots, max_medium or "
             "crossover, or raise high_queue",
         ),
         (
             "crossover=4096",
-            "options of conduit 'startx': requests=4 of 8 ranks with replies of 4096 bytes (50 packets) need 1600",
+            "options of conduit 'startx': slots=4 of 8 ranks with replies of 4096 bytes (50 packets) need 1600",
         ),
         (
             "low_queue=13",
@@ -51,10 +51,10 @@ def test_refusals(text, message):
 
 
 def test_the_limits_follow_from_the_queue():
-    """Rule S5: 8 ranks x requests x packets of the largest reply fit the receive queue of high priority."""
-    assert options("requests=5,high_queue=560").requests == 5
-    assert options("requests=5,max_medium=512,crossover=512").requests == 5
-    assert options("requests=18,host=pentium2").requests == 18
+    """Rule S5: 8 ranks x slots x packets of the largest reply fit the receive queue of high priority."""
+    assert options("slots=5,high_queue=560").slots == 5
+    assert options("slots=5,max_medium=512,crossover=512").slots == 5
+    assert options("slots=18,host=pentium2").slots == 18
 
 
 def test_defaults_are_those_of_the_paper():
