@@ -9,9 +9,6 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable
-from zlib import crc32
-
-from conduit.contract import Message
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 FLUSH = 300
@@ -39,11 +36,6 @@ class ActLog(list[int]):
         """Return the hash of all acts."""
         self.flush()
         return self._hash.digest()
-
-
-def checksum(message: Message, payload: bytes | bytearray | memoryview) -> int:
-    """Return the checksum of a message's arguments and payload."""
-    return crc32(payload, crc32(message.args))
 
 
 def job_digest(logs: Iterable[ActLog]) -> str:

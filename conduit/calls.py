@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from sys import _getframe
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from conduit.errors import BadRequest
 
@@ -30,16 +30,20 @@ CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=Non
 class Guard(list[Any]):
     """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
 
-    A list of [endpoint, name of the call, code, f_lasti], made without a Python frame because every
-    call makes one.
+    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above also its own
+    coroutine, made without a Python frame because every call makes one.
     """
 
     __slots__ = ()
 
     def __del__(self) -> None:
         """Report the call where its coroutine was thrown away unused."""
-        if self and self[0] is not None:
-            endpoint, call, code, lasti = self
+        if not self:
+            return
+        endpoint, call, code, lasti, *coroutines = self
+        for coroutine in coroutines:
+            coroutine.close()  # quietly: it never ran
+        if endpoint is not None:
             endpoint.forgotten.append(
                 BadRequest(
                     f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
@@ -64,23 +68,10 @@ def quiet_python() -> None:
     warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
 
 
-class _Call(Generic[T]):
-    """A call of a layer above: its guard, and its own coroutine, closed quietly if it never ran."""
-
-    __slots__ = ("coroutine", "guard")
-
-    def __init__(self, guard: Guard, coroutine: Coroutine[Any, Any, T]) -> None:
-        self.guard = guard
-        self.coroutine = coroutine
-
-    def __del__(self) -> None:
-        if self.guard:
-            self.coroutine.close()
-
-
-async def _run(call: _Call[T]) -> T:
-    call.guard.clear()
-    return await call.coroutine
+async def _run(unused: Guard) -> Any:
+    coroutine = unused.pop()
+    unused.clear()
+    return await coroutine
 
 
 _run.__qualname__ = "conduit call"
@@ -94,11 +85,12 @@ def _decorate(
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         endpoint = CURRENT.get()
-        if endpoint is not None:
+        if endpoint is not None and endpoint._dispatch.running:
             endpoint.refuse_in_handler(name)
         checked = None if check is None else check(*args, **kwargs)
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
-        return _run(_Call(guard(endpoint, name), coroutine))
+        frame = _getframe(1)
+        return _run(Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine)))
 
     return call
 

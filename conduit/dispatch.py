@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from conduit.acts import HANDLE, ActLog, checksum
+from conduit.acts import HANDLE, ActLog
 from conduit.arguments import PACKERS
 from conduit.contract import CONTROL, REQUEST, Category, Message, Port
 from conduit.errors import BadRequest, ConduitError, HandlerError
@@ -122,14 +122,21 @@ class Dispatch:
         own = bytearray(message.payload) if medium else None
         view = self._landed(message) if own is None else memoryview(own)
         if self.acts is not None:
-            time = self.port.ticks()
-            self.acts += (time, HANDLE | message.word, message.source, message.nbytes, checksum(message, view))
+            check = crc32(view, crc32(message.args))
+            self.acts += (self.port.ticks(), HANDLE | message.word, message.source, message.nbytes, check)
         if run is None:
             function(token, view, *args)
         else:
             run(function, token, view, *args)
         if own is not None:
-            _end_of_payload(view, own)
+            try:  # a medium payload dies with its handler; whatever still looks at it is an error (E7)
+                view.release()
+                own.clear()
+            except BufferError:
+                raise HandlerError(
+                    "a slice or an array of the medium payload is still in use after the handler has returned; keep a "
+                    "copy of it (bytes(payload), numpy.array(payload)), not a view"
+                ) from None
 
     def _landed(self, message: Message) -> memoryview:
         """Return where a long payload lies, storing one that came from this rank itself."""
@@ -191,15 +198,3 @@ class Dispatch:
                     await self.port.shielded(action)
         finally:
             self.progressing = False
-
-
-def _end_of_payload(view: memoryview, own: bytearray) -> None:
-    """Let a medium payload die with its handler; whatever still looks at it is an error (E7)."""
-    try:
-        view.release()
-        own.clear()
-    except BufferError:
-        raise HandlerError(
-            "a slice or an array of the medium payload is still in use after the handler has returned; keep a copy of "
-            "it (bytes(payload), numpy.array(payload)), not a view"
-        ) from None

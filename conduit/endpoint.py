@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from conduit import arguments
-from conduit.acts import FLUSH, SEND, WAKE, ActLog, checksum
+from conduit.acts import FLUSH, SEND, WAKE, ActLog
 from conduit.calls import Action, Guard, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
@@ -21,6 +21,8 @@ from conduit.statistics import Counts
 
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
+_COPIES = 256  # sizes of copies whose cost is remembered
+_KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
 class Endpoint:
@@ -43,6 +45,7 @@ class Endpoint:
 
     __slots__ = (
         "_acts",
+        "_copies",
         "_dispatch",
         "_exits",
         "_indices",
@@ -81,6 +84,7 @@ class Endpoint:
         self.host = hosts[rank]
         self.handlers = HandlerTable()
         self._indices = self.handlers.indices
+        self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
         self.warnings: list[str] = []
@@ -210,12 +214,22 @@ class Endpoint:
             HandlerError: called in a handler.
         """
         call = "ep.request_medium"
-        self.refuse_in_handler(call)
-        dest = arguments.rank(call, "dest", dest, self.size)
-        index = self.handlers.index(call, handler)
-        packed = arguments.pack(call, args, self.limits.max_args)
-        data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
-        return self._request(guard(self, call), dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        if type(dest) is not int or not 0 <= dest < self.size:
+            dest = arguments.rank(call, "dest", dest, self.size)
+        try:
+            index = self._indices[handler]
+        except (KeyError, TypeError):
+            index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        if type(payload) is bytes and len(payload) <= self.limits.max_medium:
+            data: Buffer = payload
+        else:
+            data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
+        frame = _getframe(1)
+        unused = Guard((self, call, frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
 
     def request_long(
         self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
@@ -268,7 +282,7 @@ class Endpoint:
             raise self.forgotten[0]
         message.source = self.rank
         payload = message.payload
-        if payload and type(payload) is not bytes and message.category is not Category.LONG_ASYNC:
+        if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
             message.payload = bytes(payload)  # the first step of the call (S4)
         if dest == self.rank:
             await self._request_self(message)
@@ -296,7 +310,7 @@ class Endpoint:
         acts = self._acts
         if acts is not None:
             args = message.args
-            check = checksum(message, message.payload) if nbytes else crc32(args) if args else 0
+            check = crc32(message.payload, crc32(args)) if nbytes else crc32(args) if args else 0
             acts += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
             if len(acts) > FLUSH:
                 acts.flush()
@@ -337,7 +351,11 @@ class Endpoint:
             raise BadRequest(f"{call}: predicate={predicate!r} cannot be called; pass a function of no arguments")
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
-        peers = tuple(arguments.rank(call, "ranks", rank, self.size) for rank in ranks) if ranks else ()
+        peers: tuple[int, ...] = ()
+        for rank in ranks:
+            if type(rank) is not int or not 0 <= rank < self.size:
+                rank = arguments.rank(call, "ranks", rank, self.size)
+            peers += (rank,)
         frame = _getframe(1)
         return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, peers)
 
@@ -392,7 +410,16 @@ class Endpoint:
         Raises:
             BadRequest: a wrong argument.
         """
-        self._port.charge(self._cost("ep.charge", seconds, flops, copied, 1))
+        if type(copied) is int and type(seconds) is float and not seconds and type(flops) is int and not flops:
+            # Nearly always, and of few sizes.
+            ticks = self._copies.get(copied)
+            if ticks is None:
+                ticks = self._cost("ep.charge", 0.0, 0, copied, 1)
+                if len(self._copies) < _COPIES:
+                    self._copies[copied] = ticks
+        else:
+            ticks = self._cost("ep.charge", seconds, flops, copied, 1)
+        self._port.charge(ticks)
 
     def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
         time = arguments.number(call, "seconds", seconds)

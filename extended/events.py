@@ -66,11 +66,14 @@ class Operation:
         peer: the rank at the other side.
         pending: the pieces whose reply has not come; 0 of an operation that needs no messages.
         group: the implicit operations that it is waited for with, or None.
-        out: of a get, the flat view that it fills.
-        chunk: of a get in pieces, how many bytes each piece but the last has.
+        out: of a get only, the flat view that it fills.
+        chunk: of a get only, how many bytes each piece but the last has, 0 of a single one.
     """
 
     __slots__ = ("call", "chunk", "group", "kind", "out", "peer", "pending")
+
+    out: memoryview
+    chunk: int
 
     def __init__(self, kind: int, call: str, peer: int, group: Group | None = None) -> None:
         self.kind = kind
@@ -78,8 +81,6 @@ class Operation:
         self.peer = peer
         self.pending = 0
         self.group = group
-        self.out = memoryview(b"")
-        self.chunk = 0
 
     def done(self) -> bool:
         """Say whether the operation is complete."""
@@ -133,21 +134,18 @@ class Events:
         assert operation is not None, f"reply to operation {number}, which is not outstanding"
         operation.pending -= 1
         if not operation.pending:
-            self._leave(number, operation)
+            self.operations[number] = None
+            self._free.append(number)
+            if operation.group is not None:
+                operation.group.outstanding[operation.kind] -= 1
             self.completed += 1
 
     def withdraw(self, number: int) -> None:
         """Forget an operation of which nothing was sent."""
         operation = self.operations[number]
         assert operation is not None
-        operation.pending = 0
-        self._leave(number, operation)
-
-    def _leave(self, number: int, operation: Operation) -> None:
-        self.operations[number] = None
-        self._free.append(number)
-        if operation.group is not None:
-            operation.group.outstanding[operation.kind] -= 1
+        operation.pending = 1
+        self.piece_done(number)
 
     # --------------------------------------------------------------------------------------------------------- waiting
 

@@ -44,6 +44,7 @@ class PutGetHandlers:
         self._ep = ep
         self._events = events
         self._memory = ep.segment.data
+        self._complete = self.complete  # once, because every look at a method makes an object
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -61,13 +62,15 @@ class PutGetHandlers:
     # Each of the handlers below that copies or fills memory charges its time before it answers, so that the answer
     # leaves when the data is in place.
 
-    def put_medium(self, token: Token, payload: memoryview, number: int, low_word: int, high_word: int) -> None:
-        """Request: store a payload that came into a buffer."""
-        start = (low_word & WORD) | high_word << 32
+    def put_medium(
+        self, token: Token, payload: memoryview, number: int, low_word: int, high_word: int | None = None
+    ) -> None:
+        """Request: store a payload that came into a buffer; an offset of 31 bits is one word."""
+        start = low_word if high_word is None else joined(low_word, high_word)
         nbytes = len(payload)
         self._memory[start : start + nbytes] = payload
         self._ep.charge(copied=nbytes)
-        token.reply_short(self.complete, number)
+        token.reply_short(self._complete, number)
 
     def put_long(self, token: Token, payload: memoryview, number: int) -> None:
         """Request: acknowledge a payload that is in place already."""

@@ -54,7 +54,7 @@ class Attachment:
             *self.scatter.handlers.table(),
             *self.heap.table(),
             self.barriers.barrier_signal,
-            *self.exchange.table(),
+            *self.exchange.handlers.table(),
             *self.atomics.table(),
             *self.locks.table(),
         )

@@ -16,7 +16,7 @@ from extended.regions import AccessRegion
 from extended.transfers import Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Coroutine
     from typing import SupportsIndex
 
     import numpy.typing as npt
@@ -33,10 +33,6 @@ def _nothing() -> None:
 
 
 # ----------------------------------------------------------------- what is checked when a call is made, for each shape
-
-
-def _for_blocking_put(x: PutGet, dest: object, offset: object, data: object) -> None:
-    x.bounds.check("put", dest, offset, check_readable("put", "data", data))
 
 
 def _for_put(call: str) -> Callable[..., None]:
@@ -64,11 +60,15 @@ def _for_implicit_get(x: PutGet, dest: object, offset: object, *, out: object) -
     x.bounds.check("get_nbi", dest, offset, check_writable("get_nbi", "out", out))
 
 
+def _check_put_value(call: str, x: PutGet, dest: object, offset: object, value: object, nbytes: object) -> None:
+    size = checks.value_size(call, nbytes)
+    checks.value(call, value, size)
+    x.bounds.check(call, dest, offset, size)
+
+
 def _for_put_value(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, value: object, nbytes: object = 8) -> None:
-        size = checks.value_size(call, nbytes)
-        checks.value(call, value, size)
-        x.bounds.check(call, dest, offset, size)
+        _check_put_value(call, x, dest, offset, value, nbytes)
 
     return check
 
@@ -127,8 +127,11 @@ class PutGet:
 
     # -------------------------------------------------------------------------------------------------------- blocking
 
-    @public(_for_blocking_put)
-    async def put(self, dest: SupportsIndex, offset: SupportsIndex, data: Source) -> None:
+    # The calls that finish as they are, put and put_value, are plain functions that check and return a coroutine: that
+    # spares a small put a fifth of its time.
+
+    @public()
+    def put(self, dest: SupportsIndex, offset: SupportsIndex, data: Source) -> Coroutine[Any, Any, None]:
         """Put bytes into the segment of a rank; return when they are there.
 
         Args:
@@ -139,9 +142,15 @@ class PutGet:
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        operation = Operation(PUT, "put", index(dest))
-        await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=True)
-        await self._events.finish(operation)
+        view: bytes | memoryview
+        if type(data) is bytes:
+            view = data
+        else:
+            check_readable("put", "data", data)
+            view = flat(data)
+        self.bounds.check("put", dest, offset, len(view))
+        rank = index(dest)
+        return self._transfers.put(Operation(PUT, "put", rank), rank, index(offset), view, True, True)
 
     @public(_for_get("get"))
     async def get(
@@ -172,10 +181,10 @@ class PutGet:
         await self._events.finish(operation)
         return result
 
-    @public(_for_put_value("put_value"))
-    async def put_value(
+    @public()
+    def put_value(
         self, dest: SupportsIndex, offset: SupportsIndex, value: SupportsIndex, nbytes: SupportsIndex = 8
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         """Put an integer, little-endian, a negative one in two's complement; return when it is there.
 
         Args:
@@ -187,9 +196,10 @@ class PutGet:
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        operation = Operation(PUT, "put_value", index(dest))
-        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes), bulk=True)
-        await self._events.finish(operation)
+        _check_put_value("put_value", self, dest, offset, value, nbytes)
+        rank = index(dest)
+        data = _encoded(value, nbytes)
+        return self._transfers.put(Operation(PUT, "put_value", rank), rank, index(offset), data, True, True)
 
     @public(_for_get_value("get_value"))
     async def get_value(
@@ -291,7 +301,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = Operation(PUT, "put_value_nb", index(dest))
-        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes), bulk=True)
+        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
         return self._events.handle("put_value_nb", operation, _nothing)
 
     @public(_for_get_value("get_value_nb"))
@@ -408,7 +418,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = self._implicit(PUT, "put_value_nbi", dest)
-        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes), bulk=True)
+        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
 
     @public(_for_memset("memset_nbi"))
     async def memset_nbi(
@@ -470,6 +480,6 @@ def _destination(nbytes: SupportsIndex | None, out: Target | None) -> tuple[Any,
     return array, flat(array)
 
 
-def _encoded(value: SupportsIndex, nbytes: SupportsIndex) -> memoryview:
+def _encoded(value: SupportsIndex, nbytes: SupportsIndex) -> bytes:
     size = index(nbytes)
-    return memoryview((index(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+    return (index(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")

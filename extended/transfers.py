@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 LARGEST_PIECE = 1 << 30
 """Bytes of one message at most, whatever the conduit's limits: the size of a piece is one signed argument."""
 
+LARGEST_WORD = (1 << 31) - 1
+"""The largest offset that travels as one argument; small puts have two only where they need them."""
+
 ARGUMENTS = 13
 """Arguments that the widest message of this layer carries."""
 
@@ -61,40 +64,59 @@ class Transfers:
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
         self._unsent: deque[Iterator[Send]] = deque()  # pieces of operations whose issuing task was cancelled
         self.handlers = PutGetHandlers(ep, events)
+        # Once, because every look at a method makes an object.
+        self._put_medium, self._get_medium = self.handlers.put_medium, self.handlers.get_medium
 
-    async def put(self, operation: Operation, dest: int, offset: int, data: memoryview, *, bulk: bool) -> None:
+    async def put(
+        self,
+        operation: Operation,
+        dest: int,
+        offset: int,
+        data: bytes | memoryview,
+        bulk: bool = True,
+        wait: bool = False,
+    ) -> None:
         """Begin a put; return when all its messages are sent.
 
         Args:
             operation: counts the pieces.
             dest: rank whose segment receives.
             offset: in that segment, bytes.
-            data: flat view; with `bulk` in use until the operation is done, else until the return.
+            data: flat; with `bulk` in use until the operation is done, else until the return.
             bulk: leave large data where it is until the replies come.
+            wait: return when the operation is done (here, because a coroutine more would cost a small put time).
         """
         nbytes = len(data)
         if dest == self._rank or not nbytes:
             await self._ep.poll()
             self._memory[offset : offset + nbytes] = data
             self._ep.charge(copied=nbytes)
-        elif nbytes <= self._max_medium:
+            return
+        if nbytes <= self._max_medium:
             number = self._events.enter(operation, 1)
+            request = self._ep.request_medium
             try:
-                await self._ep.request_medium(dest, self.handlers.put_medium, data, number, offset & WORD, offset >> 32)
+                if offset <= LARGEST_WORD:
+                    await request(dest, self._put_medium, data, number, offset)
+                else:
+                    await request(dest, self._put_medium, data, number, offset & WORD, offset >> 32)
             except BaseException:
                 self._events.withdraw(number)
                 raise
         else:
             send = self._ep.request_long_async if bulk else self._ep.request_long
-            number = self._events.enter(operation, -(-nbytes // self._put_chunk))
-            await self.issue(
-                operation,
-                number,
-                (
-                    partial(send, dest, self.handlers.put_long, data[at : at + self._put_chunk], offset + at, number)
-                    for at in range(0, nbytes, self._put_chunk)
-                ),
-            )
+            view, chunk = memoryview(data), self._put_chunk
+            number = self._events.enter(operation, -(-nbytes // chunk))
+            handler = self.handlers.put_long
+            pieces = range(0, nbytes, chunk)
+            sends = (partial(send, dest, handler, view[at : at + chunk], offset + at, number) for at in pieces)
+            await self.issue(operation, number, sends)
+        if wait:
+            try:
+                await self._ep.block_until(operation.done, what=operation.call, ranks=(dest,))
+            except trio.Cancelled:
+                self._events.adopt(operation)
+                raise
 
     async def get(self, operation: Operation, dest: int, offset: int, out: memoryview) -> None:
         """Begin a get; return when all its messages are sent.
@@ -107,6 +129,7 @@ class Transfers:
         """
         nbytes = len(out)
         operation.out = out
+        operation.chunk = 0
         if dest == self._rank or not nbytes:
             await self._ep.poll()
             out[:] = self._memory[offset : offset + nbytes]
@@ -114,9 +137,7 @@ class Transfers:
         elif nbytes <= self._max_medium:
             number = self._events.enter(operation, 1)
             try:
-                await self._ep.request_short(
-                    dest, self.handlers.get_medium, number, 0, nbytes, low(offset), high(offset)
-                )
+                await self._ep.request_short(dest, self._get_medium, number, 0, nbytes, low(offset), high(offset))
             except BaseException:
                 self._events.withdraw(number)
                 raise

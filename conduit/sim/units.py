@@ -1,5 +1,7 @@
 """Units of the simulation: time is an integer number of picoseconds, sizes are bytes."""
 
+from functools import lru_cache
+
 PS_PER_S = 1_000_000_000_000
 NS = 1_000
 US = 1_000_000
@@ -16,6 +18,7 @@ def seconds(ticks: int) -> float:
     return ticks / 1e12
 
 
+@lru_cache(maxsize=4096)  # a job has few sizes and rates, and asks for the same at every message
 def duration(nbytes: int, bytes_per_s: float) -> int:
     """Return how many picoseconds `nbytes` take at `bytes_per_s`, rounded up."""
     whole, part = float(bytes_per_s).as_integer_ratio()

@@ -14,10 +14,13 @@ import struct
 
 from conduit.contract import Message
 
-_HEAD = struct.Struct("<IIq")
+FORMAT = "IIq"
+"""The 16 bytes, as `struct` writes them."""
+_HEAD = struct.Struct(f"<{FORMAT}")
 SIZE = _HEAD.size
 MAX_SIZE = SIZE + 4 * 16
-_COUNT = 31 << 11
+COUNT = 31 << 11
+"""Where the word has the number of arguments; shifted by 9 to the right it is their bytes."""
 
 
 def pack(message: Message) -> bytes:
@@ -35,5 +38,5 @@ def unpack(data: bytes, source: int, slot: int) -> Message:
         slot: number of the slot.
     """
     word, nbytes, offset = _HEAD.unpack_from(data)
-    end = SIZE + ((word & _COUNT) >> 9)
-    return Message(word & ~_COUNT, data[SIZE:end], data[end : end + nbytes], offset, nbytes, source, slot)
+    end = SIZE + ((word & COUNT) >> 9)
+    return Message(word & ~COUNT, data[SIZE:end], data[end : end + nbytes], offset, nbytes, source, slot)

@@ -33,4 +33,5 @@ class HostModel:
 
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:
         """Return what `flops` operations on `threads` CPUs and a copy of `copied` bytes cost, picoseconds."""
-        return round(flops * PS_PER_S / (self.flops_per_s * threads)) + self.copy_ticks(copied)
+        worked = round(flops * PS_PER_S / (self.flops_per_s * threads)) if flops else 0
+        return worked + self.copy_ticks(copied)

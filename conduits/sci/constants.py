@@ -11,44 +11,12 @@ the GASNet SCI Conduit" (2004); GASNet's published sci-conduit; IEEE 1596-1992 f
 
 from __future__ import annotations
 
-from typing import Literal
+from conduits.common.constants import Constants, bytes_per_s, ps, whole
 
-from conduit.contract import Constant
+__all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 
-_PS = {"ns": 1_000, "us": 1_000_000}
-_BYTES_PER_S = {"MB/s": 1_000_000}
-
-CONSTANTS: list[Constant] = []
-
-
-def _constant(
-    name: str, value: float | int | str, unit: str, kind: Literal["fact", "anchor", "assumed"], source: str
-) -> Constant:
-    made = Constant(name, value, unit, kind, source)
-    CONSTANTS.append(made)
-    return made
-
-
-def ps(constant: Constant) -> int:
-    """Return a time in picoseconds."""
-    return round(_number(constant) * _PS[constant.unit])
-
-
-def bytes_per_s(constant: Constant) -> int:
-    """Return a rate in bytes per second."""
-    return round(_number(constant) * _BYTES_PER_S[constant.unit])
-
-
-def whole(constant: Constant) -> int:
-    """Return a size or a count."""
-    return int(_number(constant))
-
-
-def _number(constant: Constant) -> float:
-    if not isinstance(constant.value, int | float):
-        raise TypeError(f"{constant.name} is {constant.value!r}, no number")
-    return constant.value
-
+CONSTANTS = Constants()
+_constant = CONSTANTS.make
 
 # -- links and packets -------------------------------------------------------------------------------
 

@@ -35,6 +35,9 @@ LINE = 64
 FIRST, FURTHER = 1, 2
 _PREFIX = struct.Struct("<BBHI")
 PREFIX = _PREFIX.size
+_SINGLE = struct.Struct(f"{_PREFIX.format}{header.FORMAT}")
+SINGLE = LINE - _SINGLE.size
+"""Bytes of arguments and payload that fit one postbox."""
 DATA = LINE - PREFIX
 """Bytes of a message in one postbox."""
 POINTER = 4
@@ -42,6 +45,9 @@ MAX_ARGS = (header.MAX_SIZE - header.SIZE) // 4
 _SEQUENCES = 1 << 32
 _pack = _PREFIX.pack
 _unpack_from = _PREFIX.unpack_from
+_pack_single = _SINGLE.pack
+_unpack_single = _SINGLE.unpack_from
+_FRONT = _SINGLE.size
 
 
 class Form(IntEnum):
@@ -86,6 +92,23 @@ def pack(head: bytes, form: int, sequence: int) -> bytes:
         parts.append(_pack(FURTHER, form, place, (sequence + place) % _SEQUENCES))
         parts.append(head[place * DATA : (place + 1) * DATA])
     return b"".join(parts).ljust(postboxes * LINE, b"\0")
+
+
+def pack_single(message: Message, sequence: int) -> bytes:
+    """Return the postbox of a message whose arguments and payload fit one; as `pack` does, at once."""
+    args, nbytes = message.args, message.nbytes
+    word = message.word | len(args) << 9
+    line = _pack_single(FIRST, 0, 1, sequence % _SEQUENCES, word, nbytes, message.offset) + args
+    return (line + message.payload if nbytes else line).ljust(LINE, b"\0")
+
+
+def unpack_single(line: bytes, source: int) -> Message | None:
+    """Return the message of a postbox which is all of it, payload too; None where there is more to it."""
+    _, form, postboxes, _, word, nbytes, offset = _unpack_single(line)
+    end = _FRONT + ((word & header.COUNT) >> 9)
+    if form or postboxes != 1 or end + nbytes > LINE:
+        return None
+    return Message(word & ~header.COUNT, line[_FRONT:end], line[end : end + nbytes], offset, nbytes, source, 0)
 
 
 def pointers(blocks: Sequence[int]) -> bytes:

@@ -163,3 +163,21 @@ class Box:
         self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
         self._mail = {number: mail for number, mail in self._mail.items() if number <= self.broken.sequence}
         return ended
+
+
+class Boxes:
+    """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself."""
+
+    def __init__(self) -> None:
+        self._boxes: dict[Identity, Box] = {}
+
+    def find(self, lead: int, count: int) -> Box:
+        """Return the box of a team."""
+        box = self._boxes.get((lead, count))
+        if box is None:
+            box = self._boxes[lead, count] = Box((lead, count))
+        return box
+
+    def drop(self, identity: Identity) -> None:
+        """Forget a team."""
+        del self._boxes[identity]

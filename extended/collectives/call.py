@@ -138,7 +138,7 @@ class Work:
 
 
 class Post(Protocol):
-    """How calls send and receive: `extended.collectives.exchange.Exchange`.
+    """How calls send and receive: `extended.collectives.outbox.Outbox`.
 
     Attributes:
         eager_bytes: the largest data that is sent at once.
@@ -230,6 +230,8 @@ class Call:
 
     def missing(self) -> tuple[int, ...]:
         """Return the ranks of the job that it waits for."""
+        if isinstance(self.awaited, Head):
+            return (self.members[self.root],)
         return tuple(sorted({rank for rank, _ in (*self.receives, *self.held)}))
 
     # ------------------------------------------------------------------------------------------------- for algorithms

@@ -102,7 +102,7 @@ class Collectives:
     @property
     def eager_bytes(self) -> int:
         """The largest data that collectives send at once, bytes."""
-        return self._exchange.eager_bytes
+        return self._exchange.outbox.eager_bytes
 
     def check_usable(self, call: str) -> None:
         """Refuse a call on a team that is no more; see `Team`."""
@@ -113,7 +113,7 @@ class Collectives:
 
     async def _begin(self, plan: Plan) -> Any:
         work, copied = plan.build()
-        self._exchange.charge(0, copied)
+        self._exchange.outbox.charge(0, copied)
         return await self._exchange.begin(
             self._box, plan.kind, work, root=plan.root, asked=plan.asked, used=plan.used, text=plan.text
         )

@@ -42,6 +42,7 @@ STEADY = 0.01
 _CLEAR = 1.5 * 0.999  # times o_s + o_r: from there on it is the gap that a burst waits for
 _SMALL = 0.01 * 1.001  # of o_s: a poll of that much blurs nothing; both leave room for the last digits of timings
 _LONGEST_FLOOD = 1024
+_OFTEN = 10
 _IDLE = 1.2  # times the round trip: then the answer has come
 _PATIENCE = 5  # how often the idle time is doubled, where it has not
 
@@ -193,7 +194,7 @@ class Probe:
     async def timing(self, nbytes: int) -> Timing:
         """Time messages of one size: medium ones as far as they go, then long ones."""
         trips, sends = [], []
-        for _ in range(self._iterations):
+        for _ in range(self._count(nbytes)):
             trip, send = await self._trip(nbytes)
             trips.append(trip)
             sends.append(send)
@@ -212,17 +213,21 @@ class Probe:
             trips = [(await self._trip(size, long=True))[0] for _ in range(self._iterations)]
             means.append(sum(trips) / len(trips))
         grown = means[1] - means[0]
-        if self.blurred(grown):
+        if self.blurred(grown, nbytes):
             return (grown + 2 * self.poll) / (nbytes - half), f"{nbytes - half} bytes take no longer than some polls"
         return grown / (nbytes - half), ""
 
-    def blurred(self, seconds: float) -> bool:
-        """Say whether waits for polls may make up 5 % of a difference of two means.
+    def _count(self, nbytes: int) -> int:
+        # The smallest messages are timed more often: of them L is made, the smallest of all differences.
+        return self._iterations * (_OFTEN if nbytes <= 1 else 1)
+
+    def blurred(self, seconds: float, nbytes: int) -> bool:
+        """Say whether waits for polls may make up 5 % of a difference of mean round trips of about that size.
 
         A mean of n round trips has two waits in it, each spread evenly over a poll: a deviation of 0.41 polls over the
         root of n, of which four may be met by chance, in either mean.
         """
-        return seconds < 50 * self.poll / sqrt(self._iterations)
+        return seconds < 50 * self.poll / sqrt(self._count(nbytes))
 
     async def pace(self) -> tuple[float, int, str]:
         """Return the time from one message of a burst to the next, the slots, and why the time is only a bound."""
@@ -336,7 +341,7 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
     # L = RTT(0)/2 - g(0) + g(1) - o_s(1) - o_r(1), where g(1) - g(0) = RTT(1) - RTT(0); less of polls, and of waits.
     longer = one.trip - none.trip
     latency = none.trip / 2 + longer - send - receive - 2 * poll
-    if poll > _SMALL * send or probe.blurred(latency):
+    if poll > _SMALL * send or probe.blurred(latency, 1):
         latency = none.trip / 2 + max(longer, 0.0) - send - receive - 1.5 * poll
         at_most["L"] = "it has waits of up to a poll in it, which may be 5 % of it"
     per_byte, reason = await probe.growth(largest)

@@ -21,6 +21,7 @@ from cyclopts import Parameter
 from conduit import Endpoint
 from conduit.benchmarks import Options, Parameters, Program, Progress, Record, RecordList, execute
 from extended import Extended, Team
+from extended.commands.unused import refuse_unused
 
 
 @attrs.frozen
@@ -98,4 +99,5 @@ PROGRAM = Program(name="testbarrier", main=main, sections="ABCDEF", sizes=(0, 0)
 
 def testbarrier(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
     """Time of a barrier: named, anonymous, in two phases, by trying, of a team."""
+    refuse_unused("testbarrier", options, "min_size", "max_size", "max_step", "local", "pairing")
     return execute(PROGRAM, options)

@@ -21,6 +21,7 @@ from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Options, Program, Record, execute, sizes
 from extended import Extended
 from extended.collectives.algorithms import TABLE
+from extended.commands.unused import refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,8 +209,9 @@ def program(options: CollectiveOptions) -> Program:
     """Return the benchmark for some options.
 
     Raises:
-        BadRequest: an algorithm is unknown.
+        BadRequest: an algorithm is unknown, or an option has no use.
     """
+    refuse_unused("testcoll", options, "local", "pairing")
     algorithms = _algorithms(options.algorithms)
     _check_sections(options.sections, algorithms)
     return Program(

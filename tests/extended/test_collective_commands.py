@@ -94,3 +94,14 @@ def test_two_levels_beat_flat_where_hosts_are_shared(tmp_path):
     )  # fmt: skip
     times = {record["operation"]: record["microseconds"] for record in run["records"]}
     assert times["broadcast two_level"] * 2 < times["broadcast flat"]
+
+
+@pytest.mark.parametrize("name", ["min_size", "max_size", "max_step", "local", "pairing"])
+def test_options_without_a_use_are_refused(name):
+    value = {"local": "in", "pairing": "cross"}.get(name, 8)
+    option = "--" + name.replace("_", "-")
+    with pytest.raises(conduit.BadRequest, match=rf"\A{option} {value} means nothing to testbarrier; leave it out"):
+        testbarrier.testbarrier(Options(**{name: value}))
+    if name in ("local", "pairing"):
+        with pytest.raises(conduit.BadRequest, match=rf"\A{option} {value} means nothing to testcoll; leave it out"):
+            testcoll.program(testcoll.CollectiveOptions(**{name: value}))

@@ -208,3 +208,23 @@ def test_the_same_program_has_the_same_digest():
 
     digests = {conduit.run(main, ranks=6, conduit="loggp:order=weak", seed=5).digest for _ in range(3)}
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "who"), [("all_reduce", r"all_reduce\(op=sum, \(\), int64\)"), ("broadcast", r"broadcast\(root=0\)")]
+)
+def test_a_deadlock_names_the_call_and_the_rank_that_has_not_come(name, who):
+    def never(token):
+        """Nobody sends this."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await ep.attach(never)
+        if ep.rank:
+            await getattr(x, name)(1)
+        else:
+            await ep.block_until(lambda: False, what="something else")
+
+    with pytest.raises(conduit.Deadlock, match=rf"(?s)rank 1: .*waits for {who}.* rank 0") as caught:
+        conduit.run(main, ranks=2, conduit="loggp")
+    assert "something else" in str(caught.value)

@@ -34,7 +34,7 @@ def _spec(poll, slots=64, **values):
 micro = st.floats(0.1e-6, 50e-6)
 sets = st.fixed_dictionaries(
     {
-        "L": st.floats(0.2, 100),  # times the larger overhead
+        "L": st.floats(0.05, 100),  # times the larger overhead
         "o_s": micro,
         "o_r": micro,
         "g": st.floats(1.5, 6),  # times their sum
@@ -90,7 +90,7 @@ def test_elsewhere_what_is_not_recovered_is_called_a_bound_and_is_one(tmp_path_f
             assert found[name]["bound"] == "at most"
             assert found[name]["because"]
             assert f"{name} is at most that: {found[name]['because']}" in text
-            assert seconds >= value * (1 - 1e-6), name
+            assert seconds >= value * (1 - 1e-6) - 1e-12, name  # loggp counts picoseconds
         else:
             assert seconds == pytest.approx(value, rel=0.05), name
     assert "bound" in found["g"]

@@ -57,6 +57,18 @@ def test_edges_round_trip(args, sequence, nbytes, offset):
     assert (form, blocks) == (wire.Form.STRAIGHT, ())
 
 
+@given(st.integers(0, 254), st.booleans(), arguments, st.binary(max_size=60), sequences)
+def test_messages_of_one_postbox_are_packed_at_once(handler, is_request, args, payload, sequence):
+    message = Message(word_of(handler, Category.MEDIUM, is_request=is_request), args, payload, 0, len(payload))
+    data = wire.pack(header.pack(message) + payload, wire.Form.INLINE, sequence)
+    found = wire.unpack_single(data[:64], 5)
+    assert (len(args) + len(payload) <= wire.SINGLE) == (len(data) == 64) == (found is not None)
+    if found is not None:
+        assert wire.pack_single(message, sequence) == data
+        assert (found.word, found.args, found.payload) == (message.word, args, payload)
+        assert (found.nbytes, found.source) == (len(payload), 5)
+
+
 def test_the_bare_answer_is_one_postbox():
     data = wire.pack(header.pack(Message(CONTROL)), wire.Form.INLINE, 9)
     assert len(data) == 64

@@ -65,36 +65,51 @@ class Chain:
 
 
 class Post:
-    """Stores one after the other through one mapping, then calls `then()`: the chain of a short message.
+    """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
+
+    One serves all messages of a rank, which is in one send at a time.
 
     Args:
         kernel: the job's time.
         cpu: the rank's, which is taken until the end.
-        mapping: what is stored through.
-        stores: offsets and lines, at least one.
-        then: to be called when only CPU time is left.
 
     Attributes:
         rank: whose it is, for errors.
     """
 
-    __slots__ = ("_at", "_cpu", "_kernel", "_last", "_mapping", "_stores", "_then", "rank")
+    __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
 
-    def __init__(self, kernel: Kernel, cpu: Cpu, mapping: Mapping, stores: Stores, then: Then) -> None:
+    _mapping: Mapping
+    _rest: Stores
+    _then: Then
+
+    def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
         self._kernel = kernel
         self._cpu = cpu
-        self._mapping = mapping
-        self._stores = stores
-        self._then = then
-        self._at = 0
-        self._last = len(stores) - 1
+        self._act = self._store
+        self._done = self._stored
         self.rank = cpu.rank
-        kernel.call(cpu.free, self._store)
+
+    def begin(self, mapping: Mapping, stores: Stores, then: Then) -> None:
+        """Begin the chain when the CPU is free.
+
+        Args:
+            mapping: what is stored through.
+            stores: offsets and lines, at least one.
+            then: to be called when only CPU time is left.
+        """
+        if len(stores) > 1:
+            stores.reverse()
+        self._mapping = mapping
+        self._rest = stores
+        self._then = then
+        self._kernel.call(self._cpu.free, self._act)
 
     def _store(self) -> None:
-        offset, lines = self._stores[self._at]
+        rest = self._rest
+        offset, lines = rest.pop()
         # What does not end the message may land with its end: nobody is told of it before.
-        end = self._mapping.store(offset, lines, self._stored, self._at < self._last)
+        end = self._mapping.store(offset, lines, self._done, bool(rest))
         if end:
             self._stored(end)
 
@@ -102,9 +117,8 @@ class Post:
         cpu = self._cpu
         if end > cpu.free:
             cpu.free = end
-        if self._at < self._last:
-            self._at += 1
-            self._kernel.call(max(end, self._kernel.now), self._store)
+        if self._rest:
+            self._kernel.call(max(end, self._kernel.now), self._act)
         else:
             self._then()
 

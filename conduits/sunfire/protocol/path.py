@@ -24,6 +24,7 @@ from conduits.common.rsm import Controller, ExportSegment, Flat, Permission, Sto
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
 from conduits.sunfire.protocol.chain import Chain
+from conduits.sunfire.protocol.costs import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.protocol.pool import Pool
@@ -31,10 +32,9 @@ from conduits.sunfire.protocol.queues import Inbox
 from conduits.sunfire.protocol.repair import Repair
 from conduits.sunfire.protocol.sends import Sends
 from conduits.sunfire.protocol.service import Service
-from conduits.sunfire.wire import LINE, Form, cut
+from conduits.sunfire.wire import LINE, Form, ack_byte, cut
 
 COUNTS = (
-    "sunfire_messages_sent",  # requests and replies over the network
     "sunfire_connections",  # queues that a poll looks at
     "sunfire_areas",  # areas of this rank on other hosts
     "sunfire_retries",  # lines written again
@@ -86,13 +86,15 @@ class SunfirePath(Path):
         self.miss_ps = costs.POLL_PS
         self.peers: dict[int, Peer] = {}
         self.areas: dict[int, Area] = {}
+        self.sent = 0
         self.counts = dict.fromkeys(COUNTS, 0)
         self._requests: dict[int, Inbox] = {}
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
-        self._careful = process.fabric.careful
+        self.careful = process.fabric.careful
         self._largest = self.layout.largest
+        self._outstanding = self.layout.outstanding
         self._medium = self.layout.max_medium
         self.sends = Sends(self)
         self._repair = Repair(self)
@@ -131,7 +133,9 @@ class SunfirePath(Path):
             area = self.areas.get(host)
             if area is None:
                 area = self.areas[host] = Area(Pool(self.layout.pool))
-            found = self.peers[rank] = Peer(rank, host, rank - self.setting.first[host], area, self.layout)
+            found = self.peers[rank] = Peer(
+                rank, host, rank - self.setting.first[host], area, self.layout, keep=self.careful
+            )
         return found
 
     def export_pair(self, peer: Peer) -> None:
@@ -140,9 +144,9 @@ class SunfirePath(Path):
         exported: ExportSegment = self.controller.export_create(layout.pair_bytes)
         exported.publish(self.pair_number(self.rank, peer.rank), {peer.host: Permission.READ_WRITE})
         peer.pair = exported.memory
-        inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer.rank, is_reply=True)
+        inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer, is_reply=True)
         self._replies[peer.rank] = inbox
-        exported.landing = partial(self._pair_landed, inbox)
+        exported.landing = partial(self._pair_landed, inbox, layout.reply_block_at(0))
         self._new_queue()
 
     def connect_back(self, peer: Peer) -> Remote:
@@ -169,45 +173,50 @@ class SunfirePath(Path):
     def acquire(self, dest: int) -> Peer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
         peer = self.peers.get(dest) or self.peer(dest)
-        if self._careful:
+        if self.careful:
             self.check_path(peer.host)
         if not peer.credits:
             return None
-        if peer.room < self._largest or not peer.area.pool.reserve(self._medium):
+        pool = peer.area.pool
+        if peer.room < self._largest or pool.free_bytes - pool.reserved < self._medium:
             self.reclaim(peer.area)
-            if peer.room < self._largest or not peer.area.pool.reserve(self._medium):
+            if peer.room < self._largest or pool.free_bytes - pool.reserved < self._medium:
                 self._short = True
                 return None
+        pool.reserved += self._medium
         peer.credits -= 1
         peer.room -= self._largest
         return peer
 
     def reclaim(self, area: Area) -> None:
         """Take back what receivers on a host have acknowledged."""
-        queue = self.layout.postboxes
         for each in area.peers:
-            sent, pair = each.sent, each.pair
-            assert pair is not None
-            while sent and all(
-                pair.read(number % queue * LINE, 1)[0] == number // queue % 255 + 1
-                for number in range(sent[0].first, sent[0].first + sent[0].count)
-            ):
-                done = sent.popleft()
-                self.cpu.charge(done.count * costs.RECLAIM_PS)
-                each.room += done.count
-                if done.grant is not None:
-                    area.pool.acknowledge(done.grant)
+            while each.sent and self._acknowledged(each, *each.sent[0][:2]):
+                _, count, grant = each.sent.popleft()
+                self.cpu.charge(count * costs.RECLAIM_PS)
+                each.room += count
+                if grant is not None:
+                    area.pool.acknowledge(grant)
+
+    def _acknowledged(self, peer: Peer, first: int, count: int) -> bool:
+        """Return whether all acknowledgements of some request postboxes have landed."""
+        queue, pair = self.layout.postboxes, peer.pair
+        assert pair is not None
+        for number in range(first, first + count):
+            if pair.read(number % queue * LINE, 1)[0] != ack_byte(number, queue):
+                return False
+        return True
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send with what `acquire` has set aside."""
-        self.counts["sunfire_messages_sent"] += 1
-        self.cpu.free += costs.REQUEST_PS
+        self.sent += 1
+        self.cpu.free += REQUEST_PS
         self.sends.request(slot, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Acknowledge the request's postboxes, then send the reply to its place in the pair."""
-        self.counts["sunfire_messages_sent"] += 1
-        self.cpu.free += costs.REPLY_PS
+        self.sent += 1
+        self.cpu.free += REPLY_PS
         self.sends.reply(self.peers[request.source], request.slot, reply, then)
 
     # -- arrivals ------------------------------------------------------------------------------
@@ -217,25 +226,30 @@ class SunfirePath(Path):
         inbox = self._requests.get(source)
         if inbox is None:
             layout, place = self.layout, self.rank - self.setting.first[self.port.host]
-            inbox = Inbox(memory, place * layout.queue_bytes, layout.postboxes, source, is_reply=False)
+            inbox = Inbox(memory, place * layout.queue_bytes, layout.postboxes, self.peer(source), is_reply=False)
             self._requests[source] = inbox
-        if inbox.land(offset, nbytes):
-            self._mark(inbox)
+        if inbox.land(offset, nbytes) and not inbox.marked:
+            inbox.marked = True
+            self._ready.append(inbox)
+            self.port.notify()
         if inbox.old:
             for number in inbox.old:
-                self._repair.old(self.peers[source], number)
+                self._repair.old(inbox.peer, number)
             self._drop(inbox)
             self.mending = True
             self.port.notify()
 
-    def _pair_landed(self, inbox: Inbox, offset: int, nbytes: int) -> None:
-        if offset < self.layout.replies_at:
+    def _pair_landed(self, inbox: Inbox, end: int, offset: int, nbytes: int) -> None:
+        """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
+        if offset < inbox.base:
             if self._short:
                 self._short = False
                 self.port.notify()
-        elif offset < self.layout.reply_block_at(0):
-            if inbox.land(offset, nbytes):
-                self._mark(inbox)
+        elif offset < end:
+            if inbox.land(offset, nbytes) and not inbox.marked:
+                inbox.marked = True
+                self._ready.append(inbox)
+                self.port.notify()
             if inbox.old:
                 self._drop(inbox)  # a reply is not acknowledged
 
@@ -243,12 +257,6 @@ class SunfirePath(Path):
         """Forget postboxes that came again after they had been emptied."""
         self.counts["sunfire_old_postboxes"] += len(inbox.old)
         inbox.old.clear()
-
-    def _mark(self, inbox: Inbox) -> None:
-        if not inbox.marked:
-            inbox.marked = True
-            self._ready.append(inbox)
-            self.port.notify()
 
     # -- faults --------------------------------------------------------------------------------
 
@@ -288,8 +296,8 @@ class SunfirePath(Path):
             self._ready.append(inbox)
         else:
             inbox.marked = False
-        self.cpu.free += costs.RECEIVE_PS
-        peer = self.peers.get(inbox.source) or self.peer(inbox.source)
+        self.cpu.free += RECEIVE_PS
+        peer = inbox.peer
         if inbox.is_reply:
             peer.credits += 1
         else:
@@ -304,7 +312,7 @@ class SunfirePath(Path):
         if peer.back is None:
             self.connect_back(peer)
             self._new_queue()
-        if peer.received >= self.layout.outstanding:
+        if peer.received >= self._outstanding:
             peer.answered.popleft()  # so many requests later that reply has been taken
         peer.received += 1
 
@@ -370,4 +378,4 @@ class SunfirePath(Path):
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""
-        return {**self.counts, "sunfire_reroutes": self.process.reroutes()}
+        return {"sunfire_messages_sent": self.sent, **self.counts, "sunfire_reroutes": self.process.reroutes()}

@@ -54,17 +54,6 @@ class Area:
         self.peers: list[Peer] = []
 
 
-class Sent:
-    """A request whose postboxes are not all acknowledged."""
-
-    __slots__ = ("count", "first", "grant")
-
-    def __init__(self, first: int, count: int, grant: Grant | None) -> None:
-        self.first = first
-        self.count = count
-        self.grant = grant
-
-
 class Peer:
     """Another rank on another host.
 
@@ -76,7 +65,7 @@ class Peer:
         requests: the queue there for requests from here; None until connected.
         area: this rank's area there.
         pair: memory here for its acknowledgements and replies.
-        sent: requests that it has not acknowledged.
+        sent: requests that it has not acknowledged: number of the first postbox, how many, blocks.
         back: its memory for acknowledgements and replies from here; None until it has sent a request.
         replies: the queue there for replies from here.
         answered: where each reply begins that it may not have taken yet.
@@ -91,7 +80,7 @@ class Peer:
         "requests", "room", "safe", "segment", "sent",
     )  # fmt: skip
 
-    def __init__(self, rank: int, host: int, place: int, area: Area, layout: Layout) -> None:
+    def __init__(self, rank: int, host: int, place: int, area: Area, layout: Layout, *, keep: bool) -> None:
         self.rank = rank
         self.host = host
         self.place = place
@@ -100,9 +89,9 @@ class Peer:
         self.requests: Outbox | None = None
         self.area = area
         self.pair: Store | None = None
-        self.sent: deque[Sent] = deque()
+        self.sent: deque[tuple[int, int, Grant | None]] = deque()
         self.back: Remote | None = None
-        self.replies = Outbox(layout.replies_at, layout.reply_postboxes)
+        self.replies = Outbox(layout.replies_at, layout.reply_postboxes, keep=keep)
         self.answered: deque[int] = deque()
         self.received = 0
         self.emptied = 0
@@ -118,12 +107,14 @@ def acknowledgements(first: int, count: int, queue: int) -> Stores:
         count: how many.
         queue: postboxes of their queue.
     """
+    if count == 1:
+        return [(first % queue * LINE, _ACKS[wire.ack_byte(first, queue)])]
     stores: Stores = []
     while count:
         index = first % queue
         run = min(count, queue - index)
         line = _ACKS[wire.ack_byte(first, queue)]
-        stores.append((index * LINE, line * run if run > 1 else line))
+        stores.append((index * LINE, line * run))
         first += run
         count -= run
     return stores

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.contract import Buffer, Message
-from conduits.common import header
 from conduits.common.rsm import Store
 from conduits.sunfire import wire
-from conduits.sunfire.wire import LINE, PREFIX
+from conduits.sunfire.wire import LINE
+
+if TYPE_CHECKING:
+    from conduits.sunfire.protocol.peers import Peer
 
 _PREFIX = struct.Struct("<BBHI")
 _unpack_from = _PREFIX.unpack_from
@@ -24,40 +26,48 @@ Stores: TypeAlias = "list[tuple[int, Buffer]]"
 class Outbox:
     """The writer's end of a queue of postboxes in another host's memory.
 
-    It keeps what it wrote last into each postbox, so that it can be written again.
-
     Args:
         base: where the queue begins in its segment.
         size: its postboxes.
+        keep: whether to keep what was written last into each postbox, so that it can be written again.
 
     Attributes:
         tail: postboxes written so far: the number of the next.
     """
 
-    __slots__ = ("_lines", "base", "size", "tail")
+    __slots__ = ("_keep", "_lines", "base", "size", "tail")
 
-    def __init__(self, base: int, size: int) -> None:
+    def __init__(self, base: int, size: int, *, keep: bool) -> None:
         self.base = base
         self.size = size
         self.tail = 0
+        self._keep = keep
         self._lines: dict[int, bytes] = {}
 
     def place(self, lines: bytes) -> Stores:
         """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
-        index = self.tail % self.size
         if len(lines) == LINE:
-            self.tail += 1
-            self._lines[index] = lines
-            return [(self.base + index * LINE, lines)]
+            return [self.place_single(lines)]
+        index = self.tail % self.size
         count = len(lines) // LINE
-        for place in range(count):
-            self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
-        first = self.tail
+        if self._keep:
+            for place in range(count):
+                self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
         self.tail += count
-        return self.stores(first)
+        before = (self.size - index) * LINE  # what comes before the queue's end
+        first: Stores = [(self.base + index * LINE, lines[:before])]
+        return first if len(lines) <= before else [*first, (self.base, lines[before:])]
 
-    def stores(self, first: int) -> Stores:
-        """Return the stores that write all postboxes from number `first` on again; the queue may wrap around."""
+    def place_single(self, line: bytes) -> tuple[int, bytes]:
+        """Put a message of one postbox behind the last one; return the store of it."""
+        index = self.tail % self.size
+        self.tail += 1
+        if self._keep:
+            self._lines[index] = line
+        return self.base + index * LINE, line
+
+    def again(self, first: int) -> Stores:
+        """Return the stores that write all postboxes from number `first` on again."""
         stores: Stores = []
         while first < self.tail:
             index = first % self.size
@@ -74,7 +84,7 @@ class Inbox:
         memory: of the segment.
         base: where the queue begins in it.
         size: its postboxes.
-        source: rank of the writer.
+        peer: the writer.
         is_reply: whether it is a queue of replies.
 
     Attributes:
@@ -85,15 +95,15 @@ class Inbox:
     """
 
     __slots__ = (
-        "_count", "_furthest", "_line", "_memory", "base", "head", "is_reply", "landed", "marked", "old", "size",
-        "source",
+        "_count", "_furthest", "_line", "_memory", "base", "head", "is_reply", "landed", "marked", "old", "peer",
+        "size",
     )  # fmt: skip
 
-    def __init__(self, memory: Store, base: int, size: int, source: int, *, is_reply: bool) -> None:
+    def __init__(self, memory: Store, base: int, size: int, peer: Peer, *, is_reply: bool) -> None:
         self._memory = memory
         self.base = base
         self.size = size
-        self.source = source
+        self.peer = peer
         self.is_reply = is_reply
         self.head = self.landed = 0
         self.old: list[int] = []
@@ -150,10 +160,12 @@ class Inbox:
             _, _, self._count, _ = _unpack_from(self._line)
         else:
             self._count = 0
-        if count == 1 and not line[1]:  # inline
-            return header.unpack(line[PREFIX:], self.source, 0), 0, (), 1
+        if count == 1:
+            single = wire.unpack_single(line, self.peer.rank)
+            if single is not None:
+                return single, 0, (), 1
         lines = [self._read(head + place) for place in range(count)]
-        message, form, blocks = wire.unpack(lines, self.source, head)
+        message, form, blocks = wire.unpack(lines, self.peer.rank, head)
         return message, form, blocks, count
 
     def _read(self, number: int) -> bytes:

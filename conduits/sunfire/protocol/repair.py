@@ -65,7 +65,7 @@ class Repair:
         for peer in list(path.peers.values()):
             there = peer.area.remote if peer.requests is not None else None
             if there is not None and peer.requests is not None and peer.sent:
-                yield from self._safely(peer, there, peer.requests.stores(peer.sent[0].first))
+                yield from self._safely(peer, there, peer.requests.again(peer.sent[0][0]))
             if peer.back is not None:
                 yield from self._answers(peer, peer.back)
 
@@ -75,7 +75,7 @@ class Repair:
         first = max(peer.safe, emptied - self._queue)
         stores = acknowledgements(first, emptied - first, self._queue)
         if peer.answered:
-            stores += peer.replies.stores(peer.answered[0])
+            stores += peer.replies.again(peer.answered[0])
         if stores:
             yield from self._safely(peer, back, stores)
             peer.safe = emptied

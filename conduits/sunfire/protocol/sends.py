@@ -18,7 +18,7 @@ from conduits.common import header
 from conduits.common.path import Then
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep_until
-from conduits.sunfire.protocol.peers import Area, Peer, Remote, Sent, acknowledgements
+from conduits.sunfire.protocol.peers import Area, Peer, Remote, acknowledgements
 from conduits.sunfire.protocol.pool import Grant, Pool
 from conduits.sunfire.protocol.queues import Outbox, Stores
 from conduits.sunfire.wire import LINE, Form
@@ -108,29 +108,34 @@ class Sends:
         self._short_limit = path.layout.short_limit
         self._max_medium = path.layout.max_medium
         self._largest = path.layout.largest
+        self._postboxes = path.layout.postboxes
+        self._post = Post(path.kernel, path.cpu)
 
     # -- requests ------------------------------------------------------------------------------
 
     def request(self, peer: Peer, message: Message, then: Then) -> None:
         """Send a request."""
-        path, outbox = self._path, peer.requests
-        if outbox is None or message.nbytes > self._short_limit:
+        path, outbox, remote, nbytes = self._path, peer.requests, peer.area.remote, message.nbytes
+        if outbox is None or remote is None or nbytes > self._short_limit:
             Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
             return
         peer.area.pool.reserved -= self._max_medium
-        head = header.pack(message)
-        if message.nbytes:
-            head += message.payload
-        stores = self._place_request(peer, outbox, head, Form.INLINE, None)
-        assert peer.area.remote is not None
-        Post(path.kernel, path.cpu, peer.area.remote.mapping, stores, then)
+        if nbytes + len(message.args) <= wire.SINGLE:
+            first = outbox.tail
+            stores: Stores = [outbox.place_single(wire.pack_single(message, first))]
+            peer.sent.append((first, 1, None))
+            peer.room += self._largest - 1
+        else:
+            head = header.pack(message)
+            stores = self._place_request(peer, outbox, head + message.payload if nbytes else head, Form.INLINE, None)
+        self._post.begin(remote.mapping, stores, then)
 
     def _place_request(self, peer: Peer, outbox: Outbox, head: bytes, form: int, grant: Grant | None) -> Stores:
         """Put a request behind the last one; return the stores of its postboxes."""
         first = outbox.tail
         stores = outbox.place(wire.pack(head, form, first))
         count = outbox.tail - first
-        peer.sent.append(Sent(first, count, grant))
+        peer.sent.append((first, count, grant))
         peer.room += self._largest - count
         return stores
 
@@ -168,7 +173,7 @@ class Sends:
             area.remote = Remote(path.controller.import_connect(peer.host, number))
             path.counts["sunfire_areas"] += 1
         area.peers.append(peer)
-        peer.requests = Outbox(peer.place * layout.queue_bytes, layout.postboxes)
+        peer.requests = Outbox(peer.place * layout.queue_bytes, layout.postboxes, keep=path.careful)
         yield sleep_until(path.kernel, path.cpu.free)  # what was published can be connected to from then on
 
     def _into_pool(self, area: Area, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
@@ -211,17 +216,20 @@ class Sends:
 
     def reply(self, peer: Peer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
-        path, back = self._path, peer.back
+        path, back, nbytes = self._path, peer.back, message.nbytes
         assert back is not None
-        stores = acknowledgements(*emptied, self._layout.postboxes)
-        if message.nbytes > self._short_limit:
+        stores = acknowledgements(*emptied, self._postboxes)
+        if nbytes > self._short_limit:
             Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
             return
-        head = header.pack(message)
-        if message.nbytes:
-            head += message.payload
-        stores += self._place_reply(peer, head, Form.INLINE)
-        Post(path.kernel, path.cpu, back.mapping, stores, then)
+        if nbytes + len(message.args) <= wire.SINGLE:
+            outbox = peer.replies
+            peer.answered.append(outbox.tail)
+            stores.append(outbox.place_single(wire.pack_single(message, outbox.tail)))
+        else:
+            head = header.pack(message)
+            stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
+        self._post.begin(back.mapping, stores, then)
 
     def _place_reply(self, peer: Peer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""

@@ -1,5 +1,7 @@
 """Queues of postboxes against a model: whatever order lines land in, however often, each message is taken once."""
 
+from types import SimpleNamespace
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,6 +15,7 @@ from conduits.sunfire.protocol.queues import Inbox, Outbox
 from conduits.sunfire.wire import LINE
 
 BASE = 128
+PEER = SimpleNamespace(rank=7)
 MEDIUM = word_of(3, Category.MEDIUM, is_request=True)
 
 
@@ -24,7 +27,7 @@ class Queues(RuleBasedStateMachine):
         self.size = size
         self.memory = Memory(BASE + size * LINE)
         self.acks = Memory(size * LINE)
-        self.outbox, self.inbox = Outbox(BASE, size), Inbox(self.memory, BASE, size, 7, is_reply=False)
+        self.outbox, self.inbox = Outbox(BASE, size, keep=True), Inbox(self.memory, BASE, size, PEER, is_reply=False)
         # As if so many postboxes had been used: their numbers wrap around 2**32.
         self.outbox.tail = self.inbox.head = self.inbox.landed = self.acknowledged = before
         self.flying, self.lost, self.sent, self.taken = [], False, [], []
@@ -75,7 +78,7 @@ class Queues(RuleBasedStateMachine):
         """The writer cannot tell what was lost: it writes all again that is not acknowledged; a barrier follows."""
         if self.lost:
             self.reclaim()
-            self.launch(self.outbox.stores(self.acknowledged))
+            self.launch(self.outbox.again(self.acknowledged))
             self.barrier()
             self.lost = False
 
@@ -112,7 +115,7 @@ class Queues(RuleBasedStateMachine):
         """In the end, when nothing is lost any more, everything has been taken."""
         if not hasattr(self, "taken"):
             return
-        self.launch(self.outbox.stores(self.acknowledged) if self.lost else [])
+        self.launch(self.outbox.again(self.acknowledged) if self.lost else [])
         self.barrier()
         while self.inbox.complete():
             self.take()

@@ -1,0 +1,184 @@
+"""The handlers of collective calls: what a rank does when their messages arrive.
+
+They store what has come where it belongs, and let the calls go on that have got what they waited for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from extended.handlers import joined
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable
+
+    from conduit import Endpoint, Token
+    from extended.collectives.box import Box, Boxes
+    from extended.collectives.call import Call, Mail, Receive, Wait
+    from extended.collectives.outbox import Outbox
+
+
+class Carrier(Protocol):
+    """Who carries calls on.
+
+    Attributes:
+        ready: the calls that can go on.
+    """
+
+    ready: deque[Call]
+
+    def broken(self, box: Box, rank: int, sequence: int, text: str) -> None:
+        """Take note that a team is broken."""
+
+
+class Arrivals:
+    """The handlers of one rank.
+
+    Args:
+        ep: its endpoint.
+        boxes: its teams.
+        outbox: what it has to send.
+        carrier: carries its calls on.
+    """
+
+    def __init__(self, ep: Endpoint, boxes: Boxes, outbox: Outbox, carrier: Carrier) -> None:
+        self._ep = ep
+        self._boxes = boxes
+        self._outbox = outbox
+        self._carrier = carrier
+
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers in the order in which every rank attaches them."""
+        return (
+            self.collective_head,
+            self.collective_data,
+            self.collective_ready,
+            self.collective_piece,
+            self.collective_landed,
+            self.collective_greeting,
+            self.collective_greeted,
+            self.collective_broken,
+        )
+
+    def _mail(self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]) -> Mail | None:
+        return self._boxes.find(lead, count).mail(self._ep.rank, token.rank, sequence, words)
+
+    def _call(self, lead: int, count: int, sequence: int) -> Call | None:
+        return self._boxes.find(lead, count).calls.get(sequence)
+
+    def _store(
+        self, call: Call, place: tuple[int, int], receive: Receive, payload: memoryview | bytes, at: int
+    ) -> None:
+        receive.take(payload, at)
+        self._ep.charge(copied=len(payload))
+        self._arrived(call, place, receive)
+
+    def _arrived(self, call: Call, place: tuple[int, int], receive: Receive) -> None:
+        if receive.done:
+            call.receives.pop(place, None)
+            self._wake(call, receive)
+
+    def _wake(self, call: Call, what: Wait) -> None:
+        if call.awaited is what:
+            self._carrier.ready.append(call)
+            self._ep.want_progress()
+
+    def collective_head(
+        self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, *words: int
+    ) -> None:
+        """Request: the first message of a broadcast or scatter, with the root's description."""
+        mail = self._mail(token, lead, count, sequence, words)
+        if mail is None:
+            return
+        mail.head.words, mail.head.payload, mail.head.done = words, bytes(payload), True
+        self._ep.charge(copied=len(payload))
+        call = self._call(lead, count, sequence)
+        if call is not None:
+            self._wake(call, mail.head)
+
+    def collective_data(
+        self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, tag: int, *words: int
+    ) -> None:
+        """Request: small data, which this rank may not have asked for yet."""
+        mail = self._mail(token, lead, count, sequence, words)
+        if mail is None:
+            return
+        place, call = (token.rank, tag), self._call(lead, count, sequence)
+        receive = None if call is None else call.receives.get(place)
+        if call is None or receive is None:
+            mail.arrived[place] = bytes(payload)
+            self._ep.charge(copied=len(payload))
+        else:
+            self._store(call, place, receive, payload, 0)
+
+    def collective_ready(
+        self,
+        token: Token,
+        lead: int,
+        count: int,
+        sequence: int,
+        tag: int,
+        low_word: int,
+        high_word: int,
+        *words: int,
+    ) -> None:
+        """Request: the sender is ready for large data, at this offset of its segment or outside of it."""
+        mail = self._mail(token, lead, count, sequence, words)
+        if mail is None:
+            return
+        place, call, landing = (token.rank, tag), self._call(lead, count, sequence), joined(low_word, high_word)
+        data = None if call is None else call.held.pop(place, None)
+        if call is None or data is None:
+            mail.cleared[place] = landing
+        else:
+            self._outbox.send_large(call, place, data, landing)
+            self._ep.want_progress()
+
+    def collective_piece(
+        self,
+        token: Token,
+        payload: memoryview,
+        lead: int,
+        count: int,
+        sequence: int,
+        tag: int,
+        number: int,
+        *words: int,
+    ) -> None:
+        """Request: a piece of large data that this rank has asked for."""
+        found = self._asked(token, lead, count, sequence, tag, words)
+        if found is not None:
+            self._store(*found, payload, number * self._outbox.medium_bytes)
+
+    def collective_landed(
+        self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, tag: int, *words: int
+    ) -> None:
+        """Request: a piece of large data is in its place in the segment."""
+        found = self._asked(token, lead, count, sequence, tag, words)
+        if found is not None:
+            found[2].arrived(len(payload))
+            self._arrived(*found)
+
+    def _asked(
+        self, token: Token, lead: int, count: int, sequence: int, tag: int, words: tuple[int, ...]
+    ) -> tuple[Call, tuple[int, int], Receive] | None:
+        if self._mail(token, lead, count, sequence, words) is None:
+            return None
+        place, call = (token.rank, tag), self._call(lead, count, sequence)
+        return None if call is None else (call, place, call.receives[place])
+
+    def collective_greeting(self, token: Token, lead: int, count: int, sequence: int, *words: int) -> None:
+        """Request: the rank before makes this call; nothing follows, unless this rank makes another."""
+        self._mail(token, lead, count, sequence, words)
+        token.reply_short(self.collective_greeted, lead, count)
+
+    def collective_greeted(self, token: Token, lead: int, count: int) -> None:
+        """Reply: the next rank has seen this one's call."""
+        self._boxes.find(lead, count).greetings -= 1
+
+    def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
+        """Request: a call of a team was cancelled, so that later ones can never end."""
+        self._carrier.broken(
+            self._boxes.find(lead, count), token.rank, sequence, bytes(payload).decode(errors="replace")
+        )

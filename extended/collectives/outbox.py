@@ -1,0 +1,199 @@
+"""What collective calls have to send, and how data travels: at once, or in pieces once it has been asked for.
+
+Small data is sent at once, in one medium message, and kept at its destination if that has not asked for it yet.  Large
+data waits until the destination has asked: then it goes by long messages straight to its place, if that lies in the
+destination's segment, else in medium pieces that the handler copies there.  So nothing large is ever kept, and what is
+kept of small data is bounded (`extended.collectives.box`).
+
+Nothing is sent here: messages are listed, and whoever carries the calls on sends them, one of each call in turn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from extended.buffers import offset_in
+from extended.collectives import signature as signatures
+from extended.collectives.call import Receive
+from extended.handlers import high, low
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from conduit import Endpoint
+    from extended.collectives.arrivals import Arrivals
+    from extended.collectives.box import Box
+    from extended.collectives.call import Call
+
+    Send = Callable[[], Coroutine[Any, Any, None]]
+
+EAGER_BYTES = 4096
+"""Data up to here is sent at once, where a medium message holds it.  Assumed: asking first costs about as much time as
+so many bytes on their way."""
+
+LARGEST_PIECE = 1 << 30
+"""Bytes of one message at most."""
+
+NOWHERE = (1 << 64) - 1
+"""The offset of what does not lie in its rank's segment."""
+
+
+class Sending:
+    """Messages that are sent one after the other for one call.
+
+    Attributes:
+        call: whose they are, None for the layer's own.
+        next: sends the next.
+    """
+
+    __slots__ = ("_rest", "call", "next")
+
+    def __init__(self, call: Call | None, sends: Iterator[Send]) -> None:
+        self.call = call
+        self.next = next(sends)
+        self._rest = sends
+
+    def more(self) -> bool:
+        """Go on to the next message, if there is one."""
+        send = next(self._rest, None)
+        if send is None:
+            return False
+        self.next = send
+        return True
+
+
+class Outbox:
+    """The messages that the calls of one rank have still to send; also what algorithms post with.
+
+    Attributes:
+        eager_bytes: the largest data that is sent at once.
+        medium_bytes: the size of the pieces that come where data does not land in a segment.
+        handlers: what messages are for.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    handlers: Arrivals
+
+    def __init__(self, ep: Endpoint) -> None:
+        limits = ep.limits
+        self._ep = ep
+        self._queue: deque[Sending] = deque()
+        self.medium_bytes = min(limits.max_medium, LARGEST_PIECE)
+        self._long = min(limits.max_long_request, LARGEST_PIECE)
+        self.eager_bytes = min(EAGER_BYTES, self.medium_bytes)
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    def take(self) -> Sending:
+        """Take off what is first in the list."""
+        return self._queue.popleft()
+
+    def back(self, sending: Sending) -> None:
+        """Put something back, at the end."""
+        self._queue.append(sending)
+
+    def greet(self, box: Box, call: Call) -> None:
+        """List the short message that tells the next rank of a call."""
+        box.greetings += 1
+        dest = call.members[(call.rank + 1) % call.size]
+        self._one(None, dest, self.handlers.collective_greeting, *call.signature.words, of=call)
+
+    def tell_broken(self, box: Box, sequence: int, text: str) -> None:
+        """List messages to all other ranks of a team that it is broken."""
+        data = text.encode()[: self.medium_bytes]
+        for dest in box.members:
+            if dest != self._ep.rank:
+                words = (*box.identity, sequence)
+                send = partial(self._ep.request_medium, dest, self.handlers.collective_broken, data, *words)
+                self._queue.append(Sending(None, iter((send,))))
+
+    def send(self, call: Call, dest: int, data: memoryview, tag: int) -> None:
+        """Post a send: at once if it is small or asked for, else as soon as it is."""
+        place = call.members[dest], tag
+        call.unsent += 1
+        if len(data) <= self.eager_bytes:
+            self._one(call, place[0], self.handlers.collective_data, tag, *call.signature.words, of=call, payload=data)
+        elif place in call.mail.cleared:
+            self.send_large(call, place, data, call.mail.cleared.pop(place))
+        else:
+            call.held[place] = data
+
+    def send_head(self, call: Call, dest: int, data: memoryview | None) -> None:
+        """Post the first message of a broadcast or scatter."""
+        call.unsent += 1
+        words = call.signature.words
+        if data is None:
+            elsewhere = signatures.flags_of(words) & signatures.ELSEWHERE
+            data = memoryview(call.work.description if elsewhere else b"")
+        self._one(call, call.members[dest], self.handlers.collective_head, *words, of=call, payload=data)
+
+    def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
+        """Post a receive; large data is asked for."""
+        place, receive = (call.members[source], tag), Receive(into)
+        if len(into) <= self.eager_bytes:
+            payload = call.mail.arrived.pop(place, None)
+            if payload is None:
+                call.receives[place] = receive
+            else:
+                receive.take(payload, 0)
+                self.charge(0, len(payload))
+            return receive
+        call.receives[place] = receive
+        offset = offset_in(self._ep.segment, into)
+        landing = NOWHERE if offset is None else offset
+        call.unsent += 1
+        words = (tag, low(landing), high(landing), *call.signature.words)
+        self._one(call, place[0], self.handlers.collective_ready, *words, of=call)
+        return receive
+
+    def charge(self, flops: int, copied: int) -> None:
+        """Add work to what this rank's CPU does."""
+        if flops or copied:
+            self._ep.charge(flops=flops, copied=copied)
+
+    def _one(
+        self,
+        call: Call | None,
+        dest: int,
+        handler: Callable[..., None],
+        *words: int,
+        of: Call,
+        payload: memoryview | None = None,
+    ) -> None:
+        words = (*of.team, of.sequence, *words)
+        if payload is None:
+            send = partial(self._ep.request_short, dest, handler, *words)
+        else:
+            send = partial(self._ep.request_medium, dest, handler, payload, *words)
+        self._queue.append(Sending(call, iter((send,))))
+
+    def send_large(self, call: Call, place: tuple[int, int], data: memoryview, landing: int) -> None:
+        """List the messages of large data that a rank has asked for.
+
+        Args:
+            call: whose it is.
+            place: the rank of the job, and the tag.
+            data: what it has asked for.
+            landing: the offset in that rank's segment, or `NOWHERE`.
+        """
+        dest, tag = place
+        words = (*call.team, call.sequence, tag)
+
+        def longs() -> Iterator[Send]:
+            for at in range(0, len(data), self._long):
+                part = data[at : at + self._long]
+                handler, signature = self.handlers.collective_landed, call.signature.words
+                yield partial(self._ep.request_long, dest, handler, part, landing + at, *words, *signature)
+
+        def mediums() -> Iterator[Send]:
+            for number, at in enumerate(range(0, len(data), self.medium_bytes)):
+                part = data[at : at + self.medium_bytes]
+                handler, signature = self.handlers.collective_piece, call.signature.words
+                yield partial(self._ep.request_medium, dest, handler, part, *words, number, *signature)
+
+        self._queue.append(Sending(call, mediums() if landing == NOWHERE else longs()))
