@@ -40,12 +40,12 @@ def test_all_pairs_in_both_directions(exchange, monkeypatch):
     spec, per_host = SETTINGS[seed % len(SETTINGS)]
     if nbytes == SMALL:
         spec = spec.replace("262144", "8192").replace("524288", "4096")
-    clusters = []
+    jobs = []
     make = StartX.__init__
 
     def noting(self, *args):
         make(self, *args)
-        clusters.append(self.cluster)
+        jobs.append(self)
 
     monkeypatch.setattr(StartX, "__init__", noting)
 
@@ -75,7 +75,10 @@ def test_all_pairs_in_both_directions(exchange, monkeypatch):
     )
     assert result.values == [2 * (RANKS - 1)] * RANKS
     # What is set aside for replies is enough: nothing of high priority ever waited for a place.
-    (cluster,) = clusters
+    (job,) = jobs
+    appointments = [smp.appointments for smp in job._smps.values()]
     for host in range(RANKS // per_host):
-        assert cluster.niu(host).statistics(HIGH).held == 0
-        assert not cluster.niu(host).rdma_in.open
+        assert job.cluster.niu(host).statistics(HIGH).held == 0
+        assert not job.cluster.niu(host).rdma_in.open
+    assert not any(each.waiting for each in appointments)
+    assert sum(each.put_off for each in appointments) > 0, "no two ranks ever wanted each other"
