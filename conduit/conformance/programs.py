@@ -64,6 +64,13 @@ async def attached(ep: Endpoint, *more: Callable[..., Any]) -> Box:
     return box
 
 
+async def linger(ep: Endpoint, seconds: float) -> None:
+    """Work for so long, polling twenty times: what a network has lost it may send again at polls of the sender."""
+    for _ in range(20):
+        await ep.compute(seconds / 20)
+        await ep.poll()
+
+
 def send(
     ep: Endpoint,
     category: str,

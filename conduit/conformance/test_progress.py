@@ -10,7 +10,7 @@ import trio
 
 from conduit import Deadlock, Endpoint, Livelock, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.programs import attached, names, neighbour, refusal
+from conduit.conformance.programs import attached, linger, names, neighbour, refusal
 
 
 @pytest.mark.rule("R39")
@@ -42,8 +42,9 @@ def test_a_request_polls_even_if_it_need_not_wait(case: Case) -> None:
         if ep.rank == 1:
             await ep.request_short(0, box.short)
             await ep.request_short(0, box.short)
-        await ep.compute(1e-3)
+            await linger(ep, 2e-3)
         if ep.rank == 0:
+            await ep.compute(4e-3)
             for _ in range(4):
                 await ep.request_short(1, box.short)
             return len(box.seen)

@@ -74,16 +74,21 @@ class SunfireOptions(SimOptions):
         validator=[_at_least_1, attrs.validators.le(64)],
         conformance=(c.whole(costs.OUTSTANDING), 1),
     )
-    fault: tuple[str, ...] = option(
-        (),
+    fault: Literal["none"] | tuple[str, ...] = option(
+        "none",
         "what fails and comes back, and when",
-        allowed=FORMS + "; joined by +",
-        conformance=((), ("ni0.0~700us/300us", "links%1e-6")),
+        allowed=FORMS + "; joined by +; or none",
+        conformance=("none", ("ni0.0~700us/300us", "links%1e-6")),
     )
 
     def __attrs_post_init__(self) -> None:
         """Check that what is to fail is there."""
-        check_faults(self.fault, self.machine(c.whole(c.DIRECT_HOSTS)))
+        check_faults(self.faults, self.machine(c.whole(c.DIRECT_HOSTS)))
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The entries of the schedule of faults."""
+        return () if isinstance(self.fault, str) else self.fault
 
     def machine(self, hosts: int) -> Machine:
         """Return the cluster for a job on so many hosts."""
@@ -104,7 +109,7 @@ class Sunfire(SimulatedConduit):
 
     def __init__(self, options: SunfireOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
-        weak, careful = options.order == "weak", bool(options.fault)
+        weak, careful = options.order == "weak", bool(options.faults)
         machine = options.machine(max(setup.hosts) + 1)
         self.fabric = Fabric(
             self.kernel,
@@ -195,7 +200,7 @@ class Sunfire(SimulatedConduit):
 def _faults(options: SunfireOptions, machine: Machine) -> tuple[Fault, ...]:
     """Read the schedule for the job's own cluster, which direct wiring makes smaller than what the options allow."""
     try:
-        return check_faults(options.fault, machine)
+        return check_faults(options.faults, machine)
     except ValueError as error:
         raise BadRequest(f"option 'fault' of conduit 'sunfire': {error}") from None
 

@@ -9,6 +9,7 @@ import pytest
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
+from conduit.conformance.programs import linger
 from extended import Extended
 from extended.conformance.programs import (
     attached,
@@ -332,11 +333,13 @@ def test_every_call_polls_also_when_nothing_leaves(case: Case) -> None:
             lambda: handle,
         ]
         for number, call in enumerate(calls):
-            await ep.compute(1e-3)  # so that the other has left the barrier, and later, that the message is there
             if me == 1:
+                await linger(ep, 8e-3)  # so that the other has left the barrier and polls no more
                 await ep.request_short(0, handler)
-            await ep.compute(1e-3 if me == 1 else 2e-3)
-            if me == 0:
+                await linger(ep, 2e-3)
+            else:
+                await linger(ep, 2e-3)
+                await ep.compute(16e-3)  # so that the message is there
                 assert len(seen) == number
                 made = await call()
                 assert len(seen) == number + 1, f"call {number} did not poll"
