@@ -307,6 +307,28 @@ def test_a_program_may_catch_the_error_and_go_on_with_other_hosts():
     assert conduit.run(main, ranks=3, conduit=f"sunfire:fault={CUT}").values == [0, 0, 1]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_links_over_which_nothing_gets_end_the_job_too(way):
+    async def main(ep):
+        got = []
+
+        def short(token, *args):
+            got.append(token.rank)
+
+        def loaded(token, payload):
+            got.append(token.rank)
+
+        await ep.attach(short, loaded)
+        if ep.rank == 0:
+            await WAYS[way](ep, short, loaded)
+        else:
+            await ep.block_until(lambda: bool(got))
+
+    match = "nothing gets from host 0 to host 1: 1000 memory barriers in a row have failed"
+    with pytest.raises(conduit.NetworkError, match=match):
+        conduit.run(main, conduit="sunfire:fault=links%0.2")
+
+
 def test_ranks_of_one_host_need_no_path():
     async def main(ep):
         got = []
