@@ -35,6 +35,12 @@ class Kind(IntEnum):
 
     ALLOCATE = 0
     FREE = 1
+    LOST = 2
+    """None any more: the rank was cancelled in an earlier call and has lost its result."""
+
+
+NAMES = ("all_alloc", "free")
+"""What users call them."""
 
 
 class Answer(IntEnum):
@@ -53,7 +59,7 @@ class Call:
     Attributes:
         rank: who calls.
         kind: what.
-        number: bytes to allocate, or the offset to free.
+        number: bytes to allocate, the offset to free, or what kind of call was cancelled.
         align: of the offset, for an allocation.
     """
 
@@ -79,6 +85,8 @@ class Call:
     def __str__(self) -> str:
         if self.kind == Kind.FREE:
             return f"rank {self.rank} called free(offset={self.number})"
+        if self.kind == Kind.LOST:
+            return f"rank {self.rank} was cancelled in {NAMES[self.number]}, whose result it has lost"
         return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
 
 
@@ -108,7 +116,7 @@ class Meeting:
         self._given = False
         self._answer: tuple[int, ...] | None = None
         self._busy = False
-        self._broken = ""
+        self._lost: Kind | None = None  # the call in which this rank was cancelled
         self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -120,13 +128,10 @@ class Meeting:
 
         Raises:
             conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
-            conduit.ConduitError: a call was cancelled before.
+            conduit.ConduitError: a call was cancelled before, on this rank or another.
         """
-        if self._broken:
-            raise conduit.ConduitError(
-                f"{name}: this rank was cancelled in {self._broken}, whose result it has lost; do not cancel calls "
-                "that all ranks make together"
-            )
+        if self._lost is not None:
+            raise _lost_error(name, self._lost_call(self._lost))
         if self._busy:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
@@ -145,7 +150,10 @@ class Meeting:
             ]
             await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=missing)
         except trio.Cancelled:
-            self._broken = name
+            self._lost = kind
+            if not self._given:  # the answer came at that very time
+                self._decline(kind)
+                self._ask()
             raise
         finally:
             self._busy = False
@@ -156,6 +164,9 @@ class Meeting:
         code, *words = self._answer
         if code == Answer.MISMATCH:
             one, other = Call.of_words(tuple(words[:WORDS])), Call.of_words(tuple(words[WORDS:]))
+            for call in (one, other):
+                if call.kind == Kind.LOST:
+                    raise _lost_error(name, call)
             raise conduit.BadRequest(
                 f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
                 "rank"
@@ -203,7 +214,7 @@ class Meeting:
         if self._map is None:
             words = tuple(word for call in self._calls for word in call.words())
             self._outgoing.append(((self._ep.rank - 1) // FAN_OUT, self.heap_call, words))
-        else:
+        elif any(call.kind != Kind.LOST for call in self._calls):  # else nobody waits for an answer
             self._hand_down(self._decide(self._map))
 
     def _decide(self, heap: HeapMap) -> tuple[int, ...]:
@@ -223,6 +234,17 @@ class Meeting:
         self._come.clear()
         self._answer = words
         self._outgoing.extend((rank, self.heap_answer, words) for rank in self._below)
+        if self._lost is not None:
+            self._decline(self._lost)
+
+    def _lost_call(self, kind: Kind) -> Call:
+        return Call(self._ep.rank, Kind.LOST, kind, 0)
+
+    def _decline(self, kind: Kind) -> None:
+        # Take part in the next call all the same, so that the others hear of it and do not wait for ever.
+        self._given = True
+        self._merge([self._lost_call(kind)])
+        self._advance()
 
     async def progress(self) -> None:
         """Send what handlers have listed."""
@@ -233,3 +255,10 @@ class Meeting:
 
 def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
     return code, low(first), high(first), low(second), high(second)
+
+
+def _lost_error(name: str, call: Call) -> conduit.ConduitError:
+    return conduit.ConduitError(
+        f"{name}: {call}, so that the ranks no longer agree on the heap; do not cancel calls that all ranks make "
+        "together"
+    )
