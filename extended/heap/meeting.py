@@ -10,7 +10,6 @@ Handlers cannot send: they list what is to be sent and ask for progress.
 
 from __future__ import annotations
 
-from collections import deque
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import trio
 import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
+from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +99,7 @@ class Meeting:
 
     Attributes:
         low: the border as this rank last heard of it.
+        outgoing: messages to be sent.
 
     Args:
         ep: the rank's endpoint.
@@ -117,7 +118,7 @@ class Meeting:
         self._answer: tuple[int, ...] | None = None
         self._busy = False
         self._lost: Kind | None = None  # the call in which this rank was cancelled
-        self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+        self.outgoing = Outgoing(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -138,12 +139,7 @@ class Meeting:
         mine = Call(self._ep.rank, kind, number, align)
         self._merge([mine])
         self._advance()
-        # All ranks depend on this part: no cancellation may come between the decision to give it and the sending.
-        with trio.CancelScope(shield=True):
-            if self._outgoing:
-                await self.progress()
-            else:
-                await self._ep.poll()
+        await self.outgoing.send_at_once()
         try:
             missing = [rank for rank in self._below if rank not in self._come] or [
                 max(0, (self._ep.rank - 1) // FAN_OUT)
@@ -153,7 +149,7 @@ class Meeting:
             self._lost = kind
             if not self._given:  # the answer came at that very time
                 self._decline(kind)
-                self._ask()
+                self.outgoing.ask()
             raise
         finally:
             self._busy = False
@@ -193,16 +189,12 @@ class Meeting:
         self._come.add(token.rank)
         self._merge([Call.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
         self._advance()
-        self._ask()
+        self.outgoing.ask()
 
     def heap_answer(self, token: Token, *words: int) -> None:
         """Request: what rank 0 says."""
         self._hand_down(words)
-        self._ask()
-
-    def _ask(self) -> None:
-        if self._outgoing:
-            self._ep.want_progress()
+        self.outgoing.ask()
 
     def _merge(self, calls: list[Call]) -> None:
         known = sorted([*self._calls, *calls], key=lambda call: call.rank)
@@ -213,7 +205,7 @@ class Meeting:
             return
         if self._map is None:
             words = tuple(word for call in self._calls for word in call.words())
-            self._outgoing.append(((self._ep.rank - 1) // FAN_OUT, self.heap_call, words))
+            self.outgoing.add((self._ep.rank - 1) // FAN_OUT, self.heap_call, *words)
         elif any(call.kind != Kind.LOST for call in self._calls):  # else nobody waits for an answer
             self._hand_down(self._decide(self._map))
 
@@ -233,7 +225,8 @@ class Meeting:
         self._calls, self._given = [], False
         self._come.clear()
         self._answer = words
-        self._outgoing.extend((rank, self.heap_answer, words) for rank in self._below)
+        for rank in self._below:
+            self.outgoing.add(rank, self.heap_answer, *words)
         if self._lost is not None:
             self._decline(self._lost)
 
@@ -245,12 +238,6 @@ class Meeting:
         self._given = True
         self._merge([self._lost_call(kind)])
         self._advance()
-
-    async def progress(self) -> None:
-        """Send what handlers have listed."""
-        while self._outgoing:
-            dest, handler, words = self._outgoing.popleft()
-            await self._ep.request_short(dest, handler, *words)
 
 
 def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
