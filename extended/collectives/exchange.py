@@ -127,7 +127,8 @@ class Exchange:
         except trio.Cancelled:
             call.waited = False
             if not call.failed:
-                self._cancelled(box, call.sequence, call.text)
+                # It goes on, and ends for the others.
+                self._cancelled(box, call.sequence, call.text, last=call.sequence)
             raise
         finally:
             if call.failed:
@@ -145,9 +146,13 @@ class Exchange:
             return box.is_broken() or not (box.calls or box.waiting or box.greetings)
 
         try:
-            await self._ep.block_until(settled, what="the collective calls of a team to end", ranks=())
+            missing = {rank for call in box.calls.values() for rank in call.missing()}
+            await self._ep.block_until(
+                settled, what="the collective calls of a team to end", ranks=tuple(sorted(missing))
+            )
         except trio.Cancelled:
-            self._cancelled(box, box.next, "destroy()")
+            # This rank has given no part of it, so that it ends for nobody.
+            self._cancelled(box, box.next, "destroy()", last=box.next - 1)
             raise
         if box.is_broken():
             assert box.broken is not None
@@ -241,10 +246,9 @@ class Exchange:
 
     # --------------------------------------------------------------------------------------------------- broken teams
 
-    def _cancelled(self, box: Box, sequence: int, text: str) -> None:
-        # The call itself goes on, and ends for the others.
+    def _cancelled(self, box: Box, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
-        self._break(box, sequence, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
+        self._break(box, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
 
     def _failed(self, box: Box, call: Call) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.
