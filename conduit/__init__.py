@@ -1,4 +1,4 @@
-"""Active Messages over simulated and real interconnects: the public names (docs/api)."""
+"""Active Messages over simulated and real interconnects: the public names (docs/index.md)."""
 
 from conduit.calls import checked_call
 from conduit.contract import Conduit

@@ -1,7 +1,7 @@
 """The active message handlers of put and get.
 
 A 64-bit offset travels as two arguments, low word first; `number` is the operation at the rank that began it.  The
-docs' table (docs/extended.md) says which of these a put or get of some size sends.
+docs' table (docs/extended_inside.md) says which of these a put or get of some size sends.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import trio
 from conduit import ConduitError, Endpoint, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from conduit.conformance.programs import CATEGORIES, attached, neighbour, send
+from conduit.conformance.programs import CATEGORIES, attached, linger, neighbour, send
 
 pytestmark = pytest.mark.simulated
 
@@ -145,9 +145,7 @@ def test_a_cancelled_send_is_whole_or_has_not_happened(case: Case, category: str
                     await send(ep, category, 1, box[category], number, payload=payload, offset=number * size)
                     returned.append(number)
         await ep.attach()
-        await ep.compute(1e-3)
-        for _ in range(12):
-            await ep.poll()
+        await linger(ep, 4e-3)
         got = [one.args[0] for one in box.seen]
         intact = all(one.payload in (None, pattern(size, one.args[0])) for one in box.seen)
         return returned, sorted(got), intact
@@ -206,9 +204,7 @@ def test_a_cancelled_task_does_not_hold_up_its_siblings(case: Case) -> None:
         if ep.rank == 1:
             await ep.compute(3e-4)
         await ep.attach()
-        await ep.compute(1e-4)
-        for _ in range(12):
-            await ep.poll()
+        await linger(ep, 4e-3)
         return sorted(one.args[0] for one in box.seen)
 
     got = case.run(main).values[1]

@@ -1,4 +1,4 @@
-"""The table of docs/extended.md: which messages a put or get of some size becomes, read from the statistics."""
+"""The table of docs/extended_inside.md: which messages a put or get of some size becomes, read from the statistics."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conduit.contract import LONG, Buffer, Message
+from conduit.errors import NetworkError
 from conduits.common import header
 from conduits.common.path import Then
 from conduits.sunfire import wire
@@ -25,6 +26,9 @@ from conduits.sunfire.wire import LINE, Form
 
 if TYPE_CHECKING:
     from conduits.sunfire.protocol.path import SunfirePath
+
+TRIES = 1000
+"""Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
 
 
 def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
@@ -62,16 +66,21 @@ def safely(path: SunfirePath, host: int, remote: Remote, stores: Stores, announc
         announced: postboxes that follow tell of them, nothing else does.
 
     Raises:
-        NetworkError: no path to the host is left.
+        NetworkError: no path to the host is left, or nothing gets over those there are.
     """
-    left = [stores]
+    left, failed = [stores], 0
     while left:
         stores = left.pop()
         remote.barrier.open()
         for offset, lines in stores:
             yield store(remote, offset, lines, announced)
         error = yield remote.barrier.close
-        if error is not None:
+        failed = failed + 1 if error is not None else 0
+        if failed == TRIES:
+            raise NetworkError(
+                f"nothing gets from host {path.port.host} to host {host}: {TRIES} memory barriers in a row have failed"
+            )
+        if failed:
             path.check_path(host)
             path.counts["sunfire_retries"] += lines_of(stores)
             left += reversed(halves(stores))

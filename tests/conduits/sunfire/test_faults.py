@@ -100,6 +100,60 @@ def test_what_came_twice_is_dropped():
     assert total(found, "sunfire_old_postboxes") > 0
 
 
+@pytest.mark.parametrize("options", ["", "config=q,order=weak"])
+@pytest.mark.parametrize("fault", ["links%1e-5", "ni1.0@3.9ms-4.4ms+ni1.0@4.8ms-5.4ms+links%2e-6"])
+def test_in_the_end_no_postbox_and_no_block_is_missing(fault, options):
+    """Lost acknowledgements are written again too: after some polls at leisure everything has come back."""
+
+    async def main(ep):
+        await traffic(ep)
+        for _ in range(20):
+            await ep.compute(1e-4)
+            await ep.poll()
+        path = ep._port.paths[0]
+        for area in path.areas.values():
+            path.reclaim(area)
+            pool = area.pool
+            assert (pool.free, pool.withdrawn, pool.reserved) == (pool.shape.blocks, 0, 0)
+        assert [list(peer.sent) for peer in path.peers.values()] == [[], []]
+        return [(peer.room, peer.credits) for peer in path.peers.values()]
+
+    spec = f"sunfire:{options}{',' if options else ''}fault={fault}"
+    found = conduit.run(main, ranks=3, conduit=spec, segment=1 << 21, ranks_per_host=1)
+    assert total(found, "sunfire_repairs") > 0
+    assert found.values == [[(256, 8), (256, 8)]] * 3
+
+
+def test_an_old_postbox_is_dropped_and_acknowledged_again():
+    async def main(ep):
+        got = []
+
+        def request(token):
+            got.append(token.rank)
+
+        await ep.attach(request)
+        path = ep._port.paths[0]
+        if ep.rank == 0:
+            await ep.request_short(1, request)
+            await ep.compute(1e-3)
+            await ep.poll()
+            peer = path.peers[1]
+            assert peer.pair.read(0, 1) == b"\1"
+            peer.pair.write(0, bytes(64))  # as if the acknowledgement had never come
+            (store,) = peer.requests.again(0)
+            path.kernel.call(path.kernel.now, lambda: peer.area.remote.mapping.store(*store, lambda when: None))
+            await ep.compute(1e-3)
+            return peer.pair.read(0, 1)
+        for _ in range(40):
+            await ep.compute(1e-4)
+            await ep.poll()
+        return got
+
+    found = conduit.run(main, conduit="sunfire:fault=link7.0.0@5s")
+    assert found.values == [b"\1", [0]]
+    assert [counts["sunfire_old_postboxes"] for counts in found.statistics] == [0, 1]
+
+
 def test_faults_are_the_same_in_every_run():
     fault = "link1.0.0~400us/300us+links%1e-6"
     digests = {run(fault, "order=weak", seed=5).digest, run(fault, "order=weak,inline=no", seed=5).digest}
@@ -251,6 +305,28 @@ def test_a_program_may_catch_the_error_and_go_on_with_other_hosts():
         return len(got)
 
     assert conduit.run(main, ranks=3, conduit=f"sunfire:fault={CUT}").values == [0, 0, 1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_links_over_which_nothing_gets_end_the_job_too(way):
+    async def main(ep):
+        got = []
+
+        def short(token, *args):
+            got.append(token.rank)
+
+        def loaded(token, payload):
+            got.append(token.rank)
+
+        await ep.attach(short, loaded)
+        if ep.rank == 0:
+            await WAYS[way](ep, short, loaded)
+        else:
+            await ep.block_until(lambda: bool(got))
+
+    match = "nothing gets from host 0 to host 1: 1000 memory barriers in a row have failed"
+    with pytest.raises(conduit.NetworkError, match=match):
+        conduit.run(main, conduit="sunfire:fault=links%0.2")
 
 
 def test_ranks_of_one_host_need_no_path():
