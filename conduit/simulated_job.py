@@ -175,6 +175,9 @@ class SimulatedJob:
             error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
         for line in kernel.end.abandoned:
             error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
+        for endpoint in self._endpoints:  # there is no result that has them
+            for text in endpoint.warnings:
+                error.add_note(f"warning of rank {endpoint.rank}: {text}")
         raise error
 
 

@@ -14,21 +14,18 @@ Two phases alternate.  A rank's signal for phase p + 1 may arrive while this ran
 apart; one for phase p + 2 cannot, because nobody leaves p + 1 before this rank has begun it.  Within a phase each step
 has its own bit, because signals of different steps may overtake one another.
 
-Handlers cannot send.  They put what is to be sent next into a list and ask for progress, and the progress function
-sends it at that same poll.
+Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.
 
 Source: reference/gasnet.md B.6 (dissemination after Hensgen, Finkel and Manber).
 """
 
 from __future__ import annotations
 
-from collections import deque
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-import trio
-
 import conduit
+from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,13 +144,16 @@ class Barriers:
 
     Args:
         ep: the rank's endpoint.
+
+    Attributes:
+        outgoing: signals to be sent.
     """
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
         self._barriers: dict[Identity, Barrier] = {}
         self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
-        self.outgoing: deque[tuple[int, tuple[int, ...]]] = deque()
+        self.outgoing = Outgoing(ep)
 
     def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
         """Make the barrier of a team.
@@ -188,15 +188,7 @@ class Barriers:
             phase.steps |= 1 << step
         if barrier is not None and phase.notified:
             barrier.advance(code & 1)
-            if self.outgoing:
-                self._ep.want_progress()
-
-    async def progress(self) -> None:
-        """Send the signals that handlers have listed."""
-        while self.outgoing:
-            # Taken off the list before the send, during which another task may come here too.
-            dest, words = self.outgoing.popleft()
-            await self._ep.request_short(dest, self.barrier_signal, *words)
+            self.outgoing.ask()
 
 
 class Barrier:
@@ -248,12 +240,7 @@ class Barrier:
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
         self.advance(self._parity)
-        # All ranks depend on this part: no cancellation may come between the decision to give it and the sending.
-        with trio.CancelScope(shield=True):
-            if self._barriers.outgoing:
-                await self._barriers.progress()
-            else:
-                await self._ep.poll()
+        await self._barriers.outgoing.send_at_once()
 
     async def wait(self, call: str, id: int | None) -> None:
         """Wait until all ranks have given their parts, and end the phase.
@@ -343,4 +330,5 @@ class Barrier:
         consensus = self.phases[parity].consensus
         code = step << 3 | consensus.agreement << 1 | parity
         words = *self._identity, code, consensus.first, consensus.second
-        self._barriers.outgoing.append((self._members[dest], words[: 3 + consensus.agreement]))
+        barriers = self._barriers
+        barriers.outgoing.add(self._members[dest], barriers.barrier_signal, *words[: 3 + consensus.agreement])

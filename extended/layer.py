@@ -64,10 +64,10 @@ class Attachment:
 
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
-        await self.barriers.progress()
+        await self.barriers.outgoing.send()
         await self.exchange.progress()
-        await self.heap.progress()
-        await self.locks.progress()
+        await self.heap.outgoing.send()
+        await self.locks.outgoing.send()
         await self.transfers.progress()
 
     async def finish(self) -> None:

@@ -15,7 +15,6 @@ The home's handlers cannot send.  They list grants and ask for progress, which s
 
 from __future__ import annotations
 
-from collections import deque
 from enum import IntEnum
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -27,6 +26,7 @@ import conduit
 from extended import checks
 from extended.calls import public
 from extended.events import program_line
+from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +125,10 @@ class Hold:
 class Locks:
     """One rank's part in all locks: those that it wants and holds, and the queues that it keeps.
 
+    Attributes:
+        ep: the rank's endpoint.
+        outgoing: messages to be sent.
+
     Args:
         ep: the rank's endpoint.
     """
@@ -137,7 +141,7 @@ class Locks:
         # What follows is of the locks whose home is here.
         self._queues: dict[bytes, Queue] = {}
         self._places: dict[Place, Queue] = {}
-        self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+        self.outgoing = Outgoing(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -269,15 +273,8 @@ class Locks:
             self._send(rank, self.lock_follows, ticket, waiting[gone - 1][0], gone)
 
     def _send(self, rank: int, handler: Callable[..., None], *args: int) -> None:
-        self._outgoing.append((rank, handler, args))
-        self.ep.want_progress()
-
-    async def progress(self) -> None:
-        """Send what handlers have listed."""
-        while self._outgoing:
-            # Taken off the list before the send, during which another task may come here too.
-            rank, handler, args = self._outgoing.popleft()
-            await self.ep.request_short(rank, handler, *args)
+        self.outgoing.add(rank, handler, *args)
+        self.outgoing.ask()
 
     # ------------------------------------------------------------------------------------------- handlers: who wants it
 

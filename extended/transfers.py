@@ -33,7 +33,7 @@ LARGEST_PIECE = 1 << 30
 LARGEST_WORD = (1 << 31) - 1
 """The largest offset that travels as one argument; small puts have two only where they need them."""
 
-ARGUMENTS = 13
+ARGUMENTS = 16
 """Arguments that the widest message of this layer carries."""
 
 

@@ -28,7 +28,7 @@ class Carrier(Protocol):
 
     ready: deque[Call]
 
-    def broken(self, box: Box, rank: int, sequence: int, text: str) -> None:
+    def broken(self, box: Box, sequence: int, why: str) -> None:
         """Take note that a team is broken."""
 
 
@@ -178,7 +178,5 @@ class Arrivals:
         self._boxes.find(lead, count).greetings -= 1
 
     def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
-        """Request: a call of a team was cancelled, so that later ones can never end."""
-        self._carrier.broken(
-            self._boxes.find(lead, count), token.rank, sequence, bytes(payload).decode(errors="replace")
-        )
+        """Request: a call of a team was cancelled or has failed, so that those after call `sequence` can never end."""
+        self._carrier.broken(self._boxes.find(lead, count), sequence, bytes(payload).decode(errors="replace"))

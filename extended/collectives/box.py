@@ -30,12 +30,10 @@ class Broken(NamedTuple):
     """Why a team can be used no more.
 
     Attributes:
-        rank: the rank of the job whose call was cancelled.
-        sequence: that call's number.
-        text: what later calls say.
+        sequence: the number of the last call that can end.
+        text: why, for what later calls say.
     """
 
-    rank: int
     sequence: int
     text: str
 
@@ -135,6 +133,8 @@ class Box:
     def finish(self, call: Call) -> int | None:
         """Take a call that is over out; return the epoch whose fence is due, None for none."""
         del self.calls[call.sequence]
+        if call.kind == "destroy":
+            return None  # no call comes after it, and no rank is there to take part
         if call.sequence < 0:
             epoch = -1 - call.sequence
             self._oldest = epoch * EPOCH
@@ -150,11 +150,11 @@ class Box:
         return self._fenced
 
     def is_broken(self) -> bool:
-        """Say whether this rank's next call can never end; the calls before the one that was cancelled can."""
+        """Say whether this rank's next call can never end; those before the one that broke the team can."""
         return self.broken is not None and self.next > self.broken.sequence
 
     def breaks(self, broken: Broken) -> list[Call]:
-        """Let the team be broken by a call; return the later calls, which can never end."""
+        """Let the team be broken; return the calls that can never end."""
         if self.broken is None or broken.sequence < self.broken.sequence:
             self.broken = broken
         ended = [call for number, call in self.calls.items() if number > self.broken.sequence]

@@ -176,6 +176,8 @@ class Call:
         work: the memory that it works on.
         is_done: whether it is over for this rank, well or not.
         error: what ended it early.
+        failed: whether that came out of this rank's own work, so that other ranks wait in vain.
+        waited: whether its caller waits for it, who is to hear of an error before the other ranks do.
         value: what its caller gets.
     """
 
@@ -204,6 +206,8 @@ class Call:
         self.work = work
         self.is_done = False
         self.error: BaseException | None = None
+        self.failed = False
+        self.waited = False
         self.value: Any = None
         self.steps: Steps | None = None  # the rest of the algorithm
         self.exhausted = False  # whether the algorithm has come to its end

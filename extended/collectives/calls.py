@@ -109,13 +109,20 @@ class Collectives:
         raise NotImplementedError
 
     async def _do(self, plan: Plan) -> Any:
-        return await self._exchange.finish(self._box, await self._begin(plan))
+        return await self._exchange.finish(self._box, await self._begin(plan, waited=True))
 
-    async def _begin(self, plan: Plan) -> Any:
+    async def _begin(self, plan: Plan, *, waited: bool = False) -> Any:
         work, copied = plan.build()
         self._exchange.outbox.charge(0, copied)
         return await self._exchange.begin(
-            self._box, plan.kind, work, root=plan.root, asked=plan.asked, used=plan.used, text=plan.text
+            self._box,
+            plan.kind,
+            work,
+            root=plan.root,
+            asked=plan.asked,
+            used=plan.used,
+            text=plan.text,
+            waited=waited,
         )
 
     async def _begin_with_handle(self, call: str, plan: Plan) -> Handle[Any]:

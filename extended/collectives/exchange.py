@@ -73,7 +73,16 @@ class Exchange:
     # ----------------------------------------------------------------------------------------------------------- calls
 
     async def begin(
-        self, box: Box, kind: str, work: Work, *, root: int = 0, asked: str = "", used: str = "", text: str = ""
+        self,
+        box: Box,
+        kind: str,
+        work: Work,
+        *,
+        root: int = 0,
+        asked: str = "",
+        used: str = "",
+        text: str = "",
+        waited: bool = False,
     ) -> Call:
         """Begin a call and send what follows from it; polls, and may wait for slots, never for other ranks.
 
@@ -85,6 +94,7 @@ class Exchange:
             asked: the algorithm that the user named, "" for none.
             used: the algorithm, "" where the root of a broadcast or scatter tells.
             text: what else must be the same on all ranks.
+            waited: whether `finish` follows.
 
         Raises:
             CollectiveMismatch: another rank makes another call.
@@ -94,6 +104,7 @@ class Exchange:
             signature = described(signature, used, work.description, number=work.number)
         assert box.topology is not None
         call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, box.next, signature, work)
+        call.waited = waited
         box.next += 1
         self._enter(box, call, used)
         # Other ranks depend on this one's part: no cancellation may come before it is sent.
@@ -110,12 +121,18 @@ class Exchange:
         Raises:
             conduit.ConduitError: the team was broken by another rank.
         """
-        if not call.is_done:
-            try:
+        try:
+            if not call.is_done:
                 await self._ep.block_until(call.done, what=call.text, ranks=call.missing())
-            except trio.Cancelled:
-                self._break(box, call.sequence, call.text)
-                raise
+        except trio.Cancelled:
+            call.waited = False
+            if not call.failed:
+                # It goes on, and ends for the others.
+                self._cancelled(box, call.sequence, call.text, last=call.sequence)
+            raise
+        finally:
+            if call.failed:
+                self._failed(box, call)
         return call.outcome()
 
     async def settle(self, box: Box) -> None:
@@ -129,9 +146,13 @@ class Exchange:
             return box.is_broken() or not (box.calls or box.waiting or box.greetings)
 
         try:
-            await self._ep.block_until(settled, what="the collective calls of a team to end", ranks=())
+            missing = {rank for call in box.calls.values() for rank in call.missing()}
+            await self._ep.block_until(
+                settled, what="the collective calls of a team to end", ranks=tuple(sorted(missing))
+            )
         except trio.Cancelled:
-            self._break(box, box.next, "destroy()")
+            # This rank has given no part of it, so that it ends for nobody.
+            self._cancelled(box, box.next, "destroy()", last=box.next - 1)
             raise
         if box.is_broken():
             assert box.broken is not None
@@ -193,10 +214,12 @@ class Exchange:
                 if not awaited.done:
                     call.awaited, call.steps = awaited, steps
                     return
-        except Exception as error:  # of the user's op, or a refused `out`: its caller gets it
-            call.error = error
+        except Exception as error:  # of the user's op: its caller gets it
+            call.error, call.failed = error, True
         call.exhausted = True
         self._end_if_over(call)
+        if call.failed and not call.waited:
+            self._failed(self._boxes.find(*call.team), call)
 
     def _end_if_over(self, call: Call) -> None:
         if call.is_done or not call.exhausted or (call.unsent and call.error is None):
@@ -223,19 +246,28 @@ class Exchange:
 
     # --------------------------------------------------------------------------------------------------- broken teams
 
-    def _break(self, box: Box, sequence: int, text: str) -> None:
-        self.broken(box, self._ep.rank, sequence, text)
-        self.outbox.tell_broken(box, sequence, text)
+    def _cancelled(self, box: Box, sequence: int, text: str, *, last: int) -> None:
+        advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
+        self._break(box, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
+
+    def _failed(self, box: Box, call: Call) -> None:
+        # The others cannot end this call either: they wait for what this rank does not make.
+        error = call.error
+        what = f"its collective call {call.sequence + 1}, {call.text}, raised {type(error).__name__}: {error},"
+        self._break(box, call.sequence - 1, what, "let op raise nothing")
+
+    def _break(self, box: Box, sequence: int, what: str, advice: str) -> None:
+        why = (
+            f"{what} on rank {self._ep.rank} of the job, and the ranks no longer agree on what comes next; use another "
+            f"team, and {advice}"
+        )
+        self.broken(box, sequence, why)
+        self.outbox.tell_broken(box, sequence, why)
         self._ep.want_progress()
 
-    def broken(self, box: Box, rank: int, sequence: int, text: str) -> None:
-        """Let a team be broken by a cancelled call of a rank of the job, and end what can never end."""
-        why = (
-            f"its collective call {sequence + 1}, {text}, was cancelled on rank {rank} of the job, and the ranks no "
-            "longer agree on what comes next; use another team, and keep timeouts away from blocking collectives (a "
-            "wait for the handle of an _nb call can be cancelled)"
-        )
-        for call in box.breaks(Broken(rank, sequence, why)):
+    def broken(self, box: Box, sequence: int, why: str) -> None:
+        """Let a team be broken, so that the calls after one with some number can never end, and end these."""
+        for call in box.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
             call.is_done = True
             self._events.completed += 1

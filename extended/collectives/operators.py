@@ -76,6 +76,11 @@ class Operator:
                 f"{self._call}: op={self.name} cannot combine arrays of dtype {self._dtype} into one of that dtype "
                 f"({error}); convert the array or give another operation"
             ) from None
+        if self._dtype.kind in "SU" and ufunc(operand, operand).dtype.itemsize > self._dtype.itemsize:
+            raise conduit.BadRequest(
+                f"{self._call}: op={self.name} makes longer strings than dtype {self._dtype} holds; give another "
+                "operation, or a function that keeps the dtype"
+            )
 
     def combine(self, left: Array, right: Array, out: Array) -> None:
         """Set `out`, which may be either operand, to ``left op right``; all flat, of one size.
@@ -86,10 +91,16 @@ class Operator:
         if self.elementwise:
             self._function(left, right, out=out, casting="same_kind")
             return
-        made = np.asarray(self._function(left.reshape(self._shape), right.reshape(self._shape)))
+        made = np.asarray(self._function(self._shown(left), self._shown(right)))
         if made.shape != self._shape or not np.can_cast(made.dtype, self._dtype, "same_kind"):
             raise conduit.BadRequest(
                 f"{self._call}: op={self.name} made an array of shape {made.shape} and dtype {made.dtype} out of two "
                 f"of shape {self._shape} and dtype {self._dtype}; it must keep both"
             )
         out[:] = made.reshape(-1)
+
+    def _shown(self, operand: Array) -> Array:
+        # The caller's own array, or what is on its way to others: a function must not change it.
+        view = operand.reshape(self._shape)
+        view.flags.writeable = False
+        return view

@@ -103,9 +103,9 @@ class Outbox:
         dest = call.members[(call.rank + 1) % call.size]
         self._one(None, dest, self.handlers.collective_greeting, *call.signature.words, of=call)
 
-    def tell_broken(self, box: Box, sequence: int, text: str) -> None:
+    def tell_broken(self, box: Box, sequence: int, why: str) -> None:
         """List messages to all other ranks of a team that it is broken."""
-        data = text.encode()[: self.medium_bytes]
+        data = why.encode(errors="replace")[: self.medium_bytes]
         for dest in box.members:
             if dest != self._ep.rank:
                 words = (*box.identity, sequence)

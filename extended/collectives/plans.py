@@ -100,11 +100,15 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
         check_out(call, out, given.dtype, shape)
     nbytes = given.nbytes if kind == "broadcast" else given.nbytes // size
     asked = check_algorithm(kind, algorithm, team.topology, nbytes, None, team.eager_bytes)
+    try:
+        description = describe(given.dtype, shape)
+    except ValueError as error:
+        raise conduit.BadRequest(f"{call}: array cannot be described to other ranks: {error}; send a view") from None
 
     def build() -> tuple[Work, int]:
         result = Result(given.dtype, shape, out, number=is_number)
         work = Work(made=as_bytes(result.array), result=result)
-        work.description, work.number = describe(given.dtype, shape), is_number
+        work.description, work.number = description, is_number
         if kind == "scatter":
             flat, copied = _private(given, out)
             work.given = as_bytes(flat).reshape(size, nbytes)

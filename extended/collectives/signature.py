@@ -10,9 +10,9 @@ the text in bytes (6).
 
 from __future__ import annotations
 
-import pickle
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from ast import literal_eval
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -139,15 +139,39 @@ def named(words: Words) -> str:
 # -------------------------------------------------------------------------------------------- descriptions of arrays
 
 
-def describe(dtype: np.dtype[np.void], shape: tuple[int, ...]) -> bytes:
-    """Return dtype and shape as bytes; readable ones, except for records."""
-    name = dtype.str.encode() if dtype.fields is None and np.dtype(dtype.str) == dtype else pickle.dumps(dtype)
+def describe(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return dtype and shape as readable bytes, such as ``3:<f82,3``; a dtype of fields is spelled as a literal.
+
+    Raises:
+        ValueError: a dtype of another package, which numpy does not know by a name.
+    """
+    spelled = _spelled(dtype)
+    name = (spelled if isinstance(spelled, str) else repr(spelled)).encode()
     return b"%d:%b%b" % (len(name), name, ",".join(map(str, shape)).encode())
 
 
-def read_description(description: bytes) -> tuple[np.dtype[np.void], tuple[int, ...]]:
+def read_description(description: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return the dtype and shape that `describe` was given."""
     length, _, rest = description.partition(b":")
-    name, shape = rest[: int(length)], rest[int(length) :]
-    dtype = pickle.loads(name) if name.startswith(b"\x80") else np.dtype(name.decode())
+    name, shape = rest[: int(length)].decode(), rest[int(length) :]
+    dtype = np.dtype(literal_eval(name) if name.startswith("{") else name)
     return dtype, tuple(int(size) for size in shape.split(b",") if size)
+
+
+def _spelled(dtype: np.dtype[Any]) -> Any:
+    # Literals that `numpy.dtype` takes; not `dtype.descr`, which has no fields that overlap.
+    if dtype.subdtype is not None:
+        return _spelled(dtype.subdtype[0]), dtype.subdtype[1]
+    if dtype.fields is None:
+        if np.dtype(dtype.str) != dtype:
+            raise ValueError(f"dtype {dtype} is not one of numpy's own")
+        return dtype.str
+    fields = [dtype.fields[name] for name in dtype.names or ()]
+    return {
+        "names": list(dtype.names or ()),
+        "formats": [_spelled(field[0]) for field in fields],
+        "offsets": [field[1] for field in fields],
+        "titles": [field[2] if len(field) > 2 else None for field in fields],
+        "itemsize": dtype.itemsize,
+        "aligned": dtype.isalignedstruct,
+    }

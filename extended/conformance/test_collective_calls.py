@@ -347,3 +347,28 @@ def test_a_cancelled_destroy_breaks_the_team(case: Case) -> None:
             assert (team.rank, team.size) == (0, ep.size)
 
     case.run(main)
+
+
+@pytest.mark.rule("X84", "X63")
+def test_a_destroy_cancelled_at_once_is_told(case: Case) -> None:
+    """Before its rank has given its part: the others, who are in theirs, are not left there."""
+    case = case.at_least(2)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(0)
+        if ep.rank:
+            with pytest.raises(
+                conduit.ConduitError, match=r"this team is broken: .* destroy\(\), was cancelled on rank 0"
+            ):
+                await team.destroy()
+        else:
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await team.destroy()
+            assert scope.cancelled_caught
+        with pytest.raises(conduit.BadRequest, match="this team is broken"):
+            await team.all_gather(1)
+        await x.barrier()
+
+    case.run(main)

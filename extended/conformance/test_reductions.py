@@ -203,7 +203,8 @@ def test_operations_that_are_none_are_refused(case: Case) -> None:
                 wrongs: list[Any] = ["add", "SUM", None, 3, np.negative, np.divmod]
                 for wrong in wrongs:
                     names(refusal(partial(call, np.zeros(2), wrong)), call.__name__, "op")
-                for dtype, wrong in (("f8", "and"), ("i8", np.logaddexp), ("M8[s]", "sum"), ("i4,i4", "max")):
+                pairs = ("f8", "and"), ("i8", np.logaddexp), ("M8[s]", "sum"), ("i4,i4", "max"), ("U1", "sum")
+                for dtype, wrong in pairs:
                     message = refusal(partial(call, np.zeros(2, dtype), wrong))
                     names(message, call.__name__, "op", "dtype")
         assert await x.all_reduce(True, np.logical_and) == True  # noqa: E712
@@ -249,3 +250,63 @@ def test_an_error_of_a_function_is_raised_where_it_was_called(case: Case) -> Non
 
     # Only rank 0 combines, where there are two.
     case.with_ranks(2).run(main)
+
+
+@pytest.mark.rule("X76")
+def test_an_error_of_a_function_breaks_the_team(case: Case) -> None:
+    """The ranks that wait for what is not made hear of it, and the others at their next call; other teams go on."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> None:
+        def sum_(left: Any, right: Any) -> Any:
+            if ep.rank == 1:
+                raise ArithmeticError("no more")
+            return left + right
+
+        x = await attached(ep)
+        team = await x.split(0)
+
+        async def calls() -> None:
+            await team.scan(np.ones(3), sum_)  # rank 1 combines, and those after it wait for what it makes
+            await team.all_gather(1)  # rank 0 may get as far as here
+
+        with pytest.raises(ArithmeticError if ep.rank == 1 else conduit.ConduitError, match="no more"):
+            await calls()
+        await x.barrier()
+        pattern = r"this team is broken: .*scan\(op=sum_, .* raised ArithmeticError: no more, on rank 1 of the job"
+        with pytest.raises(conduit.ConduitError, match=pattern):
+            await team.all_reduce(1)
+        assert await x.all_reduce(1) == ep.size
+
+    case.run(main)
+
+
+@pytest.mark.rule("X75")
+def test_a_function_cannot_change_its_operands(case: Case) -> None:
+    """They are the caller's own array, or on their way to other ranks."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        mine = np.full(4, ep.rank)
+
+        def add_up(left: Any, right: Any) -> Any:
+            left += right
+            return left
+
+        def first(left: Any, right: Any) -> Any:
+            return left
+
+        team = await x.split(0)
+
+        async def calls() -> None:
+            await team.scan(mine, add_up)
+            await team.all_gather(1)
+
+        if ep.size > 1:
+            with pytest.raises((ValueError, conduit.ConduitError), match="read-only"):
+                await calls()
+        assert (mine == ep.rank).all()
+        assert (await x.all_reduce(mine, first) == 0).all()
+        assert mine.flags.writeable
+
+    case.run(main)

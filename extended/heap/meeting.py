@@ -10,7 +10,6 @@ Handlers cannot send: they list what is to be sent and ask for progress.
 
 from __future__ import annotations
 
-from collections import deque
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import trio
 import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
+from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,12 @@ class Kind(IntEnum):
 
     ALLOCATE = 0
     FREE = 1
+    LOST = 2
+    """None any more: the rank was cancelled in an earlier call and has lost its result."""
+
+
+NAMES = ("all_alloc", "free")
+"""What users call them."""
 
 
 class Answer(IntEnum):
@@ -53,7 +59,7 @@ class Call:
     Attributes:
         rank: who calls.
         kind: what.
-        number: bytes to allocate, or the offset to free.
+        number: bytes to allocate, the offset to free, or what kind of call was cancelled.
         align: of the offset, for an allocation.
     """
 
@@ -79,6 +85,8 @@ class Call:
     def __str__(self) -> str:
         if self.kind == Kind.FREE:
             return f"rank {self.rank} called free(offset={self.number})"
+        if self.kind == Kind.LOST:
+            return f"rank {self.rank} was cancelled in {NAMES[self.number]}, whose result it has lost"
         return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
 
 
@@ -91,6 +99,7 @@ class Meeting:
 
     Attributes:
         low: the border as this rank last heard of it.
+        outgoing: messages to be sent.
 
     Args:
         ep: the rank's endpoint.
@@ -108,8 +117,8 @@ class Meeting:
         self._given = False
         self._answer: tuple[int, ...] | None = None
         self._busy = False
-        self._broken = ""
-        self._outgoing: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+        self._lost: Kind | None = None  # the call in which this rank was cancelled
+        self.outgoing = Outgoing(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -120,32 +129,27 @@ class Meeting:
 
         Raises:
             conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
-            conduit.ConduitError: a call was cancelled before.
+            conduit.ConduitError: a call was cancelled before, on this rank or another.
         """
-        if self._broken:
-            raise conduit.ConduitError(
-                f"{name}: this rank was cancelled in {self._broken}, whose result it has lost; do not cancel calls "
-                "that all ranks make together"
-            )
+        if self._lost is not None:
+            raise _lost_error(name, self._lost_call(self._lost))
         if self._busy:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
         mine = Call(self._ep.rank, kind, number, align)
         self._merge([mine])
         self._advance()
-        # All ranks depend on this part: no cancellation may come between the decision to give it and the sending.
-        with trio.CancelScope(shield=True):
-            if self._outgoing:
-                await self.progress()
-            else:
-                await self._ep.poll()
+        await self.outgoing.send_at_once()
         try:
             missing = [rank for rank in self._below if rank not in self._come] or [
                 max(0, (self._ep.rank - 1) // FAN_OUT)
             ]
             await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=missing)
         except trio.Cancelled:
-            self._broken = name
+            self._lost = kind
+            if not self._given:  # the answer came at that very time
+                self._decline(kind)
+                self.outgoing.ask()
             raise
         finally:
             self._busy = False
@@ -156,6 +160,9 @@ class Meeting:
         code, *words = self._answer
         if code == Answer.MISMATCH:
             one, other = Call.of_words(tuple(words[:WORDS])), Call.of_words(tuple(words[WORDS:]))
+            for call in (one, other):
+                if call.kind == Kind.LOST:
+                    raise _lost_error(name, call)
             raise conduit.BadRequest(
                 f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
                 "rank"
@@ -182,16 +189,12 @@ class Meeting:
         self._come.add(token.rank)
         self._merge([Call.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
         self._advance()
-        self._ask()
+        self.outgoing.ask()
 
     def heap_answer(self, token: Token, *words: int) -> None:
         """Request: what rank 0 says."""
         self._hand_down(words)
-        self._ask()
-
-    def _ask(self) -> None:
-        if self._outgoing:
-            self._ep.want_progress()
+        self.outgoing.ask()
 
     def _merge(self, calls: list[Call]) -> None:
         known = sorted([*self._calls, *calls], key=lambda call: call.rank)
@@ -202,8 +205,8 @@ class Meeting:
             return
         if self._map is None:
             words = tuple(word for call in self._calls for word in call.words())
-            self._outgoing.append(((self._ep.rank - 1) // FAN_OUT, self.heap_call, words))
-        else:
+            self.outgoing.add((self._ep.rank - 1) // FAN_OUT, self.heap_call, *words)
+        elif any(call.kind != Kind.LOST for call in self._calls):  # else nobody waits for an answer
             self._hand_down(self._decide(self._map))
 
     def _decide(self, heap: HeapMap) -> tuple[int, ...]:
@@ -222,14 +225,27 @@ class Meeting:
         self._calls, self._given = [], False
         self._come.clear()
         self._answer = words
-        self._outgoing.extend((rank, self.heap_answer, words) for rank in self._below)
+        for rank in self._below:
+            self.outgoing.add(rank, self.heap_answer, *words)
+        if self._lost is not None:
+            self._decline(self._lost)
 
-    async def progress(self) -> None:
-        """Send what handlers have listed."""
-        while self._outgoing:
-            dest, handler, words = self._outgoing.popleft()
-            await self._ep.request_short(dest, handler, *words)
+    def _lost_call(self, kind: Kind) -> Call:
+        return Call(self._ep.rank, Kind.LOST, kind, 0)
+
+    def _decline(self, kind: Kind) -> None:
+        # Take part in the next call all the same, so that the others hear of it and do not wait for ever.
+        self._given = True
+        self._merge([self._lost_call(kind)])
+        self._advance()
 
 
 def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
     return code, low(first), high(first), low(second), high(second)
+
+
+def _lost_error(name: str, call: Call) -> conduit.ConduitError:
+    return conduit.ConduitError(
+        f"{name}: {call}, so that the ranks no longer agree on the heap; do not cancel calls that all ranks make "
+        "together"
+    )

@@ -12,6 +12,7 @@ import conduit
 from extended import Extended
 from extended.collectives import trees
 from extended.collectives.algorithms import TABLE, pick
+from extended.collectives.box import EPOCH
 from extended.collectives.operators import Operator
 from extended.collectives.signature import (
     ALGORITHMS,
@@ -31,6 +32,8 @@ from extended.collectives.signature import (
 from extended.topology import Topology
 
 hosts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
+OVERLAPPING = np.dtype({"names": ["a", "b"], "formats": ["<i4", ">i2"], "offsets": [0, 2], "itemsize": 8})
+NESTED = np.dtype([("x", ">f8"), (("title", "é"), "S3", (2,)), ("z", [("q", "M8[ns]")], (3,))], align=True)
 SHAPES = (trees.flat, trees.binomial, trees.two_level, trees.chain, trees.arms)
 IN_ORDER = (trees.flat, trees.binomial, trees.arms)  # two_level too, where hosts are in order
 
@@ -128,12 +131,16 @@ def test_signatures_tell_calls_apart():
 
 
 @given(
-    dtype=st.sampled_from(("u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16")),
+    dtype=st.sampled_from(
+        ("u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16", OVERLAPPING, NESTED)
+    ),
     shape=st.lists(st.integers(0, 2**40), max_size=5).map(tuple),
 )
 def test_descriptions_give_back_dtype_and_shape(dtype, shape):
     kind = np.dtype(dtype)
-    assert read_description(describe(kind, shape)) == (kind, shape)
+    found = read_description(describe(kind, shape))
+    assert found == (kind, shape)
+    assert (found[0].fields, found[0].isalignedstruct) == (kind.fields, kind.isalignedstruct)
 
 
 def test_every_algorithm_has_a_number_in_messages():
@@ -186,12 +193,21 @@ async def _team(x, turn):
     await team.destroy()
 
 
+async def _epoch(x, turn):
+    team = await x.split(0)
+    for _ in range(EPOCH - 1):
+        await team.all_reduce(1)
+    await team.destroy()
+
+
 async def _call(x, turn):
     await x.broadcast(turn)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("step", "unmeasured", "measured"), [(_team, 1000, 256), (_call, 640, 640)])
+@pytest.mark.parametrize(
+    ("step", "unmeasured", "measured"), [(_team, 1000, 256), (_epoch, 100, 128), (_call, 640, 640)]
+)
 def test_teams_and_calls_leave_nothing_behind(step, unmeasured, measured):
     # What is there in exchange for what was there before: signatures of an epoch, the log of acts.
     assert _growth(step, unmeasured, measured) < 60_000

@@ -1,0 +1,57 @@
+"""Messages that handlers have listed, because they cannot send, until a poll of their rank sends them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conduit import Endpoint
+
+
+class Outgoing:
+    """Short requests that are still to be sent, in order.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    __slots__ = ("_ep", "_listed")
+
+    def __init__(self, ep: Endpoint) -> None:
+        self._ep = ep
+        self._listed: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._listed)
+
+    def add(self, dest: int, handler: Callable[..., None], *args: int) -> None:
+        """List a request; plain."""
+        self._listed.append((dest, handler, args))
+
+    def ask(self) -> None:
+        """Ask for progress if anything is listed; plain."""
+        if self._listed:
+            self._ep.want_progress()
+
+    async def send(self) -> None:
+        """Send what is listed, also what is added meanwhile."""
+        while self._listed:
+            # Taken off the list before the send, during which another task may come here too.
+            dest, handler, args = self._listed.popleft()
+            await self._ep.request_short(dest, handler, *args)
+
+    async def send_at_once(self) -> None:
+        """Send what is listed, or poll where that is nothing; without a point where it can be cancelled.
+
+        For a rank's part in what all ranks do: once it has decided to give it, the others depend on it.
+        """
+        with trio.CancelScope(shield=True):
+            if self._listed:
+                await self.send()
+            else:
+                await self._ep.poll()
