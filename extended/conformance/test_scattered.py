@@ -14,6 +14,7 @@ import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
+from conduit.conformance.programs import linger
 from extended.conformance.programs import attached, filled, holds, left, right, room_for
 
 OFFSETS = [70, 0, 21, 300, 28]
@@ -237,11 +238,13 @@ def test_every_call_polls_also_when_nothing_leaves(case: Case) -> None:
             partial(x.get_indexed, 1, [0], 0),
         ]
         for number, call in enumerate(calls):
-            await ep.compute(1e-2)  # so that the other has left the barrier, and later, that the message is there
             if ep.rank == 1:
+                await linger(ep, 1e-2)  # so that the other has left the barrier and polls no more
                 await ep.request_short(0, handler)
-            await ep.compute(1e-2 if ep.rank == 1 else 2e-2)
-            if ep.rank == 0:
+                await linger(ep, 1e-2)
+            else:
+                await linger(ep, 2e-3)
+                await ep.compute(3e-2)  # so that the message is there
                 assert len(seen) == number
                 made = await call()
                 assert len(seen) == number + 1, f"call {number} did not poll"

@@ -14,6 +14,7 @@ import conduit
 import extended
 
 ROOT = Path(extended.__file__).parent
+SETTINGS = Path(__file__).parents[2] / "pyproject.toml"
 ENDPOINT = """rank size limits now segment segment_size host host_of hosts ranks_on_host random simulated
     attach request_short request_medium request_long request_long_async poll block_until compute charge exit
     on_exit on_progress want_progress warn"""
@@ -90,13 +91,13 @@ def test_every_module_of_the_core_is_public_or_forbidden():
     modules = {
         f"conduit.{path.stem}" for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    settings = tomllib.loads((ROOT.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    settings = tomllib.loads(SETTINGS.read_text("utf-8"))["tool"]["importlinter"]
     (contract,) = (one for one in settings["contracts"] if one.get("source_modules") == ["extended"])
     assert modules - {"conduit.__init__", "conduit.__main__"} == set(contract["forbidden_modules"]) - {"conduits"}
 
 
 def test_ruff_looks_for_private_members_in_the_layer():
-    lint = tomllib.loads((ROOT.parent / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    lint = tomllib.loads(SETTINGS.read_text("utf-8"))["tool"]["ruff"]["lint"]
     assert "SLF" in lint["select"]
     assert not [where for where, rules in lint["per-file-ignores"].items() if "extended" in where and "SLF" in rules]
     texts = [path.read_text("utf-8") for path in ROOT.rglob("*.py")]
