@@ -136,3 +136,27 @@ def test_the_queues_of_many_locks_are_spread_over_the_ranks():
     first, *others = conduit.run(main, ranks=16, conduit="loggp", segment=0).values
     assert all(homes == first for homes in others)
     assert all(50 < first.count(rank) < 150 for rank in range(16))
+
+
+def test_a_cancelled_rank_that_never_polls_again_is_not_waited_for():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        lock = next(lock for lock in map(x.lock, range(100)) if lock.home == 0)  # not the rank that computes
+        await x.barrier()
+        if ep.rank == 0:
+            async with lock:
+                with trio.move_on_after(10e-3):
+                    await ep.block_until(lambda: False)
+        elif ep.rank == 1:
+            await ep.compute(2e-3)
+            with trio.move_on_after(2e-3) as scope:
+                await lock.acquire()
+            assert scope.cancelled_caught
+            await ep.compute(100e-3)
+        else:
+            await ep.compute(3e-3)
+            async with lock:
+                return ep.now
+        return 0.0
+
+    assert conduit.run(main, ranks=3, conduit="loggp").values[2] < 50e-3
