@@ -60,7 +60,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
-        with _interruptible(), _patient_collector():
+        with _interruptible(), _patient_collector(len(bodies)):
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
@@ -88,10 +88,11 @@ _collector_lock = threading.Lock()
 _collector_jobs = 0
 _collector_before = (700, 10, 10)
 _YOUNG = 1_000_000
+_YOUNG_PER_TASK = 4_000  # what a rank makes when it first talks to some twenty others, twice over
 
 
 @contextmanager
-def _patient_collector() -> Iterator[None]:
+def _patient_collector(tasks: int) -> Iterator[None]:
     """Look for garbage in cycles less often while jobs run.
 
     Messages and events leave none, but at a thousand ranks so much is alive that looking at it again and again takes
@@ -101,8 +102,9 @@ def _patient_collector() -> Iterator[None]:
     with _collector_lock:
         if not _collector_jobs:
             _collector_before = gc.get_threshold()
-            if _collector_before[0]:  # 0: somebody has turned it off
-                gc.set_threshold(max(_YOUNG, _collector_before[0]), *_collector_before[1:])
+        young, *older = gc.get_threshold()
+        if young:  # 0: somebody has turned it off
+            gc.set_threshold(max(_YOUNG + tasks * _YOUNG_PER_TASK, young), *older)
         _collector_jobs += 1
     try:
         yield
