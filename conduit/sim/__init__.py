@@ -6,7 +6,7 @@ callbacks that run in its events; programs are Trio tasks that wait for them.
 
 from conduit.sim.cpu import Cpu
 from conduit.sim.kernel import Kernel
-from conduit.sim.memory import Memory
+from conduit.sim.memory import Flat, Memory, Store
 from conduit.sim.run import run_tasks, simulate
 from conduit.sim.trace import Trace, TraceEvent, TracingKernel
 from conduit.sim.waiter import Ending, Waiter
@@ -14,8 +14,10 @@ from conduit.sim.waiter import Ending, Waiter
 __all__ = [
     "Cpu",
     "Ending",
+    "Flat",
     "Kernel",
     "Memory",
+    "Store",
     "Trace",
     "TraceEvent",
     "TracingKernel",

@@ -6,7 +6,7 @@ takes no room and reads as zeros (rule M).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -81,3 +81,30 @@ class Memory:
     def _check(self, address: int, nbytes: int) -> None:
         if address < 0 or nbytes < 0 or address + nbytes > self.nbytes:
             raise IndexError(f"bytes {address} to {address + nbytes} are not inside a memory of {self.nbytes} bytes")
+
+
+class Store(Protocol):
+    """Memory of any kind: a `Memory`, or a `Flat`."""
+
+    def write(self, address: int, data: Buffer, /) -> None:
+        """Store `data` at `address`."""
+
+    def read(self, address: int, nbytes: int, /) -> bytes:
+        """Return `nbytes` from `address`."""
+
+
+class Flat:
+    """Memory that exists already: a bytearray or a view of an array of bytes."""
+
+    __slots__ = ("view",)
+
+    def __init__(self, view: bytearray | memoryview) -> None:
+        self.view = view
+
+    def write(self, address: int, data: Buffer) -> None:
+        """Store `data` at `address`."""
+        self.view[address : address + len(data)] = data
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Return a copy of `nbytes` from `address`."""
+        return bytes(self.view[address : address + nbytes])

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from conduit.errors import NetworkError
-from conduit.sim.memory import Memory
+from conduit.sim.memory import Buffer, Flat, Memory, Store
 from conduits.sci import constants as c
 from conduits.sci.hardware import Adapter, Fabric, StorePlan
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
 Then: TypeAlias = Callable[[int], object]
 
 ALIGN = c.whole(c.DMA_ALIGN)
@@ -37,33 +36,6 @@ _ONE = b"\1"
 
 class SciError(NetworkError):
     """The card or its driver refuses a call; the text says why."""
-
-
-class Store(Protocol):
-    """Memory that a segment is made of."""
-
-    def write(self, address: int, data: Buffer, /) -> None:
-        """Store `data` at `address`."""
-
-    def read(self, address: int, nbytes: int, /) -> bytes:
-        """Return `nbytes` from `address`."""
-
-
-class Flat:
-    """Memory that exists already, as a segment: a bytearray or a view of an array of bytes."""
-
-    __slots__ = ("view",)
-
-    def __init__(self, view: bytearray | memoryview) -> None:
-        self.view = view
-
-    def write(self, address: int, data: Buffer) -> None:
-        """Store `data` at `address`."""
-        self.view[address : address + len(data)] = data
-
-    def read(self, address: int, nbytes: int) -> bytes:
-        """Return a copy of `nbytes` from `address`."""
-        return bytes(self.view[address : address + nbytes])
 
 
 class Segment:

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conduit.contract import Constant
-from conduit.sim import Cpu, Memory
+from conduit.sim import Cpu, Memory, Store
+from conduit.sim.memory import Buffer
 from conduits.common.rsm import (
     Attributes,
     Backing,
@@ -26,7 +27,6 @@ from conduits.common.rsm import (
     Landing,
     Permission,
     Rights,
-    Store,
     Transport,
     Window,
 )
@@ -34,8 +34,6 @@ from conduits.common.rsm.errors import BadLength, BadNode, BadOffset, PermDenied
 from conduits.sci import constants as c
 from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci, segment_limit
 from conduits.sci.hardware import Fabric
-
-Buffer = bytes | bytearray | memoryview
 
 SYSTEM_CALL = Constant(
     "rsm.system_call", 2, "us", "assumed", "into the driver and back, with little to do there; some 5000 cycles"

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from conduit.sim import Kernel
+from conduit.sim import Kernel, Store
 from conduits.common.rsm.errors import (
     ArgumentError,
     BadSegment,
@@ -15,7 +15,7 @@ from conduits.common.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
-from conduits.common.rsm.transport import Backing, Call, Landing, Permission, Rights, Store
+from conduits.common.rsm.transport import Backing, Call, Landing, Permission, Rights
 
 if TYPE_CHECKING:
     from conduits.common.rsm.library import Controller

@@ -13,6 +13,7 @@ import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from conduit.sim.memory import Buffer
 from conduits.common.rsm.errors import (
     BadLength,
     BadMode,
@@ -28,7 +29,7 @@ from conduits.common.rsm.errors import (
     SegmentInUse,
     SegmentNotMapped,
 )
-from conduits.common.rsm.transport import Buffer, Call, Done, Got, Mapped, Permission, Window
+from conduits.common.rsm.transport import Call, Done, Got, Mapped, Permission, Window
 
 if TYPE_CHECKING:
     from conduits.common.rsm.export import ExportSegment

@@ -25,6 +25,7 @@ from typing import Any
 
 import attrs
 
+from conduit.sim import Store
 from conduits.common.rsm.errors import (
     BadAlignment,
     BadController,
@@ -39,7 +40,7 @@ from conduits.common.rsm.errors import (
 from conduits.common.rsm.exchange import Exchange
 from conduits.common.rsm.export import ExportSegment
 from conduits.common.rsm.imports import ImportSegment
-from conduits.common.rsm.transport import Attributes, Call, Permission, Store, Transport
+from conduits.common.rsm.transport import Attributes, Call, Permission, Transport
 
 
 @attrs.define(eq=False)

@@ -21,10 +21,10 @@ from typing import Protocol, TypeAlias
 
 import attrs
 
-from conduit.sim import Cpu, Kernel
+from conduit.sim import Cpu, Kernel, Store
+from conduit.sim.memory import Buffer
 from conduits.common.rsm.errors import RsmError
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
 Done: TypeAlias = Callable[[int, RsmError | None], object]
 """Called as `done(when, error)`: the caller's CPU goes on at `when` picoseconds; what the hardware reports."""
 Got: TypeAlias = Callable[[bytes, int, RsmError | None], object]
@@ -72,33 +72,6 @@ class Permission(enum.IntFlag):
 
 Rights: TypeAlias = Mapping[int, Permission] | None
 """Permission by host, none for a host that is not named; None: every host may read and write."""
-
-
-class Store(Protocol):
-    """Memory that a segment is made of: a `conduit.sim.Memory`, or a `Flat`."""
-
-    def write(self, address: int, data: Buffer, /) -> None:
-        """Store `data` at `address`."""
-
-    def read(self, address: int, nbytes: int, /) -> bytes:
-        """Return `nbytes` from `address`."""
-
-
-class Flat:
-    """Memory that exists already, as a segment: a bytearray or a view of an array of bytes."""
-
-    __slots__ = ("view",)
-
-    def __init__(self, view: bytearray | memoryview) -> None:
-        self.view = view
-
-    def write(self, address: int, data: Buffer) -> None:
-        """Store `data` at `address`."""
-        self.view[address : address + len(data)] = data
-
-    def read(self, address: int, nbytes: int) -> bytes:
-        """Return a copy of `nbytes` from `address`."""
-        return bytes(self.view[address : address + nbytes])
 
 
 @attrs.frozen

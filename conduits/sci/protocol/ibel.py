@@ -23,11 +23,12 @@ from functools import partial
 from typing import Any
 
 from conduit.contract import Category, Message
+from conduit.sim import Flat
 from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Flat, Mapping, Segment
+from conduits.sci.driver import Mapping, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from conduit.contract import Category, Message
-from conduit.sim import Memory
+from conduit.sim import Flat, Memory
 from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Flat, Mapping, Remote, Segment
+from conduits.sci.driver import Mapping, Remote, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from conduit.sim.memory import Buffer
 from conduits.common.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
 from conduits.sunfire.hardware.channel import Fenced
@@ -27,7 +28,6 @@ from conduits.sunfire.hardware.channel import Fenced
 if TYPE_CHECKING:
     from conduits.sunfire.driver.process import SunFire
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
 Then: TypeAlias = Callable[[int], object]
 Loaded: TypeAlias = Callable[[bytes, int, int], object]
 

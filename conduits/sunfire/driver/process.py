@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conduit.sim import Cpu, Memory
-from conduits.common.rsm import Attributes, Backing, Call, Rights, Store, Transport
+from conduit.sim import Cpu, Memory, Store
+from conduit.sim.memory import Buffer
+from conduits.common.rsm import Attributes, Backing, Call, Rights, Transport
 from conduits.common.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
 from conduits.sunfire.driver.interrupts import HostKernel
-from conduits.sunfire.driver.mapping import Buffer
 from conduits.sunfire.driver.window import SunFireWindow
 from conduits.sunfire.hardware import LINE, Counters, Entry, Fabric
 from conduits.sunfire.hardware.times import BARRIER_PS, LINE_PS, START_PS

@@ -8,21 +8,10 @@ Source: Sistare and Jackson, sections 2.5 and 2.6.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
+from conduit.sim.memory import Buffer, Store
 
 READ, WRITE = 1, 2
-
-
-class Bytes(Protocol):
-    """Memory that can be exported."""
-
-    def write(self, address: int, data: Buffer, /) -> None:
-        """Store `data` at `address`."""
-
-    def read(self, address: int, nbytes: int, /) -> bytes:
-        """Return `nbytes` from `address`."""
 
 
 class Entry:
@@ -40,7 +29,7 @@ class Entry:
 
     __slots__ = ("host", "landing", "memory", "nbytes", "number", "readers", "signalled", "writers")
 
-    def __init__(self, host: int, memory: Bytes, nbytes: int) -> None:
+    def __init__(self, host: int, memory: Store, nbytes: int) -> None:
         self.host = host
         self.memory = memory
         self.nbytes = nbytes

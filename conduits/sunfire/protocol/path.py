@@ -18,9 +18,10 @@ from typing import Any
 import attrs
 
 from conduit.contract import LONG, Message
+from conduit.sim import Flat, Store
 from conduits.common import HostModel, Path, SimulatedPort
 from conduits.common.path import Then
-from conduits.common.rsm import Controller, ExportSegment, Flat, Permission, Store
+from conduits.common.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
 from conduits.sunfire.protocol.chain import Chain

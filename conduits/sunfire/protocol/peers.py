@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from conduits.common.rsm import Barrier, ImportSegment, Store
+from conduit.sim import Store
+from conduits.common.rsm import Barrier, ImportSegment
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.pool import Grant, Pool

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.contract import Buffer, Message
-from conduits.common.rsm import Store
+from conduit.sim import Store
 from conduits.sunfire import wire
 from conduits.sunfire.wire import LINE
 

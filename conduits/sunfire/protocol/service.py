@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from conduits.common.rsm import Controller, ExportSegment, Permission, Store
+from conduit.sim import Store
+from conduits.common.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.protocol.chain import Done
 from conduits.sunfire.protocol.costs import SERVICE_PS
 from conduits.sunfire.protocol.layout import Layout
