@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,29 @@ import numpy as np
 from extended.collectives.algorithms.algorithm import Algorithm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from extended.collectives.call import Call, Receive, Steps
 
 WINDOW = 4
 """Blocks that are on their way at a time."""
+
+
+class _Window:
+    """The receives of steps 1 to ``size - 1``, a few of them asked for ahead."""
+
+    def __init__(self, size: int, ask: Callable[[int], Receive]) -> None:
+        self._ask = ask
+        self._steps = iter(range(1, size))
+        self._coming = deque(map(ask, islice(self._steps, WINDOW - 1)))
+
+    def next(self) -> Receive:
+        """Return the receive of the next step."""
+        return self._coming.popleft()
+
+    def refill(self) -> None:
+        """Ask for one step more, if there is one."""
+        self._coming.extend(map(self._ask, islice(self._steps, 1)))
 
 
 class DisseminationAllGather(Algorithm):
@@ -61,13 +81,12 @@ class RingAllGather(Algorithm):
         def ask(step: int) -> Receive:
             return call.receive((rank - 1) % size, made[(rank - step) % size], step)
 
-        coming = deque(ask(step) for step in range(1, min(WINDOW, size)))
+        coming = _Window(size, ask)
         call.copy(made[rank], given)
         for step in range(1, size):
             call.send((rank + 1) % size, made[(rank - step + 1) % size], step)
-            yield coming.popleft()
-            if step + WINDOW - 1 < size:
-                coming.append(ask(step + WINDOW - 1))
+            yield coming.next()
+            coming.refill()
 
 
 class PairwiseAllToAll(Algorithm):
@@ -89,14 +108,13 @@ class PairwiseAllToAll(Algorithm):
             source = (rank - step) % size
             return call.receive(source, made[source])
 
-        coming = deque(ask(step) for step in range(1, min(WINDOW, size)))
+        coming = _Window(size, ask)
         call.copy(made[rank], given[rank])
         for step in range(1, size):
             dest = (rank + step) % size
             call.send(dest, given[dest])
-            yield coming.popleft()
-            if step + WINDOW - 1 < size:
-                coming.append(ask(step + WINDOW - 1))
+            yield coming.next()
+            coming.refill()
 
 
 class DisseminationAllToAll(Algorithm):
