@@ -26,35 +26,39 @@ if TYPE_CHECKING:
     Op = str | Callable[[Any, Any], Any]
 
 
-def _from_root(call: str, kind: str) -> Callable[..., Plan]:
+def _kind(call: str) -> str:
+    return call.removesuffix("_nb")
+
+
+def _from_root(call: str) -> Callable[..., Plan]:
     def plan(
         team: Collectives, array: object = None, root: object = 0, *, out: object = None, algorithm: object = None
     ) -> Plan:
         team.check_usable(call)
-        return plans.from_root(team, call, kind, array, root, out, algorithm)
+        return plans.from_root(team, call, _kind(call), array, root, out, algorithm)
 
     return plan
 
 
-def _of_rooted_blocks(call: str, kind: str) -> Callable[..., Plan]:
+def _of_rooted_blocks(call: str) -> Callable[..., Plan]:
     def plan(
         team: Collectives, array: object, root: object = 0, *, out: object = None, algorithm: object = None
     ) -> Plan:
         team.check_usable(call)
-        return plans.of_blocks(team, call, kind, array, out, algorithm, root)
+        return plans.of_blocks(team, call, _kind(call), array, out, algorithm, root)
 
     return plan
 
 
-def _of_blocks(call: str, kind: str) -> Callable[..., Plan]:
+def _of_blocks(call: str) -> Callable[..., Plan]:
     def plan(team: Collectives, array: object, *, out: object = None, algorithm: object = None) -> Plan:
         team.check_usable(call)
-        return plans.of_blocks(team, call, kind, array, out, algorithm)
+        return plans.of_blocks(team, call, _kind(call), array, out, algorithm)
 
     return plan
 
 
-def _of_rooted_operands(call: str, kind: str) -> Callable[..., Plan]:
+def _of_rooted_operands(call: str) -> Callable[..., Plan]:
     def plan(
         team: Collectives,
         array: object,
@@ -65,19 +69,38 @@ def _of_rooted_operands(call: str, kind: str) -> Callable[..., Plan]:
         algorithm: object = None,
     ) -> Plan:
         team.check_usable(call)
-        return plans.of_operands(team, call, kind, array, op, out, algorithm, root)
+        return plans.of_operands(team, call, _kind(call), array, op, out, algorithm, root)
 
     return plan
 
 
-def _of_operands(call: str, kind: str) -> Callable[..., Plan]:
+def _of_operands(call: str) -> Callable[..., Plan]:
     def plan(
         team: Collectives, array: object, op: object = "sum", *, out: object = None, algorithm: object = None
     ) -> Plan:
         team.check_usable(call)
-        return plans.of_operands(team, call, kind, array, op, out, algorithm)
+        return plans.of_operands(team, call, _kind(call), array, op, out, algorithm)
 
     return plan
+
+
+# How the arguments of each call become a plan: first when it is made, to refuse wrong ones, and again when it begins.
+_broadcast = _from_root("broadcast")
+_broadcast_nb = _from_root("broadcast_nb")
+_scatter = _from_root("scatter")
+_scatter_nb = _from_root("scatter_nb")
+_gather = _of_rooted_blocks("gather")
+_gather_nb = _of_rooted_blocks("gather_nb")
+_all_gather = _of_blocks("all_gather")
+_all_gather_nb = _of_blocks("all_gather_nb")
+_all_to_all = _of_blocks("all_to_all")
+_all_to_all_nb = _of_blocks("all_to_all_nb")
+_reduce = _of_rooted_operands("reduce")
+_reduce_nb = _of_rooted_operands("reduce_nb")
+_all_reduce = _of_operands("all_reduce")
+_all_reduce_nb = _of_operands("all_reduce_nb")
+_scan = _of_operands("scan")
+_scan_nb = _of_operands("scan_nb")
 
 
 class Collectives:
@@ -129,7 +152,7 @@ class Collectives:
         begun = await self._begin(plan)
         return self._events.handle(call, begun, begun.outcome)
 
-    @public(_from_root("broadcast", "broadcast"))
+    @public(_broadcast)
     async def broadcast(
         self,
         array: npt.ArrayLike | None = None,
@@ -153,9 +176,9 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_from_root("broadcast", "broadcast")(self, array, root, out=out, algorithm=algorithm))
+        return await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
 
-    @public(_from_root("broadcast_nb", "broadcast"))
+    @public(_broadcast_nb)
     async def broadcast_nb(
         self,
         array: npt.ArrayLike | None = None,
@@ -172,10 +195,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _from_root("broadcast_nb", "broadcast")(self, array, root, out=out, algorithm=algorithm)
+        plan = _broadcast_nb(self, array, root, out=out, algorithm=algorithm)
         return await self._begin_with_handle("broadcast_nb", plan)
 
-    @public(_from_root("scatter", "scatter"))
+    @public(_scatter)
     async def scatter(
         self,
         array: npt.ArrayLike | None = None,
@@ -199,9 +222,9 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_from_root("scatter", "scatter")(self, array, root, out=out, algorithm=algorithm))
+        return await self._do(_scatter(self, array, root, out=out, algorithm=algorithm))
 
-    @public(_from_root("scatter_nb", "scatter"))
+    @public(_scatter_nb)
     async def scatter_nb(
         self,
         array: npt.ArrayLike | None = None,
@@ -218,10 +241,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _from_root("scatter_nb", "scatter")(self, array, root, out=out, algorithm=algorithm)
+        plan = _scatter_nb(self, array, root, out=out, algorithm=algorithm)
         return await self._begin_with_handle("scatter_nb", plan)
 
-    @public(_of_rooted_blocks("gather", "gather"))
+    @public(_gather)
     async def gather(
         self, array: npt.ArrayLike, root: SupportsIndex = 0, *, out: Any = None, algorithm: str | None = None
     ) -> Any:
@@ -240,9 +263,9 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_of_rooted_blocks("gather", "gather")(self, array, root, out=out, algorithm=algorithm))
+        return await self._do(_gather(self, array, root, out=out, algorithm=algorithm))
 
-    @public(_of_rooted_blocks("gather_nb", "gather"))
+    @public(_gather_nb)
     async def gather_nb(
         self, array: npt.ArrayLike, root: SupportsIndex = 0, *, out: Any = None, algorithm: str | None = None
     ) -> Handle[Any]:
@@ -254,10 +277,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_rooted_blocks("gather_nb", "gather")(self, array, root, out=out, algorithm=algorithm)
+        plan = _gather_nb(self, array, root, out=out, algorithm=algorithm)
         return await self._begin_with_handle("gather_nb", plan)
 
-    @public(_of_blocks("all_gather", "all_gather"))
+    @public(_all_gather)
     async def all_gather(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
         """Collect the arrays of all ranks on every rank.
 
@@ -273,13 +296,13 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_of_blocks("all_gather", "all_gather")(self, array, out=out, algorithm=algorithm))
+        return await self._do(_all_gather(self, array, out=out, algorithm=algorithm))
 
-    @public(_of_blocks("all_gather_nb", "all_gather"))
+    @public(_all_gather_nb)
     async def all_gather_nb(
         self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None
     ) -> Handle[Any]:
-        """Begin a all_gather and return its handle, which gives the result; arguments as `all_gather`.
+        """Begin an all_gather and return its handle, which gives the result; arguments as `all_gather`.
 
         Arrays stay in use until the handle is done.
 
@@ -287,10 +310,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_blocks("all_gather_nb", "all_gather")(self, array, out=out, algorithm=algorithm)
+        plan = _all_gather_nb(self, array, out=out, algorithm=algorithm)
         return await self._begin_with_handle("all_gather_nb", plan)
 
-    @public(_of_blocks("all_to_all", "all_to_all"))
+    @public(_all_to_all)
     async def all_to_all(self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None) -> Any:
         """Send each rank its row, and collect the rows that all ranks have for this one.
 
@@ -306,13 +329,13 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_of_blocks("all_to_all", "all_to_all")(self, array, out=out, algorithm=algorithm))
+        return await self._do(_all_to_all(self, array, out=out, algorithm=algorithm))
 
-    @public(_of_blocks("all_to_all_nb", "all_to_all"))
+    @public(_all_to_all_nb)
     async def all_to_all_nb(
         self, array: npt.ArrayLike, *, out: Any = None, algorithm: str | None = None
     ) -> Handle[Any]:
-        """Begin a all_to_all and return its handle, which gives the result; arguments as `all_to_all`.
+        """Begin an all_to_all and return its handle, which gives the result; arguments as `all_to_all`.
 
         Arrays stay in use until the handle is done.
 
@@ -320,10 +343,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_blocks("all_to_all_nb", "all_to_all")(self, array, out=out, algorithm=algorithm)
+        plan = _all_to_all_nb(self, array, out=out, algorithm=algorithm)
         return await self._begin_with_handle("all_to_all_nb", plan)
 
-    @public(_of_rooted_operands("reduce", "reduce"))
+    @public(_reduce)
     async def reduce(
         self,
         array: npt.ArrayLike,
@@ -350,11 +373,9 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(
-            _of_rooted_operands("reduce", "reduce")(self, array, op, root, out=out, algorithm=algorithm)
-        )
+        return await self._do(_reduce(self, array, op, root, out=out, algorithm=algorithm))
 
-    @public(_of_rooted_operands("reduce_nb", "reduce"))
+    @public(_reduce_nb)
     async def reduce_nb(
         self,
         array: npt.ArrayLike,
@@ -372,10 +393,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_rooted_operands("reduce_nb", "reduce")(self, array, op, root, out=out, algorithm=algorithm)
+        plan = _reduce_nb(self, array, op, root, out=out, algorithm=algorithm)
         return await self._begin_with_handle("reduce_nb", plan)
 
-    @public(_of_operands("all_reduce", "all_reduce"))
+    @public(_all_reduce)
     async def all_reduce(
         self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
     ) -> Any:
@@ -395,13 +416,13 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_of_operands("all_reduce", "all_reduce")(self, array, op, out=out, algorithm=algorithm))
+        return await self._do(_all_reduce(self, array, op, out=out, algorithm=algorithm))
 
-    @public(_of_operands("all_reduce_nb", "all_reduce"))
+    @public(_all_reduce_nb)
     async def all_reduce_nb(
         self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
     ) -> Handle[Any]:
-        """Begin a all_reduce and return its handle, which gives the result; arguments as `all_reduce`.
+        """Begin an all_reduce and return its handle, which gives the result; arguments as `all_reduce`.
 
         Arrays stay in use until the handle is done.
 
@@ -409,10 +430,10 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_operands("all_reduce_nb", "all_reduce")(self, array, op, out=out, algorithm=algorithm)
+        plan = _all_reduce_nb(self, array, op, out=out, algorithm=algorithm)
         return await self._begin_with_handle("all_reduce_nb", plan)
 
-    @public(_of_operands("scan", "scan"))
+    @public(_scan)
     async def scan(self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None) -> Any:
         """Combine the arrays of this rank and the ranks before it, in rank order.
 
@@ -430,9 +451,9 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_of_operands("scan", "scan")(self, array, op, out=out, algorithm=algorithm))
+        return await self._do(_scan(self, array, op, out=out, algorithm=algorithm))
 
-    @public(_of_operands("scan_nb", "scan"))
+    @public(_scan_nb)
     async def scan_nb(
         self, array: npt.ArrayLike, op: Op = "sum", *, out: Any = None, algorithm: str | None = None
     ) -> Handle[Any]:
@@ -444,5 +465,5 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        plan = _of_operands("scan_nb", "scan")(self, array, op, out=out, algorithm=algorithm)
+        plan = _scan_nb(self, array, op, out=out, algorithm=algorithm)
         return await self._begin_with_handle("scan_nb", plan)
