@@ -17,7 +17,7 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
 
     Args:
         spec: The conduit, as NAME or NAME:option=value,...; options that it names stay as they are.
-        full: Every number of ranks, five seeds and all combinations of options, where that takes at most two hours.
+        full: Every number of ranks and all combinations of options (or of three), weak order with five seeds.
     """
     found = parse_spec(spec)
     try:

@@ -32,7 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="conduits",
         help="put this conduit to the suite, e.g. 'sci:slots=4'; may be repeated",
     )
-    group.addoption("--full", action="store_true", help="all numbers of ranks, five seeds, all options combined")
+    group.addoption(
+        "--full", action="store_true", help="all numbers of ranks, all options combined, weak order with five seeds"
+    )
     group.addoption(
         "--conformance-seed",
         type=int,

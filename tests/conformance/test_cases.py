@@ -76,6 +76,10 @@ def test_full_has_five_seeds_of_weak_ordering():
         if case.options.order == "weak":
             seeds.setdefault((case.spec, case.ranks, case.ranks_per_host), set()).add(case.seed)
     assert all(len(each) >= FULL_SEEDS for each in seeds.values())
+    strict = [
+        (case.spec, case.ranks, case.ranks_per_host) for case in of("sci", full=True) if case.options.order == "strict"
+    ]
+    assert len(strict) == len(set(strict)) > 0
 
 
 def test_specs_say_all_that_is_not_a_default():
