@@ -7,6 +7,7 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest
+from conduit.integers import Integer
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
@@ -21,22 +22,22 @@ class Options:
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
-    ranks: int | None = None
+    ranks: Integer | None = None
     """Number of ranks; 2 when simulated, all processes under mpiexec."""
 
-    ranks_per_host: int | None = None
+    ranks_per_host: Integer | None = None
     """Consecutive ranks on each host; by default the fewest that the network's hosts allow."""
 
-    iterations: int | None = None
+    iterations: Integer | None = None
     """How often each operation is done; 20 when simulated, else 1000."""
 
-    min_size: int | None = None
+    min_size: Integer | None = None
     """Smallest payload in bytes."""
 
-    max_size: int | None = None
+    max_size: Integer | None = None
     """Largest payload in bytes; by default lowered to what the conduit's segments can hold."""
 
-    max_step: int | None = None
+    max_step: Integer | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""
 
     sections: str | None = None

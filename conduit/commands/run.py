@@ -10,6 +10,7 @@ from typing import Any
 import conduit
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
+from conduit.integers import Integer
 from conduit.registry import FRONT_ENDS, installed, parse_spec
 
 
@@ -18,10 +19,10 @@ def run(
     /,
     *args: str,
     conduit: str = "sci",
-    ranks: int | None = None,
-    seed: int = 0,
-    segment: int = 1 << 20,
-    ranks_per_host: int | None = None,
+    ranks: Integer | None = None,
+    seed: Integer = 0,
+    segment: Integer = 1 << 20,
+    ranks_per_host: Integer | None = None,
     time_limit: float | None = None,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.

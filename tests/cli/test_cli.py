@@ -38,7 +38,11 @@ def test_version(command):
     [
         (["tetsam"], 'Unknown command "tetsam". Did you mean "testam"?'),
         (["testam", "--rank", "2"], "Unknown option: --rank."),
-        (["testam", "--ranks", "two"], 'Invalid value for --ranks: unable to convert "two" into int.'),
+        (["testam", "--ranks", "two"], "Invalid value for --ranks: 'two' is no integer"),
+        (["testam", "--max-size", "1e6"], "Invalid value for --max-size: '1e6' is no integer"),
+        (["testsmall", "--iterations", "2.7"], "Invalid value for --iterations: '2.7' is no integer"),
+        (["run", "x.py", "--ranks", "1.5"], "Invalid value for --ranks: '1.5' is no integer"),
+        (["run", "x.py", "--seed", ""], "Invalid value for --seed: '' is no integer"),
         (["testam", "--local", "near"], 'Invalid value "near" for --local. Choose from: "in", "out".'),
         (["show"], 'Command "show" parameter NAME requires an argument.'),
         (["show", "tokenring"], "conduit show: there is no conduit 'tokenring'; installed are: "),
