@@ -47,6 +47,9 @@ def call(arguments: Sequence[str]) -> int:
         return WRONG_CALL
     except ConduitError as exc:
         return _say(name, exc)
+    except MemoryError as exc:
+        print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
+        return FAILED
     except BrokenPipeError:
         # Whoever read our output has gone: no more output, not even what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,6 +11,10 @@ from conduit.integers import Integer
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
+SIMULATED_RANKS = 2
+LARGEST = 2**31 - 1
+"""Bytes of the largest payload that can be asked for; no message of any conduit is longer."""
+
 REAL_WARMUP = 10_000
 """Most warm-up operations on a real network; simulated ones have nothing to warm up beyond their first message."""
 
@@ -93,6 +97,9 @@ def parameters_for(options: Options, simulated: bool, sections: str, default_siz
     Raises:
         BadRequest: an option is out of its range.
     """
+    for name, given in (("ranks", options.ranks), ("ranks-per-host", options.ranks_per_host)):
+        if given is not None:
+            _at_least(1, name, given)
     iterations = options.iterations
     if iterations is None:
         iterations = SIMULATED_ITERATIONS if simulated else REAL_ITERATIONS
@@ -117,6 +124,9 @@ def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
     least = default_sizes[0] if options.min_size is None else options.min_size
     most = max(default_sizes[1], least) if options.max_size is None else options.max_size
     _at_least(0, "min-size", least)
+    for name, given in (("min-size", least), ("max-size", most)):
+        if given > LARGEST:
+            raise BadRequest(f"--{name} {given} is too large; it must be at most {LARGEST}")
     if options.min_size is None:
         least = min(least, max(most, 0))
     if most < least:
@@ -129,7 +139,9 @@ def _letters(asked: str | None, known: str) -> str:
         return known
     unknown = sorted(set(asked.upper()) - set(known))
     if unknown or not asked:
-        raise BadRequest(f"--sections '{asked}' names no section; give letters out of {known}")
+        some = len(unknown) < len(set(asked.upper()))
+        what = f"has '{unknown[0]}' in it, which is no section" if some else "names no section"
+        raise BadRequest(f"--sections '{asked}' {what}; give letters out of {known}")
     return "".join(letter for letter in known if letter in asked.upper())
 
 
