@@ -62,7 +62,8 @@ def call(arguments: Sequence[str]) -> int:
 def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
     notes: Iterable[str] = getattr(exc, "__notes__", ())
-    print(f"conduit {name}: {exc}", *notes, sep="\n  ", file=sys.stderr)
+    text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
+    print(f"conduit {name}: {text}", *notes, sep="\n  ", file=sys.stderr)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 
