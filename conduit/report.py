@@ -51,7 +51,7 @@ def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Seq
     }[kind]
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
     ranks = zip(ports, _tasks(ports), returned, strict=True)
-    lines += _grouped([list(_rank_lines(port, tasks, done)) for port, tasks, done in ranks])
+    lines += _grouped([_state(port, tasks, done) for port, tasks, done in ranks])
     cycle = _cycle([port.waits() for port in ports])
     if cycle:
         lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
@@ -66,6 +66,10 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
         if mine is not None:
             mine.append(task)
     return [tasks[id(port)] for port in ports]
+
+
+def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool) -> list[str]:
+    return list(_rank_lines(port, tasks, returned)) or ["has ended" if returned else "has not begun"]
 
 
 def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool) -> Iterator[str]:
@@ -110,7 +114,7 @@ def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines, ranks of the same state together."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for rank, state in enumerate(states):
-        groups.setdefault(tuple(state) or ("has ended",), []).append(rank)
+        groups.setdefault(tuple(state), []).append(rank)
     lines: list[str] = []
     for count, (state, ranks) in enumerate(groups.items()):
         if len(lines) >= _MOST:
