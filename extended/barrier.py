@@ -25,6 +25,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import conduit
+from extended.levels import above, below
 from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from extended.topology import Topology
 
     Identity = tuple[int, int]
-
-FAN_IN = 4
-"""Children of one rank in its host's tree."""
 
 _UP, _DOWN = 62, 63  # step numbers of the signals inside a host; 62 steps would do for 2**62 hosts
 
@@ -129,8 +127,9 @@ class Places:
     def __init__(self, topology: Topology, rank: int) -> None:
         groups, here = topology.groups, topology.group_of[rank]
         peers, place = groups[here], topology.place_of[rank]
-        self.parent = None if place == 0 else peers[(place - 1) // FAN_IN]
-        self.children = peers[FAN_IN * place + 1 : FAN_IN * place + FAN_IN + 1]
+        parent = above(place)
+        self.parent = None if parent is None else peers[parent]
+        self.children = tuple(peers[child] for child in below(place, len(peers)))
         self.to: tuple[int, ...] = ()
         self.origins: tuple[int, ...] = ()
         if self.parent is None:
