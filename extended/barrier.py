@@ -16,7 +16,8 @@ has its own bit, because signals of different steps may overtake one another.
 
 Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.
 
-Source: reference/gasnet.md B.6 (dissemination after Hensgen, Finkel and Manber).
+Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`, for ids and phases; dissemination
+after D. Hensgen, R. Finkel and U. Manber, Two algorithms for barrier synchronization (1988).
 """
 
 from __future__ import annotations

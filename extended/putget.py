@@ -116,7 +116,7 @@ class PutGet:
         events: its operations.
         transfers: what turns them into messages.
 
-    Source: reference/gasnet.md B.1 to B.4.
+    Source: GASNet specification 1.8, extended API; docs/contract.md has its calls beside these.
     """
 
     def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers) -> None:

@@ -5,7 +5,7 @@ one rank's array, or of one block where there is a block for each rank.  Each ca
 `nb`, all begun and then all waited for.
 
 The time of a block is that of the rank that took longest, from a barrier on.  Roots are rank 0.  Source: GASNet's
-benchmark of its collectives (reference/gasnet.md D.4).
+benchmark of its collectives.
 """
 
 from __future__ import annotations

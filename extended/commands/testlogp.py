@@ -5,7 +5,7 @@
 | A       | by size m: round trip RTT(m), send and receive overhead o_s(m) and o_r(m), gap g(m)                  |
 | B       | L, o_s, o_r, g of a message of one byte, G of a byte of a large one, and the poll that is taken off  |
 
-How they are measured says `extended.commands.logp`.  Source: papers/mechanisms.md 2.10.
+How they are measured says `extended.commands.logp`, with the source.
 """
 
 from collections.abc import Iterator
