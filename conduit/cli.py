@@ -18,7 +18,7 @@ from conduit.registry import commands
 DISTRIBUTION = "conduit-am"
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
-_ABOUT = "Active Messages over simulated and real interconnects."
+_ABOUT = "Active Messages over simulated interconnects."
 
 
 def main() -> None:

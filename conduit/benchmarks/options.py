@@ -27,13 +27,13 @@ class Options:
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
     ranks: Integer | None = None
-    """Number of ranks; 2 when simulated, all processes under mpiexec."""
+    """Number of ranks; by default 2."""
 
     ranks_per_host: Integer | None = None
     """Consecutive ranks on each host; by default the fewest that the network's hosts allow."""
 
     iterations: Integer | None = None
-    """How often each operation is done; 20 when simulated, else 1000."""
+    """How often each operation is done; by default 20."""
 
     min_size: Integer | None = None
     """Smallest payload in bytes."""

@@ -27,14 +27,14 @@ def run(
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
-    The program defines `async def main(ep, *args)`, or `async def main(t, *args)` together with `api = "upc"`. It is
-    executed once per rank, in a module of its own.
+    The program defines `async def main(ep, *args)`, and is executed once per
+    rank, in a module of its own.
 
     Args:
         program: File of the program.
         args: Given to its main, as text; after '--' they may begin with a hyphen.
         conduit: Where to run, as NAME or NAME:option=value,...
-        ranks: Number of ranks; 2 when simulated, all processes under mpiexec.
+        ranks: Number of ranks; by default 2.
         seed: Of everything random.
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.

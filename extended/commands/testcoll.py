@@ -43,8 +43,7 @@ class CollectiveOptions(Options):
     """What users may ask of testcoll."""
 
     algorithms: Annotated[str | None, Parameter(show_default=False)] = None
-    """Algorithms to compare, separated by commas, or all; a call that has none of them is left out. [default: chosen by
-    size and topology]"""
+    """Algorithms to compare, separated by commas, or all; by default the one that each call would choose."""
 
 
 @attrs.frozen(kw_only=True)

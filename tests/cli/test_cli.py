@@ -8,6 +8,8 @@ import pytest
 from conduit import BadRequest, ConduitError, UnknownConduit
 from conduit.registry import COMMANDS
 
+BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
+
 
 def test_help_lists_every_command(command):
     status, out, _ = command("--help")
@@ -25,6 +27,15 @@ def test_each_command_helps(command, name):
     status, out, _ = command(name, "--help")
     assert status == 0
     assert out.startswith(f"Usage: conduit {name}")
+
+
+@pytest.mark.parametrize("name", ["--help", *BENCHMARKS, "list", "show", "run", "raw", "conform", "new"])
+def test_help_breaks_no_line_of_a_narrow_terminal_twice(command, monkeypatch, name):
+    """Lines of a paragraph stay lines: one that is too long would be broken again, in the middle of the paragraph."""
+    monkeypatch.setenv("COLUMNS", "300")
+    paragraphs = command(*dict.fromkeys([name, "--help"])).out.split("\n\n")
+    lines = [line for each in paragraphs if each[:1] not in "╭ " for line in each.strip().splitlines() if "\n" in each]
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_version(command):
@@ -69,7 +80,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name", ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"])
+@pytest.mark.parametrize("name", BENCHMARKS)
 @pytest.mark.parametrize(("words", "message"), WRONG)
 def test_wrong_options_of_benchmarks_are_refused_before_any_job(command, name, words, message):
     status, out, err = command(name, *words)
