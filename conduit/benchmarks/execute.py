@@ -13,7 +13,7 @@ from conduit import BadRequest, ConduitError, Endpoint
 from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
-from conduit.benchmarks.report import Rate, Run, table, write_json
+from conduit.benchmarks.report import Rate, Run, print_runs, write_json
 from conduit.console import make_console
 from conduit.contract import Limits
 from conduit.options import render
@@ -75,7 +75,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
             runs.append(_run(program, options, spec, parameters, segment, note, console))
     finally:  # what was measured is shown even if a later conduit fails
         if runs:
-            console.print(table(runs, program.rate))
+            print_runs(console, runs, program.rate)
             for run in runs:
                 _print_notes(program, run, console)
             if options.json is not None:
