@@ -13,9 +13,8 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.registry import commands
+from conduit.registry import DISTRIBUTION, commands
 
-DISTRIBUTION = "conduit-am"
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
 _ABOUT = "Active Messages over simulated interconnects."

@@ -15,6 +15,9 @@ from conduit.contract import Conduit
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.options import parse_options, render
 
+DISTRIBUTION = "conduit-am"
+"""The name under which this package is installed."""
+
 CONDUITS = "conduit.conduits"
 COMMANDS = "conduit.commands"
 SUITES = "conduit.conformance"
