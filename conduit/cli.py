@@ -50,12 +50,23 @@ def call(arguments: Sequence[str]) -> int:
         print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        # Whoever read our output has gone: no more output, not even what is still buffered.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read it has gone
+        return FAILED
+    except OSError as exc:
+        print(f"conduit {name}: {exc}", file=sys.stderr)
+        _drop_output()
         return FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _drop_output() -> None:
+    """Write what is still buffered; where that cannot be written, let it go and all that follows."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(name: str, exc: ConduitError) -> int:

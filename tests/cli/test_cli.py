@@ -108,6 +108,15 @@ def test_results_are_shown_when_their_file_fails(command, tmp_path, monkeypatch)
     assert err == f"conduit testam: --json {path} cannot be written: No space left on device\n"
 
 
+def test_output_that_cannot_be_written_is_said_without_a_traceback(command, install):
+    def full() -> None:
+        """Write to a disk that is full."""
+        raise OSError(28, "No space left on device")
+
+    install(COMMANDS, "full", full)
+    assert command("full") == (1, "", "conduit full: [Errno 28] No space left on device\n")
+
+
 def test_too_little_memory_is_said_without_a_traceback(command, install):
     def greedy() -> None:
         """Ask for more than there is."""
