@@ -188,7 +188,7 @@ def test_warnings_go_to_stderr_with_their_rank(run):
     ("source", "message"),
     [
         ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
-        ("def main(ep): pass", "main of .*program.py is not `async def main(ep, *args)` but <function main at"),
+        ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
         ("async def main(ep:\n", "program.py, line 1 is no Python: "),
         (
             "api = 'upc'\nasync def main(t): pass",
@@ -207,6 +207,21 @@ def test_arguments_that_main_does_not_take(run):
     status, _, err = run("async def main(ep, word): pass", "--", "a", "b")
     assert status == 2
     assert re.match(r"conduit run: main\(ep, word\) of .* does not take the arguments given \(a b\): too many ", err)
+
+
+def test_main_without_an_endpoint(run):
+    status, _, err = run("async def main(): pass")
+    assert status == 2
+    assert re.match(r"conduit run: main\(\) of .* takes no endpoint; write `async def main\(ep\)`\n", err)
+
+
+def test_a_script_that_starts_a_job_by_itself_is_told_how_to_be_run(run):
+    status, _, err = run("import conduit\nasync def main(ep): pass\nconduit.run(main)")
+    assert status == 1
+    assert 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`' in err
+    assert (
+        run("import conduit\nasync def main(ep): pass\nif __name__ == '__main__':\n    conduit.run(main)").status == 0
+    )
 
 
 def test_missing_file(command):
