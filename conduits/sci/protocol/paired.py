@@ -19,7 +19,7 @@ from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Mapping, Remote, Segment
+from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
@@ -39,11 +39,11 @@ class Peer:
         command: the peer's command segment for this rank, imported.
         control: the peer's control segment, imported.
         payload: the peer's payload segment, once it has been connected.
-        records: gives the slots of this rank's command segment for the peer, by number.
-        sends: the chains of short messages, by kind and slot.
+        incoming: this rank's command segment for the peer.
+        slots: the peer's request slots and its reply slots for this rank, as far as they have been used.
     """
 
-    __slots__ = ("command", "control", "free", "payload", "rank", "records", "sends")
+    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "slots")
 
     def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
         self.rank = rank
@@ -51,9 +51,25 @@ class Peer:
         self.command = command
         self.control = control
         self.payload: Remote | None = None
-        assert isinstance(incoming.memory, Memory)
-        self.records = incoming.memory.record  # a page is a slot
-        self.sends: dict[tuple[int, int], sends.Send] = {}
+        self.incoming = incoming
+        self.slots: tuple[dict[int, RemoteSlot], ...] = ({}, {})
+
+
+class Arrival:
+    """A slot of this rank's, as a pass finds it.
+
+    Attributes:
+        record: the bytes of the slot.
+        message: what is in it; the slot holds a message at a time, and so does this.
+        free: where the slot pair goes back to, None of a request's slot.
+    """
+
+    __slots__ = ("free", "message", "record")
+
+    def __init__(self, record: bytearray, message: Message, free: list[int] | None) -> None:
+        self.record = record
+        self.message = message
+        self.free = free
 
 
 class PairedSlots(SciPath):
@@ -68,9 +84,12 @@ class PairedSlots(SciPath):
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, Peer] = {}
+        self._arrivals: dict[int, Arrival] = {}
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
+        self._then: Then = _nothing
+        self._issued = self._sent
         self._create_segments()
 
     def _create_segments(self) -> None:
@@ -124,31 +143,47 @@ class PairedSlots(SciPath):
         """Send through the reply slot paired with the request's."""
         self._send(self._peers[request.source], REPLY, request.slot, reply, then, REPLY_PS)
 
-    def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then, takes: int) -> None:
+    def _send(self, peer: Peer, kind: int, number: int, message: Message, then: Then, takes: int) -> None:
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + takes
-        header = wire.pack(message, slot)
+        self._then = then
+        slot = peer.slots[kind].get(number)
+        if slot is None:
+            slot = self._slot(peer, kind, number)
+        header = wire.pack(message, number)
         if message.nbytes:
-            self._send_payload(peer, kind, slot, header, message, then)
-            return
-        send = peer.sends.get((kind, slot))
-        if send is None:
-            send = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
-        send.begin(when, header, message, then)
-
-    def _send_payload(self, peer: Peer, kind: int, slot: int, header: bytes, message: Message, then: Then) -> None:
-        if message.word & _CATEGORY != _MEDIUM:
-            send = self._long(message.nbytes)(self, peer, kind, slot)
-        elif self.setting.transactions == 1:
-            header = header.ljust(HEADER_MAX, b"\0") + message.payload
-            self.cpu.free += self.setting.host.copy_ticks(len(header))
-            send = sends.Send(self, peer, kind, slot)
+            self._send_payload(peer, kind, number, header, message)
         else:
-            send = sends.WithPayload(self, peer, kind, slot)
-        send.begin(self.cpu.free, header, message, then)
+            slot.post(when, header, self._issued)
 
-    def _long(self, nbytes: int) -> type[sends.Send]:
+    def _slot(self, peer: Peer, kind: int, number: int) -> RemoteSlot:
+        """Return a slot at `peer` that is used for the first time."""
+        layout = self.layout
+        place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
+        made = self.driver.slot(peer.command, place, layout.slot_bytes, peer.control, flags)
+        peer.slots[kind][number] = made
+        return made
+
+    def _send_payload(self, peer: Peer, kind: int, number: int, header: bytes, message: Message) -> None:
+        slot = peer.slots[kind][number]
+        chain = sends.WithPayload
+        if message.word & _CATEGORY != _MEDIUM:
+            chain = self._long(message.nbytes)
+        elif self.setting.transactions == 1:
+            block = header.ljust(HEADER_MAX, b"\0") + message.payload
+            self.cpu.free += self.setting.host.copy_ticks(len(block))
+            slot.post(self.cpu.free, block, self._issued)
+            return
+        chain(self, peer, slot, self.layout.slot(kind, number), header, message, self._issued).begin(self.cpu.free)
+
+    def _sent(self, end: int) -> None:
+        """The last store of the message that is being sent has been made; the CPU is free at `end`."""
+        self.cpu.free = end
+        then = self._then
+        then()
+
+    def _long(self, nbytes: int) -> type[sends.WithPayload]:
         if self.setting.dynamic_mapping:
             return sends.Mapped
         return sends.WithPayload if nbytes < self.setting.dma_threshold else sends.ByDma
@@ -185,17 +220,27 @@ class PairedSlots(SciPath):
             return None
         self._place = place + 1
         flags[place] = 0
-        queue, slot = divmod(place - _READY, self._slots)
-        peer = self._peers.get(queue >> 1) or self.peer(queue >> 1)
         self.cpu.free += RECEIVE_PS
-        record = peer.records(slot + self._slots if queue & 1 else slot)
-        assert record is not None  # its flag was set
-        message = wire.unpack(record, queue >> 1)
+        arrival = self._arrivals.get(place) or self._first_arrival(place)
+        message = arrival.message
+        wire.unpack_into(message, arrival.record)
         if message.nbytes:
-            self._take_payload(message, record)
-        if queue & 1:
-            peer.free.append(slot)
+            self._take_payload(message, arrival.record)
+        if arrival.free is not None:
+            arrival.free.append(message.slot)
         return message
+
+    def _first_arrival(self, place: int) -> Arrival:
+        """Return what is kept of the slot whose message-ready flag is at `place`."""
+        queue, slot = divmod(place - _READY, self._slots)
+        source, kind = divmod(queue, 2)
+        peer = self.peer(source)
+        memory = peer.incoming.memory
+        assert isinstance(memory, Memory)
+        record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
+        message = Message(0, source=source, slot=slot)
+        found = self._arrivals[place] = Arrival(record, message, peer.free if kind == REPLY else None)
+        return found
 
     def end_pass(self) -> None:
         """Set message-exist again where the pass stopped at its limit, before the sweep was done."""
@@ -235,3 +280,7 @@ class PairedSlots(SciPath):
     def undelivered(self) -> int:
         """Return how many message-ready flags are set."""
         return self._flags.count(1, self.layout.READY)
+
+
+def _nothing() -> None:
+    """Stand in for what follows the first message."""
