@@ -16,6 +16,7 @@ from conduit.errors import BadRequest
 Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
+_SHOWN = 8  # names in an error: layers have dozens
 _WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -40,12 +41,18 @@ class HandlerTable:
         except (KeyError, TypeError):
             raise BadRequest(
                 f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
-                f"first (attached: {', '.join(self.names()) or 'none'})"
+                f"first (attached: {self._some_names()})"
             ) from None
 
     def names(self) -> list[str]:
         """Return the names of the attached functions, by index."""
         return [name for _, name in self.entries]
+
+    def _some_names(self) -> str:
+        # Those of a program come last as a rule, after those of the layers that it uses.
+        names = self.names()
+        more = len(names) - _SHOWN
+        return ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0)) or "none"
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""

@@ -334,7 +334,7 @@ def test_driver_figures_stand_beside_ours(testam, install):
     [
         (["--sections", "XY"], "--sections 'XY' names no section; give letters out of ABCDEFGHIJK"),
         (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
-        (["--ranks", "0"], "ranks=0 is not allowed"),
+        (["--ranks", "0"], "--ranks 0 is too small; it must be at least 1"),
         (["--conduit", "loggp", "--conduit", "nosuch"], "there is no conduit 'nosuch'"),
         (["--json", "no/such/folder/out.json"], "--json no/such/folder/out.json cannot be written"),
     ],

@@ -69,3 +69,21 @@ def test_texts_are_no_numbers(text):
             ep.compute(text)
 
     conduit.run(main, conduit="loggp")
+
+
+def test_of_many_handlers_the_last_are_named():
+    async def main(ep):
+        def wanted(token):
+            pass
+
+        for number in range(20):
+
+            def handler(token):
+                pass
+
+            handler.__name__ = f"handler_{number}"
+            await ep.attach(handler)
+        await ep.request_short(0, wanted)
+
+    with pytest.raises(conduit.BadRequest, match=r"\(attached: handler_12, handler_13, .*, handler_19, and 12 before"):
+        conduit.run(main, ranks=1, conduit="loggp")

@@ -5,7 +5,7 @@ payload; then nothing can hold it up.  Its reply has its place set aside in the 
 postboxes and blocks, runs the handler, and stores the acknowledgement just before the reply; the requester looks
 at acknowledgements when it runs short.
 
-Source: SIS 3, Q IV; mechanisms 2.5.
+Source: SIS 3, Q IV.
 """
 
 from __future__ import annotations
