@@ -17,7 +17,7 @@ Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
 _SHOWN = 8  # names in an error: layers have dozens
-_WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 class HandlerTable:
@@ -89,9 +89,7 @@ def _name(handler: object) -> str:
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
     function = handler.__func__ if type(handler) is MethodType else handler
-    return (
-        type(function) is FunctionType and not function.__code__.co_flags & _WAITS and function.__name__ != "<lambda>"
-    )
+    return type(function) is FunctionType and not function.__code__.co_flags & WAITS and function.__name__ != "<lambda>"
 
 
 def _problem(handler: Any) -> str:
