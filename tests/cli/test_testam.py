@@ -281,7 +281,7 @@ def as_if_real():
     )
 
     async def main(ep):
-        ep.simulated = False
+        object.__setattr__(ep, "simulated", False)  # read-only for programs
         return await testam_program.main(ep, parameters, Progress())
 
     return lambda name: conduit.run(main, conduit=name)
