@@ -20,7 +20,7 @@ import attrs
 from conduit.contract import LONG, Message
 from conduit.sim import Flat, Store
 from conduits.common import HostModel, Path, SimulatedPort
-from conduits.common.path import Then
+from conduits.common.path import LATER, Then
 from conduits.common.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
@@ -93,6 +93,7 @@ class SunfirePath(Path):
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
+        self.mending = False
         self.careful = process.fabric.careful
         self._largest = self.layout.largest
         self._outstanding = self.layout.outstanding
@@ -262,13 +263,9 @@ class SunfirePath(Path):
     # -- faults --------------------------------------------------------------------------------
 
     def alarm(self) -> None:
-        """The error register has been written: the next poll pass begins with a look at it."""
+        """The error register has been written: the next poll pass looks at it."""
         self.mending = True
         self.port.notify()
-
-    def mend(self, then: Then) -> None:
-        """Send again what may be lost."""
-        Chain(self.kernel, self.cpu, self._repair.steps(), then)
 
     def check_path(self, host: int) -> None:
         """Raise NetworkError, which names the path, if nothing leads to a host any more."""
@@ -287,7 +284,10 @@ class SunfirePath(Path):
         return bool(self._ready)
 
     def take(self) -> Message | None:
-        """Decode the message of the next queue that has one; queues take turns."""
+        """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
+        if self.mending:
+            Chain(self.kernel, self.cpu, self._repair.steps(), self.port.resume_pass)
+            return LATER
         if not self._ready:
             return None
         inbox = self._ready.popleft()
