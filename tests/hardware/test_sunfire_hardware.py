@@ -263,6 +263,20 @@ def test_a_store_waits_for_the_one_before_it_of_the_same_cpu():
     assert all(when >= taken for offset, when in landed if offset < 4096)
 
 
+def test_what_loads_bring_waits_for_links_that_others_store_over():
+    def took(senders):
+        cluster, got = Cluster(stripes=1), []
+        for cpu in range(senders):
+            mapping = cluster.mapping(cluster.process(1, cpu), 0)
+            cluster.kernel.at(0, stored, mapping, 0, bytes(1 << 16), [])
+        reader = cluster.mapping(cluster.process(0), 1)
+        cluster.run((10**6, lambda: reader.load(0, 64 * 20, lambda data, when, status: got.append(when - 10**6))))
+        return got[0]
+
+    assert took(0) == 20 * 1_451_600
+    assert took(24) > 2 * took(0)
+
+
 # -- wiring ------------------------------------------------------------------------------------------
 
 
