@@ -173,7 +173,12 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def raw_tables(cls, options: SunfireOptions) -> Sequence[RawTable]:
         """Return RSM's benchmarks."""
-        return raw.tables(options.machine(2), options.stripes, options.piece)
+        tables = raw.tables(options.machine(2), options.stripes, options.piece)
+        named = {"the faults": options.faults, "the weak order": options.order == "weak"}
+        without = " and ".join(what for what, is_named in named.items() if is_named)
+        if not without:
+            return tables
+        return [attrs.evolve(table, note=f"{table.note}; without {without} of the spec") for table in tables]
 
     @classmethod
     def raw_time(cls, options: SunfireOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from conduit.contract import Message
+from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduits.common import Path, SimulatedPort
 from conduits.common.path import LATER, Then
@@ -230,7 +231,11 @@ class SunfirePath(Path):
         if inbox.is_reply:
             peer.credits += 1
         else:
-            self._took_request(peer, message, first, count)
+            try:
+                self._took_request(peer, message, first, count)
+            except NetworkError as error:
+                self.port.fail(error)  # not the caller's to catch: the requester would wait for ever
+                return LATER
         if message.nbytes:
             self._payloads.fetch(message, form, blocks, inbox)
         return message

@@ -1,5 +1,6 @@
 """Links and interfaces that fail under way: nothing is lost or delivered twice, or NetworkError names the path."""
 
+import contextlib
 import re
 
 import pytest
@@ -269,6 +270,57 @@ def test_a_reply_that_cannot_go_is_reported_by_the_replier(kind):
     with pytest.raises(conduit.NetworkError, match=NO_PATH) as caught:
         conduit.run(main, conduit=f"sunfire:fault={CUT}")
     assert "raised by rank 0 at" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("wait", ["poll", "block_until"])
+def test_a_first_request_that_cannot_be_acknowledged_is_reported_and_not_lost(wait):
+    """It got there before the last path failed; whoever takes it afterwards cannot connect to its sender any more."""
+
+    async def main(ep):
+        got = []
+
+        def request(token):
+            got.append(token.rank)
+
+        await ep.attach(request)
+        if ep.rank == 0:
+            await ep.request_short(1, request)
+        else:
+            await ep.compute(8e-3)
+            with contextlib.suppress(conduit.NetworkError):
+                await (ep.poll() if wait == "poll" else ep.block_until(lambda: bool(got)))
+
+    match = "no path from host 1 to host 0 is left; down: ni1.0, ni1.1"
+    with pytest.raises(conduit.NetworkError, match=match) as caught:
+        conduit.run(main, conduit=f"sunfire:fault={CUT}")
+    assert "raised by rank 1 at" in "".join(caught.value.__notes__)
+
+
+def test_every_rank_that_needs_a_path_is_told_which_is_gone():
+    async def main(ep):
+        def short(token):
+            pass
+
+        def loaded(token, payload):
+            pass
+
+        await ep.attach(short, loaded)
+        await ep.compute(4e-3 - ep.now)
+        across, told = (ep.rank + 2) % 4, []
+        for send in (
+            lambda: ep.request_short(across, short),
+            lambda: ep.request_medium(across, loaded, bytes(9000)),
+            lambda: ep.request_long(across, loaded, bytes(9000), 0),
+        ):
+            with pytest.raises(conduit.NetworkError) as caught:
+                await send()
+            told.append(str(caught.value).partition(": ")[2])
+        await ep.request_short(ep.rank ^ 1, short)
+        return told
+
+    found = conduit.run(main, ranks=4, ranks_per_host=2, conduit=f"sunfire:fault={CUT}").values
+    paths = [f"no path from host {near} to host {1 - near} is left; down: ni1.0, ni1.1" for near in (0, 0, 1, 1)]
+    assert found == [[path] * 3 for path in paths]
 
 
 def test_a_task_that_waits_for_a_slot_is_not_left_waiting():
