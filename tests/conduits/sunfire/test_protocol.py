@@ -1,5 +1,7 @@
 """The conduit's own rules: areas, pairs, pools, acknowledgements, and what it costs to simulate."""
 
+import sys
+
 import pytest
 import trio
 
@@ -307,3 +309,43 @@ def test_regions_do_not_overlap(config):
     # The largest message fits its queue, and so do as many of the largest reply as may be outstanding.
     assert layout.largest <= layout.postboxes
     assert layout.reply_postboxes == layout.outstanding * layout.largest
+
+
+def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci():
+    """Off-node; counted, since a time would depend on what else the computer does."""
+
+    async def main(ep, turns):
+        got = []
+
+        def request(token):
+            token.reply_short(reply)
+
+        def reply(token):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        if ep.rank == 0:
+            for turn in range(turns):
+                await ep.request_short(1, request)
+                await ep.block_until(lambda turn=turn: len(got) > turn)
+
+    def bytecodes(spec, turns):
+        count = 0
+
+        def trace(frame, event, arg):
+            nonlocal count
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            count += event == "opcode"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            conduit.run(main, turns, conduit=spec, ranks_per_host=1)
+        finally:
+            sys.settrace(before)
+        return count
+
+    bytecodes("sci", 1), bytecodes("sunfire", 1)  # what is made once
+    sci, sunfire = (bytecodes(spec, 30) - bytecodes(spec, 10) for spec in ("sci", "sunfire"))
+    assert 0 < sunfire < 1.5 * sci
