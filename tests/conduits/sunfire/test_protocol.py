@@ -1,6 +1,7 @@
 """The conduit's own rules: areas, pairs, pools, acknowledgements, and what it costs to simulate."""
 
 import sys
+from collections import Counter
 
 import pytest
 import trio
@@ -60,7 +61,16 @@ def sizes_of(config):
 
 
 @pytest.mark.parametrize("category", ["medium", "long"])
-@pytest.mark.parametrize("spec", ["config=sis", "config=q,order=weak", "config=sis,order=weak,stripes=1"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "config=sis",
+        "config=q,order=weak",
+        "config=sis,order=weak,stripes=1",
+        "config=q,nis=1,wiring=direct,order=weak",  # two links for four stripes
+        "config=sis,nis=8",
+    ],
+)
 def test_every_size_at_which_the_way_changes_gets_there(spec, category):
     sizes = sizes_of(spec[7:].partition(",")[0])
     found = conduit.run(exchange(sizes, category=category), ranks=2, conduit=f"sunfire:{spec}", segment=1 << 21)
@@ -97,7 +107,7 @@ async def all_to_all(ep):
 
 def test_areas_are_counted_by_process_and_destination_host():
     """32 processes on 4 hosts, each of which talks to all: 3 areas each, not 24; pairs are counted apart."""
-    found, job = watched(all_to_all, ranks=32, ranks_per_host=8)
+    found, job = watched(all_to_all, ranks=32, ranks_per_host=8, segment=65536)
     services = job._setting.services.values()
     assert [len(service.areas) for service in services] == [24] * 4
     assert {counts["sunfire_areas"] for counts in found.statistics} == {3}
@@ -105,6 +115,9 @@ def test_areas_are_counted_by_process_and_destination_host():
     assert {counts["sunfire_connections"] for counts in found.statistics} == {2 * 24}
     layout = job._setting.layout
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
+    # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
+    sizes = [segment.nbytes for segment in job._exchange._published.values()]
+    assert Counter(sizes) == {layout.segment_bytes(65536): 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
     # One pool serves all eight receivers; only the queues grow with them.
     assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes
 
