@@ -155,6 +155,45 @@ def test_an_old_postbox_is_dropped_and_acknowledged_again():
     assert [counts["sunfire_old_postboxes"] for counts in found.statistics] == [0, 1]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_acknowledged_again_does_not_hide_the_next_acknowledgement(seed):
+    """Both go to the same line, and without a barrier between them the older one might land last."""
+    queue = 256
+
+    async def main(ep):
+        got, back = [], []
+
+        def request(token):
+            got.append(token.rank)
+            token.reply_short(reply)
+
+        def reply(token):
+            back.append(token.rank)
+
+        await ep.attach(request, reply)
+        if ep.rank:
+            await ep.block_until(lambda: len(got) == queue)
+            await ep.compute(1e-3)
+            await ep.block_until(lambda: len(got) == queue + 1)
+            return None
+        for turn in range(queue):
+            await ep.request_short(1, request)
+            await ep.block_until(lambda turn=turn: len(back) > turn)
+        path, peer = ep._port.paths[0], ep._port.paths[0].peers[1]
+        again = peer.requests._lines[0]  # as if its acknowledgement had come late
+        path.kernel.call(path.kernel.now, lambda: peer.area.remote.mapping.store(0, again, lambda when: None))
+        await ep.compute(20e-6)
+        await ep.request_short(1, request)
+        await ep.block_until(lambda: len(back) > queue)
+        await ep.compute(1e-3)
+        path.reclaim(peer.area)
+        return list(peer.sent)
+
+    found = conduit.run(main, conduit="sunfire:order=weak,fault=link7.0.0@5s", seed=seed)
+    assert found.values[0] == []
+    assert total(found, "sunfire_old_postboxes") == 1
+
+
 def test_faults_are_the_same_in_every_run():
     fault = "link1.0.0~400us/300us+links%1e-6"
     digests = {run(fault, "order=weak", seed=5).digest, run(fault, "order=weak,inline=no", seed=5).digest}
