@@ -153,6 +153,15 @@ class Fabric:
             before = paths.lanes
             self._write(paths)
             paths.reroutes += paths.lanes != before
+            if before and not paths.lanes:
+                self._warn(paths)
+
+    def _warn(self, paths: Paths) -> None:
+        """Alarm the processors that store over a way that is no more."""
+        for processor in self._processors.values():
+            used = processor.host == paths.source and (paths.target, paths.interface) in processor.channels
+            if used and processor.alarm is not None:
+                processor.alarm()
 
     def _write(self, paths: Paths) -> None:
         """Write the tables for one pair of hosts."""

@@ -192,7 +192,7 @@ class SunfirePath(Path):
     # -- faults --------------------------------------------------------------------------------
 
     def alarm(self) -> None:
-        """The error register has been written: the next poll pass looks at it."""
+        """The error register has been written, or a host cannot be reached any more: the next poll pass looks."""
         self.mending = True
         self.port.notify()
 

@@ -377,6 +377,29 @@ def test_a_task_that_waits_for_a_slot_is_not_left_waiting():
         conduit.run(main, conduit=f"sunfire:fault={CUT}")
 
 
+def test_a_task_that_waits_for_a_slot_is_told_as_soon_as_it_is_known():
+    """Nothing of it is under way, and the other rank works for long: system software alone knows."""
+    told = []
+
+    async def main(ep):
+        def request(token):
+            pass
+
+        await ep.attach(request)
+        if ep.rank:
+            await ep.compute(20e-3)
+        else:
+            for _ in range(8):
+                await ep.request_short(1, request)
+            with pytest.raises(conduit.NetworkError, match=NO_PATH):
+                await ep.request_short(1, request)
+            told.append(ep.now)
+
+    with pytest.raises(conduit.NetworkError, match="no path from host 1 to host 0 is left"):  # for its replies
+        conduit.run(main, conduit=f"sunfire:fault={CUT}")
+    assert told == [pytest.approx(3.2e-3, abs=1e-6)]
+
+
 def test_a_program_may_catch_the_error_and_go_on_with_other_hosts():
     async def main(ep):
         got = []
