@@ -328,6 +328,14 @@ def test_machines_that_cannot_be(hosts, nis, switched, message):
         Machine(hosts, nis, switched)
 
 
+@pytest.mark.parametrize(("host", "cpu"), [(0, 25), (0, -1), (4, 0), (-1, 0)])
+def test_hosts_have_24_cpus_and_one_for_themselves(host, cpu):
+    fabric = Fabric(Kernel(), MACHINES["q"])
+    assert fabric.processor(3, 24) is fabric.processor(3, 24)
+    with pytest.raises(ValueError, match=rf"no CPU {cpu} of host {host}; the 4 hosts, from 0, have CPUs 0 to 23"):
+        fabric.processor(host, cpu)
+
+
 def test_a_controller_of_one_interface_uses_its_links_alone():
     cluster = Cluster()
     mapping = cluster.mapping(cluster.process(0), 1, interface=1)
