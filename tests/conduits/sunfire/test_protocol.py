@@ -118,6 +118,11 @@ def test_areas_are_counted_by_process_and_destination_host():
     # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
     sizes = [segment.nbytes for segment in job._exchange._published.values()]
     assert Counter(sizes) == {layout.segment_bytes(65536): 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
+    # The hosts' tables let in nobody but the one that writes there; a segment is for all.
+    for segment in job._exchange._published.values():
+        writers = [host for host in range(4) if segment.permission(host)]
+        assert len(writers) == (4 if segment.nbytes == layout.segment_bytes(65536) else 1)
+        assert segment.nbytes == layout.segment_bytes(65536) or writers != [segment.host]
     # One pool serves all eight receivers; only the queues grow with them.
     assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes
 
