@@ -11,7 +11,10 @@ from typing import Any
 from conduit.contract import Buffer
 from conduit.errors import BadRequest
 
-PACKERS = [struct.Struct(f"<{count}i") for count in range(256)]
+_ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
+PACK = [each.pack for each in _ARGUMENTS]
+"""Each packs so many handler arguments that fit 32 bits, signed."""
+UNPACK = [each.unpack for each in _ARGUMENTS]
 
 
 def integer(call: str, name: str, value: Any) -> int:
@@ -46,9 +49,9 @@ def pack(call: str, args: Sequence[Any], most: int) -> bytes:
     if len(args) > most:
         raise BadRequest(f"{call}: {len(args)} arguments are over max_args={most}; send the rest as a medium payload")
     try:
-        return PACKERS[len(args)].pack(*args)
+        return PACK[len(args)](*args)
     except struct.error:
-        return PACKERS[len(args)].pack(*[_word(call, index, value) for index, value in enumerate(args)])
+        return PACK[len(args)](*[_word(call, index, value) for index, value in enumerate(args)])
 
 
 def _word(call: str, index: int, value: Any) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from conduit.acts import HANDLE, ActLog
-from conduit.arguments import PACKERS
+from conduit.arguments import UNPACK
 from conduit.contract import CONTROL, REQUEST, Category, Message, Port
 from conduit.errors import BadRequest, ConduitError, HandlerError
 from conduit.token import Token
@@ -37,7 +37,7 @@ class Dispatch:
     """
 
     __slots__ = (
-        "acts", "counts", "endpoint", "functions", "local", "memory", "port", "progress", "progress_due",
+        "acts", "counts", "endpoint", "handlers", "local", "memory", "port", "progress", "progress_due",
         "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ class Dispatch:
         self.rank = endpoint.rank
         self.acts = acts
         self.counts = endpoint.counts
-        self.functions = endpoint.handlers.functions
+        self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
         self.running = ""
         self.progress: list[Action] = []
@@ -70,13 +70,12 @@ class Dispatch:
         if word & CONTROL:
             return None
         try:
-            function = self.functions[word & 255]
+            function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        name = function.__name__
         token = Token(self.endpoint, message.source, word & REQUEST, name)
         packed = message.args
-        args: tuple[Any, ...] = PACKERS[len(packed) >> 2].unpack(packed) if packed else ()
+        args = UNPACK[len(packed) >> 2](packed)
         port = self.port
         run = port.handler_context()
         self.running = name
@@ -98,16 +97,24 @@ class Dispatch:
         finally:
             self.running = ""
             token._alive = False
-        if word & REQUEST:
-            self.counts.requests_handled += 1
-            return self._answer(token._reply, name, message)
-        self.counts.replies_handled += 1
+        if not word & REQUEST:
+            self.counts.replies_handled += 1
+            return None
+        self.counts.requests_handled += 1
+        reply = token._reply
+        if reply is None:
+            return self._answer_barely(name, message)
+        reply.source = self.rank
+        self.endpoint.count_send(reply, message.source)
+        if message.source != self.rank:
+            return reply
+        self.local.append(reply)
         return None
 
     def _unknown(self, message: Message) -> HandlerError:
         return HandlerError(
             f"rank {self.rank}: a message from rank {message.source} names handler {message.handler}, but only "
-            f"{len(self.functions)} are attached"
+            f"{len(self.handlers)} are attached"
         )
 
     def _call_with_payload(
@@ -149,23 +156,14 @@ class Dispatch:
             self.port.charge(self.port.work_ticks(0, 1, nbytes))
         return view
 
-    def _answer(self, reply: Message | None, name: str, request: Message) -> Message | None:
-        """Return what goes back over the network for `request`."""
-        if reply is None:
-            if (request.word >> 9 & 3) == _LONG_ASYNC:
-                raise HandlerError(
-                    f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
-                    f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
-                )
-            reply = Message(CONTROL)
-        else:
-            self.endpoint.count_send(reply, request.source)
-        reply.source = self.rank
-        if request.source != self.rank:
-            return reply
-        if not reply.word & CONTROL:
-            self.local.append(reply)
-        return None
+    def _answer_barely(self, name: str, request: Message) -> Message | None:
+        """Return what goes back over the network for a `request` whose handler made no reply."""
+        if (request.word >> 9 & 3) == _LONG_ASYNC:
+            raise HandlerError(
+                f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
+                f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
+            )
+        return Message(CONTROL, source=self.rank) if request.source != self.rank else None
 
     def _failed(self, error: BaseException, name: str, message: Message) -> None:
         """Raise `error` of a handler as the job is to see it; an exit ends the job quietly."""

@@ -298,20 +298,20 @@ class Endpoint:
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
-        counts, nbytes = self.counts, message.nbytes
-        if message.word & REQUEST:
+        counts, word, args, nbytes = self.counts, message.word, message.args, message.nbytes
+        if word & REQUEST:
             counts.requests_sent += 1
         else:
             counts.replies_sent += 1
+        check = crc32(args) if args else 0
         if nbytes:
+            check = crc32(message.payload, check)
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
         acts = self._acts
         if acts is not None:
-            args = message.args
-            check = crc32(message.payload, crc32(args)) if nbytes else crc32(args) if args else 0
-            acts += (self._port.ticks(), SEND | message.word, dest, nbytes, check)
+            acts += (self._port.ticks(), SEND | word, dest, nbytes, check)
             if len(acts) > FLUSH:
                 acts.flush()
 

@@ -20,12 +20,17 @@ _WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATO
 
 
 class HandlerTable:
-    """The functions that one rank has attached."""
+    """The functions that one rank has attached.
 
-    __slots__ = ("functions", "indices")
+    Attributes:
+        entries: each function with its name, by index.
+        indices: the index of each function.
+    """
+
+    __slots__ = ("entries", "indices")
 
     def __init__(self) -> None:
-        self.functions: list[Handler] = []
+        self.entries: list[tuple[Handler, str]] = []
         self.indices: dict[Handler, int] = {}
 
     def index(self, call: str, handler: Handler) -> int:
@@ -40,7 +45,7 @@ class HandlerTable:
 
     def names(self) -> list[str]:
         """Return the names of the attached functions, by index."""
-        return [_name(function) for function in self.functions]
+        return [name for _, name in self.entries]
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
@@ -52,17 +57,17 @@ class HandlerTable:
             if handler in self.indices or handler in new:
                 raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
             new.add(handler)
-        if len(self.functions) + len(handlers) > MOST:
+        if len(self.entries) + len(handlers) > MOST:
             raise BadRequest(
-                f"attach: {len(handlers)} handlers on top of {len(self.functions)} make more than {MOST}, "
+                f"attach: {len(handlers)} handlers on top of {len(self.entries)} make more than {MOST}, "
                 "the most that a message can name; use fewer and tell cases apart by an argument"
             )
 
     def add(self, handlers: Sequence[Handler]) -> None:
         """Append checked `handlers`."""
         for handler in handlers:
-            self.indices[handler] = len(self.functions)
-            self.functions.append(handler)
+            self.indices[handler] = len(self.entries)
+            self.entries.append((handler, _name(handler)))
 
 
 def describe(handler: object) -> str:

@@ -20,6 +20,7 @@ import itertools
 import math
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -65,8 +66,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
-        self._heap: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
-        self._background: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
+        self._heap: list[tuple[int, int, Callable[[], object]]] = []
+        self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._tickets = itertools.count()
         self._runnable = 0
         self.look = False
@@ -85,15 +86,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, next(self._tickets), action, args))
+        heappush(self._heap, (when, next(self._tickets), partial(action, *args) if args else action))
 
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
-        heappush(self._heap, (when, next(self._tickets), action, ()))
+        heappush(self._heap, (when, next(self._tickets), action))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, next(self._tickets), action, args))
+        heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -117,8 +118,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             first = background[0][0]
             if not self._run_work(first - 1, waiter) or (limit == FOREVER and not self._heap):
                 return
-            self.now, _, action, args = heappop(background)
-            self._call(action, args)
+            self.now, _, action = heappop(background)
+            self._call(action)
             if self.look:
                 return
         self._run_work(limit, waiter)
@@ -127,17 +128,19 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Run work events up to `limit`; return whether none is left that is due."""
         heap = self._heap
         start, left = self.now, 0
-        action: Callable[..., object] = _nothing
+        action: Callable[[], object] = _nothing
         try:
             for left in range(self._budget - 1, -1, -1):
-                if not heap or heap[0][0] > limit:
+                if not heap:
                     left += 1
                     return True
-                self.now, _, action, args = heappop(heap)
-                if args:
-                    action(*args)
-                else:
-                    action()
+                when, _, action = event = heappop(heap)
+                if when > limit:
+                    heappush(heap, event)
+                    left += 1
+                    return True
+                self.now = when
+                action()
                 if waiter.done:
                     return False
                 if self.look:
@@ -148,7 +151,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
+            self.fail(error, _rank_of(action))
         finally:
             self.events += self._budget - left
             self._budget = left
@@ -156,14 +159,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 self._give_up("events of the simulated hardware follow one another at one instant")
         return False
 
-    def _call(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
+    def _call(self, action: Callable[[], object]) -> None:
         """Run a background event."""
         try:
-            action(*args)
+            action()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.fail(error, getattr(getattr(action, "__self__", None), "rank", -1))
+            self.fail(error, _rank_of(action))
 
     def _may_go_on(self, waiter: Waiter) -> bool:
         """Return whether the driver may go on: False where code of its own rank cancelled it."""
@@ -376,6 +379,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _give_up(self, what: str) -> None:
         if not self.ending:
             self.fail(self.on_stall("livelock", what))
+
+
+def _rank_of(action: Any) -> int:
+    """Return the rank to which an event belongs, -1 if to none."""
+    owner = getattr(getattr(action, "func", action), "__self__", None)
+    return getattr(owner, "rank", -1)
 
 
 def _nothing() -> None:

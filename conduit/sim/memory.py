@@ -51,9 +51,17 @@ class Memory:
             parts.append(bytes(size) if page is None else bytes(page[start : start + size]))
         return b"".join(parts)
 
-    def record(self, index: int) -> bytearray | None:
-        """Return page number `index` itself, None if it was never written; for owners of records of a page each."""
-        return self._pages.get(index)
+    def place(self, address: int, nbytes: int) -> tuple[bytearray, int]:
+        """Return the page in which `nbytes` at `address` lie, and where in it; for owners of records.
+
+        Raises:
+            IndexError: they do not lie in one page, or not inside.
+        """
+        self._check(address, nbytes)
+        index, start = divmod(address, self.page)
+        if start + nbytes > self.page:
+            raise IndexError(f"{nbytes} bytes at {address} are not in one page of {self.page} bytes")
+        return self._pages.setdefault(index, bytearray(self.page)), start
 
     @property
     def resident(self) -> int:
@@ -108,3 +116,9 @@ class Flat:
     def read(self, address: int, nbytes: int) -> bytes:
         """Return a copy of `nbytes` from `address`."""
         return bytes(self.view[address : address + nbytes])
+
+    def place(self, address: int, nbytes: int) -> tuple[bytearray | memoryview, int]:
+        """Return all bytes, and where in them `nbytes` at `address` lie; IndexError where that is not inside."""
+        if not 0 <= address <= len(self.view) - nbytes:
+            raise IndexError(f"{nbytes} bytes at {address} are not inside {len(self.view)} bytes")
+        return self.view, address

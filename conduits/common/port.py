@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from conduits.common.simulated import SimulatedConduit
 
+NEVER = -1
 PASS = 10  # messages of one pass (P4)
 CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
 
@@ -50,11 +51,13 @@ class SimulatedPort(Port):
         "_memory",
         "_miss_ps",
         "_network",
+        "_next",
+        "_notice",
         "_notice_at",
+        "_pass_over",
         "_passes",
         "_polls",
         "_run_in_context",
-        "_scheduled",
         "_sent",
         "_take",
         "_turn",
@@ -87,8 +90,7 @@ class SimulatedPort(Port):
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
         self._loop_start = 0
-        self._notice_at = 0
-        self._scheduled = False
+        self._notice_at = NEVER
         self._calls = CALLS
         self._polls = 0
         self._passes = 0
@@ -101,7 +103,9 @@ class SimulatedPort(Port):
         self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
         self._look_later = False
-        self._after_pass: Callable[[], object] = self._pass_over_blocked
+        # Made once, since every message needs them.
+        self._notice, self._pass_over, self._next = self._look, self._pass_over_blocked, self._go_on
+        self._after_pass: Callable[[], object] = self._pass_over
 
     def add_path(self, path: Path) -> None:
         """Add a way for messages; each poll looks at all of them."""
@@ -280,14 +284,12 @@ class SimulatedPort(Port):
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
         self._attention = True
-        if self.blocked and not self._scheduled and not self.cpu.busy:
-            kernel, when = self.kernel, self._loop_start
-            now = kernel.now
+        if self.blocked and self._notice_at < 0 and not self.cpu.busy:
+            now, when = self.kernel.now, self._loop_start
             if when < now:  # the first step of the loop that is not before now
-                when -= (when - now) // self._miss_ps * self._miss_ps
-            self._scheduled = True
+                when = now + (when - now) % self._miss_ps
             self._notice_at = when
-            kernel.call(when, self._notice)
+            self.kernel.call(when, self._notice)
 
     def resume_pass(self) -> None:
         """Go on with a pass that a path stopped by LATER."""
@@ -432,19 +434,20 @@ class SimulatedPort(Port):
         if self.blocked:
             free, now = self.cpu.free, self.kernel.now
             self._loop_start = free = free if free > now else now
-            self._scheduled = self._attention
             if self._attention:
                 self._notice_at = free
                 self.kernel.call(free, self._notice)
+            else:
+                self._notice_at = NEVER
 
-    def _notice(self) -> None:
+    def _look(self) -> None:
         """The polling loop sees that something is there, unless it has been left since."""
-        if not self._scheduled or self._notice_at != self.kernel.now or self.cpu.busy:
+        if self._notice_at != self.kernel.now or self.cpu.busy:
             return
-        self._scheduled = False
+        self._notice_at = NEVER
         if self.blocked and self._attention:
             self.cpu.busy = True
-            self._begin_pass(self._pass_over_blocked)
+            self._begin_pass(self._pass_over)
 
     # -- passes --------------------------------------------------------------------------------------
 
@@ -463,9 +466,10 @@ class SimulatedPort(Port):
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""
-        core, kernel = self.core, self.kernel
+        core, kernel, take = self.core, self.kernel, self._take
+        local = core.local
         while self._left and not kernel.ending:
-            message = core.local.popleft() if core.local else self._take()
+            message = local.popleft() if local else take()
             if message is None:
                 break
             if message is LATER:
@@ -482,14 +486,15 @@ class SimulatedPort(Port):
             if reply is not None:
                 self.conduit.messages_sent += 1
                 path = self._network if self._alone else self.path_to(message.source)
-                path.send_reply(message, reply, self._go_on)
+                path.send_reply(message, reply, self._next)
                 return
         else:
             self._attention = True  # the pass is full: there may be more
         self._network.end_pass()
         if not self._alone:
             self.paths[1].end_pass()
-        self._after_pass()
+        after = self._after_pass
+        after()
 
     def _take_in_turn(self) -> Message | None:
         """Return the next message, from each path in turn so that none is starved."""

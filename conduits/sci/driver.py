@@ -9,7 +9,7 @@ What the hardware would refuse raises `SciError`, which names the cause.
 
 Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.
 So a store with `announced=True` leaves its bytes to land in the event of the flags that announce
-them (`flags`), which must not be stored before a barrier or completion.  That spares an event
+them (`RemoteSlot.announce`), which must not be stored before a barrier or completion.  That spares an event
 each.  In weak ordering every part lands in an event of its own.
 
 Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
@@ -24,7 +24,7 @@ from typing import TypeAlias
 from conduit.errors import NetworkError
 from conduit.sim.memory import Buffer, Flat, Memory, Store
 from conduits.sci import constants as c
-from conduits.sci.hardware import Adapter, Fabric, StorePlan
+from conduits.sci.hardware import Adapter, Fabric, StorePlan, packets
 
 Then: TypeAlias = Callable[[int], object]
 
@@ -99,82 +99,120 @@ class Mapping:
         self.driver._landed(self.way.response, arrival)
 
 
-class FlagStore:
-    """Flags that a protocol stores again and again; made by `Sisci.flags`.
+class RemoteSlot:
+    """A place in a remote segment whose contents flags announce; made by `Sisci.slot`.
 
-    One serves all messages of a slot: the next is not stored before the last has landed.
+    It holds a message at a time: the next is not stored before the last has landed.
 
     Args:
-        driver: the process that stores them.
-        mapping: where to.
-        offsets: in the segment, in order.
+        driver: the process that stores to it.
+        mapping: where it is.
+        offset: in that segment.
+        room: its size in bytes.
+        control: where the flags are.
+        flags: their offsets there, in the order in which they are stored.
     """
 
     __slots__ = (
-        "_adapter", "_announced", "_driver", "_kernel", "_mapping", "_memory", "_offsets", "_plan",
-        "_response", "_segment",
+        "_adapter", "_announced", "_bytes", "_control", "_data", "_driver", "_flag_bytes", "_flag_plan", "_flags",
+        "_kernel", "_land", "_mapping", "_offset", "_places", "_plans", "_response", "_start",
     )  # fmt: skip
 
-    def __init__(self, driver: Sisci, mapping: Mapping, offsets: tuple[int, ...]) -> None:
-        count = len(offsets)
+    def __init__(
+        self, driver: Sisci, mapping: Mapping, offset: int, room: int, control: Mapping, flags: tuple[int, ...]
+    ) -> None:
         self._driver = driver
         self._adapter = driver.adapter
         self._kernel = driver.adapter.kernel
         self._mapping = mapping
-        self._segment = mapping.segment
-        self._memory = mapping.segment.memory
-        self._offsets = offsets
-        self._plan = driver.adapter.plan(mapping.way, count, count, count)
+        self._offset = offset
+        self._control = control
+        self._flags = flags
+        self._plans: dict[int, StorePlan] = {}
+        self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response
+        memory, flag_memory = mapping.segment.memory, control.segment.memory
+        assert isinstance(memory, Memory | Flat) and isinstance(flag_memory, Memory | Flat)
+        self._bytes, self._start = memory.place(offset, room)
+        first = min(flags)
+        self._flag_bytes, start = flag_memory.place(first, max(flags) + 1 - first)
+        self._places = tuple(start + flag - first for flag in flags)
+        self._data: Buffer = b""
         self._announced: list[tuple[Segment, int, Buffer]] = []
+        self._land = self._landing  # made once: a chain of events begins with each message
 
-    def store(self, issued: Then) -> int:
+    def store(self, data: Buffer, issued: Then) -> int:
+        """Store what the flags will announce, from the start of the place.  Returns as `Sisci.store` does.
+
+        Raises:
+            SciError: too long, or the segment is not mapped any more.
+        """
+        driver = self._driver
+        plan = self._plans.get(len(data))
+        if plan is None or not self._mapping.alive:
+            if driver.weak:
+                return driver.store(self._mapping, self._offset, data, issued, True)
+            plan = self._plans[len(data)] = driver.store_plan(self._mapping, self._offset, len(data))
+        self._data = data
+        adapter = self._adapter
+        end = adapter.pio(plan, issued, self._mapping.placed)
+        if end > 0:
+            back = adapter.arrival + self._response
+            if back > driver.complete:
+                driver.complete = back
+            return end
+        driver.pending += 1
+        return -end
+
+    def announce(self, issued: Then) -> int:
         """Store the flags, and land what they announce before them.  Returns as `Sisci.store` does.
 
         Raises:
-            SciError: the segment is not mapped any more.
+            SciError: the segment of the flags is not mapped any more.
         """
         driver, adapter = self._driver, self._adapter
-        if not self._mapping.alive:
-            driver._refuse(self._mapping, self._offsets[-1], 1)
-        self._announced, driver._announced = driver._announced, []
-        end = adapter.pio(self._plan, issued, self._placed)
+        if not self._control.alive:
+            driver.refuse(self._control, self._flags[-1], 1)
+        if driver.announced:
+            self._announced, driver.announced = driver.announced, []
+        end = adapter.pio(self._flag_plan, issued, self._placed)
         if end <= 0 or driver.weak:
             driver.pending += 1
             if end <= 0:
                 return -end
             self._placed(adapter.arrival)
             return end
-        arrival = adapter.arrival
-        self._kernel.call(arrival, self._land)
-        arrival += self._response
-        if arrival > driver.complete:
-            driver.complete = arrival
+        back = adapter.arrival
+        self._kernel.call(back, self._land)
+        back += self._response
+        if back > driver.complete:
+            driver.complete = back
         return end
 
     def _placed(self, arrival: int) -> None:
-        driver, mapping = self._driver, self._mapping
+        driver, control = self._driver, self._control
         if driver.weak:
-            for offset in self._offsets:
-                arrival = driver.adapter.later(arrival, mapping.segment)
-                self._kernel.at(arrival, mapping.segment.land, offset, _ONE)
+            for offset in self._flags:
+                arrival = driver.adapter.later(arrival, control.segment)
+                self._kernel.at(arrival, control.segment.land, offset, _ONE)
         else:
             self._kernel.call(arrival, self._land)
-        mapping.placed(arrival)
+        control.placed(arrival)
 
-    def _land(self) -> None:
-        for segment, offset, data in self._announced:
-            segment.memory.write(offset, data)
-        segment, memory = self._segment, self._memory
-        if type(memory) is Flat:
-            view = memory.view
-            for offset in self._offsets:
-                view[offset] = 1
-        else:
-            for offset in self._offsets:
-                memory.write(offset, _ONE)
-        if segment.on_landing is not None:
-            segment.on_landing()
+    def _landing(self) -> None:
+        data, start = self._data, self._start
+        if data:
+            self._bytes[start : start + len(data)] = data
+        if self._announced:
+            for segment, offset, others in self._announced:
+                segment.memory.write(offset, others)
+            self._announced = []
+        flags = self._flag_bytes
+        for place in self._places:
+            flags[place] = 1
+        on_landing = self._control.segment.on_landing
+        if on_landing is not None:
+            on_landing()
 
 
 class Sisci:
@@ -186,7 +224,7 @@ class Sisci:
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_announced", "_waiting", "adapter", "complete", "fabric", "host", "limit", "pending", "weak")
+    __slots__ = ("_waiting", "adapter", "announced", "complete", "fabric", "host", "limit", "pending", "weak")
 
     def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
         self.fabric = fabric
@@ -199,7 +237,8 @@ class Sisci:
         self.complete = 0
         """When all others have landed and this side knows it, picoseconds."""
         self._waiting: Then | None = None
-        self._announced: list[tuple[Segment, int, Buffer]] = []
+        self.announced: list[tuple[Segment, int, Buffer]] = []
+        """What was stored to be announced by flags, beside the contents of their slots."""
 
     # -- segments ----------------------------------------------------------------------------
 
@@ -301,43 +340,42 @@ class Sisci:
         Raises:
             SciError: outside the segment, or it is not mapped any more.
         """
-        size = len(data)
-        if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
-            self._refuse(mapping, offset, size)
-        adapter, way, kind = self.adapter, mapping.way, (size, (offset % 64 + size + 63) // 64, 1)
-        plan = way.plans.get(kind) or adapter.plan(way, *kind)
-        if self.weak or not announced:
-            return self._store(plan, issued, partial(self._land, mapping, offset, data))
-        self._announced.append((mapping.segment, offset, data))
-        end = adapter.pio(plan, issued, mapping.placed)
-        if end > 0:
-            back = adapter.arrival + way.response
-            if back > self.complete:
-                self.complete = back
-            return end
-        self.pending += 1
-        return -end
-
-    def flags(self, mapping: Mapping, offsets: Sequence[int]) -> FlagStore:
-        """Return a store of a byte of 1 at each of `offsets`, in that order, to be made any number of times.
-
-        The last flag is what the owner of the segment looks at first.
-
-        Raises:
-            SciError: outside the segment.
-        """
-        if min(offsets) < 0 or max(offsets) >= mapping.nbytes:
-            self._refuse(mapping, max(offsets), 1)
-        return FlagStore(self, mapping, tuple(offsets))
-
-    def _store(self, plan: StorePlan, issued: Then, landed: Then) -> int:
-        """Store what lands in an event of its own."""
+        plan = self.store_plan(mapping, offset, len(data))
+        landed: Then = mapping.placed
+        if announced and not self.weak:
+            self.announced.append((mapping.segment, offset, data))
+        else:
+            landed = partial(self._land, mapping, offset, data)
         end = self.adapter.pio(plan, issued, landed)
         self.pending += 1
         if end <= 0:
             return -end
         landed(self.adapter.arrival)
         return end
+
+    def store_plan(self, mapping: Mapping, offset: int, size: int) -> StorePlan:
+        """Return what a store of `size` bytes takes.
+
+        Raises:
+            SciError: outside the segment, or it is not mapped any more.
+        """
+        if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
+            self.refuse(mapping, offset, size)
+        return self.adapter.plan(mapping.way, size, packets(offset, size), 1)
+
+    def slot(self, mapping: Mapping, offset: int, room: int, control: Mapping, flags: Sequence[int]) -> RemoteSlot:
+        """Return a place for messages, `room` bytes at `offset`, announced by a byte of 1 at each of `flags`.
+
+        The last flag is what the owner of the segment `control` looks at first.
+
+        Raises:
+            SciError: outside a segment.
+        """
+        if offset < 0 or offset + room > mapping.nbytes:
+            self.refuse(mapping, offset, room)
+        if min(flags) < 0 or max(flags) >= control.nbytes:
+            self.refuse(control, max(flags), 1)
+        return RemoteSlot(self, mapping, offset, room, control, tuple(flags))
 
     def barrier(self, then: Then) -> int:
         """Wait until all stores of this process have landed.
@@ -362,7 +400,7 @@ class Sisci:
             SciError: outside the segment, or it is not mapped any more.
         """
         if offset < 0 or nbytes < 1 or offset + nbytes > mapping.nbytes or not mapping.alive:
-            self._refuse(mapping, offset, nbytes)
+            self.refuse(mapping, offset, nbytes)
         segment, response = mapping.segment, mapping.way.response
 
         def known(when: int) -> None:
@@ -410,7 +448,7 @@ class Sisci:
                 f"of host {remote.segment.host}, which has {remote.nbytes} bytes"
             )
         if announced and not self.weak:
-            self._announced.append((remote.segment, offset, data))
+            self.announced.append((remote.segment, offset, data))
             landed: Then = partial(_completed, then, remote.way.response)
         else:
             landed = partial(self._dma_landed, remote, offset, data, then)
@@ -448,7 +486,8 @@ class Sisci:
             self.adapter.kernel.at(arrival, mapping.segment.land, offset, data)
         mapping.placed(arrival)
 
-    def _refuse(self, mapping: Mapping, offset: int, size: int) -> None:
+    def refuse(self, mapping: Mapping, offset: int, size: int) -> None:
+        """Raise SciError for bytes that cannot be reached."""
         segment = mapping.segment
         what = f"host {self.host}: {size} bytes at offset {offset} of segment {segment.number} of host {segment.host}"
         if not mapping.alive:

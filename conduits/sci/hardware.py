@@ -67,7 +67,8 @@ class StorePlan:
         stores: separate stores of the CPU, each with its start.
         takes: CPU time, picoseconds.
         wire: bytes on each link.
-        bus: for how long the sender's bus is taken.
+        bus: until when the sender's bus is taken, from the write on.
+        links: each link behind the bus, and from when until when it is taken, from the write on.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
@@ -75,7 +76,7 @@ class StorePlan:
     """
 
     __slots__ = (
-        "arrives", "bus", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole", "wire",
+        "arrives", "bus", "links", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -85,7 +86,9 @@ class StorePlan:
         self.stores = stores
         self.takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
         self.wire = wire = wire_bytes(nbytes, count)
-        self.bus = way.first.takes[wire]
+        self.bus = PIO_START_PS + way.first.takes[wire]
+        heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in way.steps[1:]]
+        self.links = tuple((link, head, head + taken) for link, head, taken in heads)
         self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
         self.quiet = self.takes + way.turnaround
         self.whole = nbytes <= piece and count <= WINDOW
@@ -99,16 +102,14 @@ class Way(Route):
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
         plans: of the PIO writes made, by bytes, packets and stores.
-        rest: the steps after the sender's bus.
     """
 
-    __slots__ = ("plans", "response", "rest", "turnaround")
+    __slots__ = ("plans", "response", "turnaround")
 
     def __init__(self, hops: Sequence[Hop], response: int) -> None:
         super().__init__(hops)
         self.response = response
         self.turnaround = self.latency + response
-        self.rest = self.steps[1:]
         self.plans: dict[tuple[int, int, int], StorePlan] = {}
 
     def counts(self) -> Counter[int]:
@@ -275,19 +276,14 @@ class Adapter:
         if self._quiet > now or not plan.whole:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
-        if self._runs:
-            self._runs = []
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
-        head = now + PIO_START_PS
-        bus.free_at = head + plan.bus
-        wire = plan.wire
-        for link, after, takes in plan.way.rest:
-            begin = head + after
-            if link.free_at > begin:
+        bus.free_at = now + plan.bus
+        for link, head, tail in plan.links:
+            if link.free_at > now + head:
                 self._count(plan)
-                plan.way.wait(link, wire, head, now + plan.takes, landed)
+                plan.way.wait(link, plan.wire, now + PIO_START_PS, now + plan.takes, landed)
                 return -now - plan.takes
-            link.free_at = begin + takes[wire]
+            link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + plan.arrives
         return now + plan.takes
@@ -326,9 +322,9 @@ class Adapter:
         """Return how much longer `count` packets take because the window is full at times."""
         if self._quiet <= now:
             self._runs = []
-        elif self._first is not None:
+        elif self._first is not None:  # those before were over when it began
             plan = self._first
-            self._runs.insert(0, (self._began, plan.takes, plan.packets, plan.way.turnaround))
+            self._runs = [(self._began, plan.takes, plan.packets, plan.way.turnaround)]
         self._first = None
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:

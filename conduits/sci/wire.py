@@ -37,7 +37,8 @@ _CATEGORY = 3 << 9
 _KIND = _CATEGORY | REQUEST_BIT | 255
 _MASK = (1 << 64) - 1
 _pack = _HEAD.pack
-_unpack_from = _HEAD.unpack_from
+# By the number of arguments, which bits 3 to 7 of the second byte hold.
+_UNPACK = [struct.Struct(f"<IIQ{4 * count}s").unpack_from for count in range(MAX_ARGS + 1)]
 
 
 class BadHeader(NetworkError):
@@ -53,22 +54,39 @@ def pack(message: Message, slot: int) -> bytes:
     return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
 
 
+def unpack_into(message: Message, data: bytes | bytearray) -> None:
+    """Make `message` the one with the header that `data` begins with, its payload still empty.
+
+    Sets neither source nor slot, which the place of the header tells too.
+
+    Raises:
+        BadHeader: too short, or more arguments than there can be.
+    """
+    try:
+        word, message.nbytes, message.offset, message.args = _UNPACK[data[1] >> 3](data)
+    except (IndexError, struct.error):
+        raise _bad(data) from None
+    message.payload = b""
+    kind = word & _KIND
+    message.word = kind if kind & ~255 != BARE else CONTROL
+
+
 def unpack(data: bytes | bytearray, source: int = -1) -> Message:
     """Return the message of rank `source` with the header that `data` begins with; its payload is still empty.
 
     Raises:
         BadHeader: too short, or more arguments than there can be.
     """
+    message = Message(0, source=source)
+    unpack_into(message, data)
+    message.slot = data[2] | data[3] << 8
+    return message
+
+
+def _bad(data: bytes | bytearray) -> BadHeader:
     if len(data) < FIXED:
-        raise BadHeader(f"a header of {len(data)} bytes is shorter than {FIXED}")
-    word, nbytes, offset = _unpack_from(data)
-    end = FIXED + (word >> 9 & 124)
-    if end > HEADER_MAX or end > len(data):
-        raise BadHeader(f"a header of {len(data)} bytes announces {word >> 11 & 31} arguments; at most {MAX_ARGS} fit")
-    kind = word & _KIND
-    if kind & ~255 == BARE:
-        kind = CONTROL
-    return Message(kind, bytes(data[FIXED:end]), b"", offset, nbytes, source, word >> 16)
+        return BadHeader(f"a header of {len(data)} bytes is shorter than {FIXED}")
+    return BadHeader(f"a header of {len(data)} bytes announces {data[1] >> 3} arguments; at most {MAX_ARGS} fit")
 
 
 class Cut(NamedTuple):

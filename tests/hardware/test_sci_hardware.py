@@ -234,7 +234,7 @@ def test_a_mapping_given_up_is_of_no_use():
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
-        pair.near.flags(pair.mapping, (0, 1)).store(lambda when: None)
+        pair.near.slot(pair.mapping, 0, 8, pair.mapping, (0, 1)).store(b"x", lambda when: None)
 
 
 def test_only_exported_segments_can_be_connected_to():
@@ -380,7 +380,7 @@ def test_announced_bytes_land_with_their_flags():
     def act():
         pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
         when = pair.near.barrier(lambda when: None)
-        pair.kernel.at(when, lambda: pair.near.flags(control, (2, 0)).store(lambda when: None))
+        pair.kernel.at(when, lambda: pair.near.slot(pair.mapping, 0, 8, control, (2, 0)).announce(lambda when: None))
 
     run(pair.kernel, (0, act))
     assert states == [(b"abc", b"\1\0\1")]

@@ -39,11 +39,11 @@ class Peer:
         command: the peer's command segment for this rank, imported.
         control: the peer's control segment, imported.
         payload: the peer's payload segment, once it has been connected.
-        records: gives the slots of this rank's command segment for the peer, by number.
+        incoming: this rank's command segment for the peer.
         sends: the chains of short messages, by kind and slot.
     """
 
-    __slots__ = ("command", "control", "free", "payload", "rank", "records", "sends")
+    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "sends")
 
     def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
         self.rank = rank
@@ -51,9 +51,25 @@ class Peer:
         self.command = command
         self.control = control
         self.payload: Remote | None = None
-        assert isinstance(incoming.memory, Memory)
-        self.records = incoming.memory.record  # a page is a slot
+        self.incoming = incoming
         self.sends: dict[tuple[int, int], sends.Send] = {}
+
+
+class Arrival:
+    """A slot of this rank's, as a pass finds it.
+
+    Attributes:
+        record: the bytes of the slot.
+        message: what is in it; the slot holds a message at a time, and so does this.
+        free: where the slot pair goes back to, None of a request's slot.
+    """
+
+    __slots__ = ("free", "message", "record")
+
+    def __init__(self, record: bytearray, message: Message, free: list[int] | None) -> None:
+        self.record = record
+        self.message = message
+        self.free = free
 
 
 class PairedSlots(SciPath):
@@ -68,6 +84,7 @@ class PairedSlots(SciPath):
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, Peer] = {}
+        self._arrivals: dict[int, Arrival] = {}
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
@@ -185,17 +202,27 @@ class PairedSlots(SciPath):
             return None
         self._place = place + 1
         flags[place] = 0
-        queue, slot = divmod(place - _READY, self._slots)
-        peer = self._peers.get(queue >> 1) or self.peer(queue >> 1)
         self.cpu.free += RECEIVE_PS
-        record = peer.records(slot + self._slots if queue & 1 else slot)
-        assert record is not None  # its flag was set
-        message = wire.unpack(record, queue >> 1)
+        arrival = self._arrivals.get(place) or self._first_arrival(place)
+        message = arrival.message
+        wire.unpack_into(message, arrival.record)
         if message.nbytes:
-            self._take_payload(message, record)
-        if queue & 1:
-            peer.free.append(slot)
+            self._take_payload(message, arrival.record)
+        if arrival.free is not None:
+            arrival.free.append(message.slot)
         return message
+
+    def _first_arrival(self, place: int) -> Arrival:
+        """Return what is kept of the slot whose message-ready flag is at `place`."""
+        queue, slot = divmod(place - _READY, self._slots)
+        source, kind = divmod(queue, 2)
+        peer = self.peer(source)
+        memory = peer.incoming.memory
+        assert isinstance(memory, Memory)
+        record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
+        message = Message(0, source=source, slot=slot)
+        found = self._arrivals[place] = Arrival(record, message, peer.free if kind == REPLY else None)
+        return found
 
     def end_pass(self) -> None:
         """Set message-exist again where the pass stopped at its limit, before the sweep was done."""

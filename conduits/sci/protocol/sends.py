@@ -33,7 +33,10 @@ class Send:
         slot: the pair.
     """
 
-    __slots__ = ("driver", "end", "flags", "header", "kernel", "message", "path", "peer", "place", "then")
+    __slots__ = (
+        "_flag", "_start", "_stored", "cpu", "driver", "end", "header", "kernel", "message", "path", "peer", "place",
+        "slot", "then",
+    )  # fmt: skip
 
     message: Message
     then: Then
@@ -41,12 +44,17 @@ class Send:
     def __init__(self, path: PairedSlots, peer: Peer, kind: int, slot: int) -> None:
         self.path = path
         self.peer = peer
+        self.cpu = path.cpu
         self.driver = path.driver
         self.kernel = path.kernel
-        self.place = path.layout.slot(kind, slot)
-        self.flags = path.driver.flags(peer.control, (path.layout.ready(path.rank, kind, slot), path.layout.EXIST))
+        layout = path.layout
+        self.place = layout.slot(kind, slot)
+        flags = layout.ready(path.rank, kind, slot), layout.EXIST
+        self.slot = path.driver.slot(peer.command, self.place, layout.slot_bytes, peer.control, flags)
         self.header = b""
         self.end = 0
+        # Made once, since every message needs them.
+        self._start, self._stored, self._flag = self.start, self.stored, self.flag
 
     @property
     def rank(self) -> int:
@@ -65,11 +73,11 @@ class Send:
         self.header = header
         self.message = message
         self.then = then
-        self.kernel.call(when, self.start)
+        self.kernel.call(when, self._start)
 
     def start(self) -> None:
         """Store the header."""
-        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, True)
+        end = self.slot.store(self.header, self._stored)
         if end:
             self.stored(end)
 
@@ -80,7 +88,7 @@ class Send:
             self.finish(end)
         else:
             when = driver.complete
-            self.kernel.call(when if when > end else end, self.flag)
+            self.kernel.call(when if when > end else end, self._flag)
 
     def finish(self, end: int) -> None:
         """The CPU is done with all stores at `end`: wait until they have landed."""
@@ -91,19 +99,21 @@ class Send:
 
     def landed(self, when: int) -> None:
         """All has landed, which is known here at `when`: the flags follow."""
-        self.kernel.call(when if when > self.end else self.end, self.flag)
+        self.kernel.call(when if when > self.end else self.end, self._flag)
 
     def flag(self) -> None:
         """Store message-ready, then message-exist."""
-        end = self.flags.store(self.flagged)
+        end = self.slot.announce(self.flagged)
         if end:
-            self.path.cpu.free = end
-            self.then()
+            self.cpu.free = end
+            then = self.then
+            then()
 
     def flagged(self, end: int) -> None:
         """The CPU is free at `end`."""
-        self.path.cpu.free = end
-        self.then()
+        self.cpu.free = end
+        then = self.then
+        then()
 
 
 class WithPayload(Send):
