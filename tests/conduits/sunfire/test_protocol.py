@@ -234,8 +234,10 @@ def test_many_more_messages_than_postboxes_get_through(outstanding):
             await ep.block_until(lambda: len(got) == 700)
         return got or back
 
-    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding}")
+    found, job = watched(main, conduit=f"sunfire:outstanding={outstanding}")
     assert found.values == [list(range(700))] * 2
+    # Of replies only those are kept that the requester may not have taken.
+    assert len(job.ports[1].paths[0].peers[0].answered) == outstanding
 
 
 def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_not():
