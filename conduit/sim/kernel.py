@@ -204,7 +204,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if self.recheck and self._look_again():
             return False
         if not waiter.done:
-            self._run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+            run = self._run if self._background else self._run_work
+            run(self._next_deadline() if self._deadlines else FOREVER, waiter)
         if self._runnable or not waiter.done:
             return False
         # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.

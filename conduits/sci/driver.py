@@ -114,8 +114,9 @@ class RemoteSlot:
     """
 
     __slots__ = (
-        "_adapter", "_announced", "_bytes", "_control", "_data", "_driver", "_flag_bytes", "_flag_plan", "_flags",
-        "_kernel", "_land", "_mapping", "_offset", "_places", "_plans", "_response", "_start",
+        "_adapter", "_announced", "_bytes", "_control", "_data", "_driver", "_flag", "_flag_bytes", "_flag_plan",
+        "_flags", "_issued", "_kernel", "_land", "_mapping", "_offset", "_placed", "_places", "_plans", "_response",
+        "_start", "_store", "_stored",
     )  # fmt: skip
 
     def __init__(
@@ -132,64 +133,114 @@ class RemoteSlot:
         self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response
         memory, flag_memory = mapping.segment.memory, control.segment.memory
-        assert isinstance(memory, Memory | Flat) and isinstance(flag_memory, Memory | Flat)
+        assert isinstance(memory, Memory | Flat)
+        assert isinstance(flag_memory, Memory | Flat)
         self._bytes, self._start = memory.place(offset, room)
         first = min(flags)
         self._flag_bytes, start = flag_memory.place(first, max(flags) + 1 - first)
         self._places = tuple(start + flag - first for flag in flags)
         self._data: Buffer = b""
         self._announced: list[tuple[Segment, int, Buffer]] = []
-        self._land = self._landing  # made once: a chain of events begins with each message
+        self._issued: Then = _nothing
+        # Made once, since every message needs them.
+        self._store, self._stored, self._flag = self._store_data, self._data_stored, self._store_flags
+        self._placed, self._land = self._flags_placed, self._landing
 
-    def store(self, data: Buffer, issued: Then) -> int:
-        """Store what the flags will announce, from the start of the place.  Returns as `Sisci.store` does.
+    @property
+    def rank(self) -> int:
+        """Whose stores they are, for errors of the hardware."""
+        return self._driver.rank
+
+    def post(self, when: int, data: Buffer, issued: Then) -> None:
+        """Store `data` from the start of the place at `when`; when they have landed, the flags.
+
+        Args:
+            when: time of the first store, picoseconds.
+            data: at least one byte, at most the room; must not change until it has landed.
+            issued: called as `issued(end)` in the event in which the flags are stored: the CPU is free again at `end`.
 
         Raises:
-            SciError: too long, or the segment is not mapped any more.
+            SciError: in that event, where a segment is not mapped any more or the data do not fit.
         """
-        driver = self._driver
-        plan = self._plans.get(len(data))
-        if plan is None or not self._mapping.alive:
-            if driver.weak:
-                return driver.store(self._mapping, self._offset, data, issued, True)
-            plan = self._plans[len(data)] = driver.store_plan(self._mapping, self._offset, len(data))
         self._data = data
-        adapter = self._adapter
-        end = adapter.pio(plan, issued, self._mapping.placed)
-        if end > 0:
-            back = adapter.arrival + self._response
-            if back > driver.complete:
-                driver.complete = back
-            return end
-        driver.pending += 1
-        return -end
+        self._issued = issued
+        self._kernel.call(when, self._store)
 
-    def announce(self, issued: Then) -> int:
-        """Store the flags, and land what they announce before them.  Returns as `Sisci.store` does.
+    def announce(self, issued: Then) -> None:
+        """Store the flags, now, that announce what was stored with `announced=True`; `issued` as for `post`.
 
         Raises:
             SciError: the segment of the flags is not mapped any more.
         """
+        self._data = b""
+        self._issued = issued
+        self._store_flags()
+
+    def _store_data(self) -> None:
+        driver, adapter, mapping = self._driver, self._adapter, self._mapping
+        plan = self._plans.get(len(self._data))
+        if plan is None or not mapping.alive:
+            plan = self._plan()
+            if plan is None:
+                return
+        end = adapter.pio(plan, self._stored, mapping.placed)
+        if end <= 0:
+            driver.pending += 1
+            if end:
+                self._data_stored(-end)
+            return
+        back = adapter.arrival + self._response
+        if back > driver.complete:
+            driver.complete = back
+        if driver.pending:
+            self._data_stored(end)
+        else:
+            self._kernel.call(driver.complete, self._flag)
+
+    def _plan(self) -> StorePlan | None:
+        """Return the plan of a store of this size; None where it has been made, in weak ordering."""
+        driver, size = self._driver, len(self._data)
+        if not driver.weak:
+            plan = self._plans[size] = driver.store_plan(self._mapping, self._offset, size)
+            return plan
+        data, self._data = self._data, b""
+        end = driver.store(self._mapping, self._offset, data, self._stored)
+        if end:
+            self._data_stored(end)
+        return None
+
+    def _data_stored(self, end: int) -> None:
+        """The CPU is done with the data at `end`: wait until they have landed."""
+        when = self._driver.barrier(partial(self._data_landed, end))
+        if when:
+            self._data_landed(end, when)
+
+    def _data_landed(self, end: int, when: int) -> None:
+        self._kernel.call(max(when, end), self._flag)
+
+    def _store_flags(self) -> None:
         driver, adapter = self._driver, self._adapter
         if not self._control.alive:
             driver.refuse(self._control, self._flags[-1], 1)
         if driver.announced:
             self._announced, driver.announced = driver.announced, []
+        issued = self._issued
         end = adapter.pio(self._flag_plan, issued, self._placed)
         if end <= 0 or driver.weak:
             driver.pending += 1
-            if end <= 0:
-                return -end
-            self._placed(adapter.arrival)
-            return end
+            if end > 0:
+                self._flags_placed(adapter.arrival)
+            if end:
+                issued(abs(end))
+            return
         back = adapter.arrival
         self._kernel.call(back, self._land)
         back += self._response
         if back > driver.complete:
             driver.complete = back
-        return end
+        issued(end)
 
-    def _placed(self, arrival: int) -> None:
+    def _flags_placed(self, arrival: int) -> None:
         driver, control = self._driver, self._control
         if driver.weak:
             for offset in self._flags:
@@ -221,13 +272,15 @@ class Sisci:
     Args:
         fabric: the cluster.
         host: where the process runs.
+        rank: its number in the job, for reports.
         patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    __slots__ = ("_waiting", "adapter", "announced", "complete", "fabric", "host", "limit", "pending", "weak")
+    __slots__ = ("_waiting", "adapter", "announced", "complete", "fabric", "host", "limit", "pending", "rank", "weak")
 
-    def __init__(self, fabric: Fabric, host: int, *, patched: bool = False) -> None:
+    def __init__(self, fabric: Fabric, host: int, rank: int = -1, *, patched: bool = False) -> None:
         self.fabric = fabric
+        self.rank = rank
         self.host = host
         self.weak = fabric.weak
         self.adapter: Adapter = fabric.adapter(host)
@@ -493,6 +546,10 @@ class Sisci:
         if not mapping.alive:
             raise SciError(f"{what}: the segment is not mapped any more")
         raise SciError(f"{what}: outside its {mapping.nbytes} bytes, or none")
+
+
+def _nothing(when: int) -> None:
+    """Stand in for what follows the first message."""
 
 
 def segment_limit(*, patched: bool) -> int:

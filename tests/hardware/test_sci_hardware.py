@@ -234,7 +234,7 @@ def test_a_mapping_given_up_is_of_no_use():
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
-        pair.near.slot(pair.mapping, 0, 8, pair.mapping, (0, 1)).store(b"x", lambda when: None)
+        pair.near.slot(pair.mapping, 0, 8, pair.mapping, (0, 1)).announce(lambda when: None)
 
 
 def test_only_exported_segments_can_be_connected_to():

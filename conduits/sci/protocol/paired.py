@@ -19,7 +19,7 @@ from conduits.common import SimulatedPort
 from conduits.common.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Mapping, Remote, Segment
+from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment
 from conduits.sci.hardware import Fabric
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
@@ -40,10 +40,10 @@ class Peer:
         control: the peer's control segment, imported.
         payload: the peer's payload segment, once it has been connected.
         incoming: this rank's command segment for the peer.
-        sends: the chains of short messages, by kind and slot.
+        slots: the peer's request slots and its reply slots for this rank, as far as they have been used.
     """
 
-    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "sends")
+    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "slots")
 
     def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
         self.rank = rank
@@ -52,7 +52,7 @@ class Peer:
         self.control = control
         self.payload: Remote | None = None
         self.incoming = incoming
-        self.sends: dict[tuple[int, int], sends.Send] = {}
+        self.slots: tuple[dict[int, RemoteSlot], ...] = ({}, {})
 
 
 class Arrival:
@@ -88,6 +88,8 @@ class PairedSlots(SciPath):
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
+        self._then: Then = _nothing
+        self._issued = self._sent
         self._create_segments()
 
     def _create_segments(self) -> None:
@@ -141,31 +143,47 @@ class PairedSlots(SciPath):
         """Send through the reply slot paired with the request's."""
         self._send(self._peers[request.source], REPLY, request.slot, reply, then, REPLY_PS)
 
-    def _send(self, peer: Peer, kind: int, slot: int, message: Message, then: Then, takes: int) -> None:
+    def _send(self, peer: Peer, kind: int, number: int, message: Message, then: Then, takes: int) -> None:
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + takes
-        header = wire.pack(message, slot)
+        self._then = then
+        slot = peer.slots[kind].get(number)
+        if slot is None:
+            slot = self._slot(peer, kind, number)
+        header = wire.pack(message, number)
         if message.nbytes:
-            self._send_payload(peer, kind, slot, header, message, then)
-            return
-        send = peer.sends.get((kind, slot))
-        if send is None:
-            send = peer.sends[kind, slot] = sends.Send(self, peer, kind, slot)
-        send.begin(when, header, message, then)
-
-    def _send_payload(self, peer: Peer, kind: int, slot: int, header: bytes, message: Message, then: Then) -> None:
-        if message.word & _CATEGORY != _MEDIUM:
-            send = self._long(message.nbytes)(self, peer, kind, slot)
-        elif self.setting.transactions == 1:
-            header = header.ljust(HEADER_MAX, b"\0") + message.payload
-            self.cpu.free += self.setting.host.copy_ticks(len(header))
-            send = sends.Send(self, peer, kind, slot)
+            self._send_payload(peer, kind, number, header, message)
         else:
-            send = sends.WithPayload(self, peer, kind, slot)
-        send.begin(self.cpu.free, header, message, then)
+            slot.post(when, header, self._issued)
 
-    def _long(self, nbytes: int) -> type[sends.Send]:
+    def _slot(self, peer: Peer, kind: int, number: int) -> RemoteSlot:
+        """Return a slot at `peer` that is used for the first time."""
+        layout = self.layout
+        place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
+        made = self.driver.slot(peer.command, place, layout.slot_bytes, peer.control, flags)
+        peer.slots[kind][number] = made
+        return made
+
+    def _send_payload(self, peer: Peer, kind: int, number: int, header: bytes, message: Message) -> None:
+        slot = peer.slots[kind][number]
+        chain = sends.WithPayload
+        if message.word & _CATEGORY != _MEDIUM:
+            chain = self._long(message.nbytes)
+        elif self.setting.transactions == 1:
+            block = header.ljust(HEADER_MAX, b"\0") + message.payload
+            self.cpu.free += self.setting.host.copy_ticks(len(block))
+            slot.post(self.cpu.free, block, self._issued)
+            return
+        chain(self, peer, slot, self.layout.slot(kind, number), header, message, self._issued).begin(self.cpu.free)
+
+    def _sent(self, end: int) -> None:
+        """The last store of the message that is being sent has been made; the CPU is free at `end`."""
+        self.cpu.free = end
+        then = self._then
+        then()
+
+    def _long(self, nbytes: int) -> type[sends.WithPayload]:
         if self.setting.dynamic_mapping:
             return sends.Mapped
         return sends.WithPayload if nbytes < self.setting.dma_threshold else sends.ByDma
@@ -262,3 +280,7 @@ class PairedSlots(SciPath):
     def undelivered(self) -> int:
         """Return how many message-ready flags are set."""
         return self._flags.count(1, self.layout.READY)
+
+
+def _nothing() -> None:
+    """Stand in for what follows the first message."""

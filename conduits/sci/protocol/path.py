@@ -60,7 +60,7 @@ class SciPath(Path):
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
-        self.driver = Sisci(fabric, port.host, patched=setting.patched)
+        self.driver = Sisci(fabric, port.host, port.rank, patched=setting.patched)
         self.sent = 0
         self.scans = 0
 

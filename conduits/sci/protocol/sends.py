@@ -1,11 +1,11 @@
-"""The chains of events of which sends through paired slots consist.
+"""The chains of events of which sends with a payload through paired slots consist.
 
-    Send            header; barrier; flags
     WithPayload     header; payload; barrier; flags
     ByDma           header; head and tail, if any; DMA of the body; completion and barrier; flags
     Mapped          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
 
-Each step is an act on the host's bus and so an event of its own, at its time (rule T2).
+Each step is an act on the host's bus and so an event of its own, at its time (rule T2).  A message
+that is all in its first store needs none of them: `RemoteSlot.post` is its chain.
 """
 
 from __future__ import annotations
@@ -13,113 +13,63 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conduit.contract import Message
-from conduits.common.path import Then
 from conduits.sci import wire
-from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Then
 
 if TYPE_CHECKING:
     from conduits.sci.protocol.paired import PairedSlots, Peer
 
 
-class Send:
-    """A message that is all in its first store: short, or medium in one transaction.
-
-    One serves all such messages of its slot, one after the other.
+class WithPayload:
+    """A message whose payload is stored into the slot behind its header.
 
     Args:
         path: the sender's.
         peer: the receiver.
-        kind: REQUEST or REPLY.
-        slot: the pair.
+        slot: where the message goes there.
+        place: the slot's offset in the command segment.
+        header: what is stored first.
+        message: the message.
+        issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
     """
 
-    __slots__ = (
-        "_flag", "_start", "_stored", "cpu", "driver", "end", "header", "kernel", "message", "path", "peer", "place",
-        "slot", "then",
-    )  # fmt: skip
+    __slots__ = ("driver", "end", "header", "issued", "kernel", "message", "path", "peer", "place", "slot")
 
-    message: Message
-    then: Then
-
-    def __init__(self, path: PairedSlots, peer: Peer, kind: int, slot: int) -> None:
+    def __init__(
+        self,
+        path: PairedSlots,
+        peer: Peer,
+        slot: RemoteSlot,
+        place: int,
+        header: bytes,
+        message: Message,
+        issued: Then,
+    ) -> None:
         self.path = path
         self.peer = peer
-        self.cpu = path.cpu
         self.driver = path.driver
         self.kernel = path.kernel
-        layout = path.layout
-        self.place = layout.slot(kind, slot)
-        flags = layout.ready(path.rank, kind, slot), layout.EXIST
-        self.slot = path.driver.slot(peer.command, self.place, layout.slot_bytes, peer.control, flags)
-        self.header = b""
+        self.slot = slot
+        self.place = place
+        self.header = header
+        self.message = message
+        self.issued = issued
         self.end = 0
-        # Made once, since every message needs them.
-        self._start, self._stored, self._flag = self.start, self.stored, self.flag
 
     @property
     def rank(self) -> int:
         """Whose it is, for errors of the hardware."""
         return self.path.rank
 
-    def begin(self, when: int, header: bytes, message: Message, then: Then) -> None:
-        """Begin the chain.
-
-        Args:
-            when: when the CPU is free, picoseconds.
-            header: what is stored first.
-            message: the message.
-            then: to be called when only CPU time is left.
-        """
-        self.header = header
-        self.message = message
-        self.then = then
-        self.kernel.call(when, self._start)
+    def begin(self, when: int) -> None:
+        """Begin the chain when the CPU is free, at `when` picoseconds."""
+        self.kernel.call(when, self.start)
 
     def start(self) -> None:
         """Store the header."""
-        end = self.slot.store(self.header, self._stored)
+        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, True)
         if end:
             self.stored(end)
-
-    def stored(self, end: int) -> None:
-        """The CPU is done with the header at `end`: wait until it has landed."""
-        driver = self.driver
-        if driver.pending:
-            self.finish(end)
-        else:
-            when = driver.complete
-            self.kernel.call(when if when > end else end, self._flag)
-
-    def finish(self, end: int) -> None:
-        """The CPU is done with all stores at `end`: wait until they have landed."""
-        self.end = end
-        when = self.driver.barrier(self.landed)
-        if when:
-            self.landed(when)
-
-    def landed(self, when: int) -> None:
-        """All has landed, which is known here at `when`: the flags follow."""
-        self.kernel.call(when if when > self.end else self.end, self._flag)
-
-    def flag(self) -> None:
-        """Store message-ready, then message-exist."""
-        end = self.slot.announce(self.flagged)
-        if end:
-            self.cpu.free = end
-            then = self.then
-            then()
-
-    def flagged(self, end: int) -> None:
-        """The CPU is free at `end`."""
-        self.cpu.free = end
-        then = self.then
-        then()
-
-
-class WithPayload(Send):
-    """A message whose payload is stored into the slot behind its header."""
-
-    __slots__ = ()
 
     def stored(self, end: int) -> None:
         """Store the payload when the CPU is done with the header."""
@@ -132,8 +82,23 @@ class WithPayload(Send):
         if end:
             self.finish(end)
 
+    def finish(self, end: int) -> None:
+        """The CPU is done with all stores at `end`: wait until they have landed."""
+        self.end = end
+        when = self.driver.barrier(self.landed)
+        if when:
+            self.landed(when)
 
-class ByDma(Send):
+    def landed(self, when: int) -> None:
+        """All has landed, which is known here at `when`: the flags follow."""
+        self.kernel.call(when if when > self.end else self.end, self.flag)
+
+    def flag(self) -> None:
+        """Store message-ready, then message-exist."""
+        self.slot.announce(self.issued)
+
+
+class ByDma(WithPayload):
     """A long message whose body goes by DMA, its unaligned ends through the slot."""
 
     __slots__ = ("cut", "done")
