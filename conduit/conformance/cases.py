@@ -160,14 +160,26 @@ def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Cas
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
-    most = spec.cls.max_ranks_per_host(spec.options) or 0
-    if most > FULL_HOST and _fits(spec, {"ranks": 2 * most, "ranks_per_host": most}):
-        yield _case(spec, {"ranks": 2 * most, "ranks_per_host": most}, seed, "full-hosts")
+    yield from _last_cpu_cases(spec, factors, seed)
     for number, row in enumerate(rows):
         # In strict order a seed decides next to nothing.
         turns = 1 if getattr(_options(spec, row), "order", "weak") == "strict" else FULL_SEEDS
         for turn in range(turns):
             yield _case(spec, row, seed + FULL_SEEDS * number + turn, f"row{number}")
+
+
+def _last_cpu_cases(spec: registry.Spec, factors: Mapping[str, Sequence[Hashable]], seed: int) -> Iterator[Case]:
+    """Take all CPUs of two hosts where they hold more ranks than the rows try; then with every option changed, too."""
+    most = spec.cls.max_ranks_per_host(spec.options) or 0
+    row: Row = {"ranks": 2 * most, "ranks_per_host": most}
+    changed = {
+        name: [value for value in values if value != getattr(spec.options, name)][-1]
+        for name, values in factors.items()
+        if name not in row
+    }
+    for label, full in (("full-hosts", row), ("full-hosts-changed", row | changed)):
+        if most > FULL_HOST and _fits(spec, full):
+            yield _case(spec, full, seed, label)
 
 
 def _product_size(factors: Mapping[str, Sequence[Hashable]]) -> int:

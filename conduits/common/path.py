@@ -36,11 +36,9 @@ class Path(ABC):
     Attributes:
         miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
             (`SimulatedPort.recost`), in a turn of the CPU.
-        mending: whether the next pass begins with `mend`; who sets it notifies the port.
     """
 
     miss_ps: int
-    mending = False
 
     def __init__(self, port: SimulatedPort) -> None:
         self.port = port
@@ -48,10 +46,6 @@ class Path(ABC):
     @abstractmethod
     def pending(self) -> bool:
         """Return whether a poll would find a message now; O(1), free of cost."""
-
-    def mend(self, then: Then) -> None:
-        """Send again what the network has lost, as a chain of events, before messages are taken."""
-        then()
 
     def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
         """Begin a pass that finds something: charge the scan, clear flags."""

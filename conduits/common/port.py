@@ -462,10 +462,7 @@ class SimulatedPort(Port):
             self._network.begin_pass()
         if not self._alone and self.paths[1].pending():
             self.paths[1].begin_pass()
-        if self._network.mending:
-            self._network.mend(self._go_on)
-        else:
-            self._go_on()
+        self._go_on()
 
     def _go_on(self) -> None:
         """Handle messages until one's reply takes time, none is left, or the pass is full."""

@@ -18,7 +18,7 @@ from conduits.sunfire import raw
 from conduits.sunfire.driver import SunFire
 from conduits.sunfire.hardware import Fabric, Fault, Machine, cluster
 from conduits.sunfire.hardware.faults import FORMS, check_faults, schedule
-from conduits.sunfire.protocol import Layout, PoolShape, Service, Setting, SunfirePath, costs
+from conduits.sunfire.protocol import DirectedPath, Layout, PoolShape, Service, Setting, SunfirePath, costs
 
 _SIS, _Q = "sis", "q"
 _at_least_1 = attrs.validators.ge(1)
@@ -127,7 +127,8 @@ class Sunfire(SimulatedConduit):
         self._readers: dict[int, dict[int, SunfirePath]] = {host: {} for host in hosts}
         layout = layout_of(options, max(map(setup.hosts.count, hosts)))
         services = {host: self._service(host, layout) for host in hosts}
-        self._setting = Setting(setup.hosts, self._first, layout, self.host_model, options.poll == "general", services)
+        self._setting = Setting(setup.hosts, self._first, layout, self.host_model, services)
+        self._path = SunfirePath if options.poll == "general" else DirectedPath
 
     def _service(self, host: int, layout: Layout) -> Service:
         """Start a host's service process, on a CPU that no rank has."""
@@ -172,7 +173,12 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def raw_tables(cls, options: SunfireOptions) -> Sequence[RawTable]:
         """Return RSM's benchmarks."""
-        return raw.tables(options.machine(2), options.stripes, options.piece)
+        tables = raw.tables(options.machine(2), options.stripes, options.piece)
+        named = {"the faults": options.faults, "the weak order": options.order == "weak"}
+        without = " and ".join(what for what, is_named in named.items() if is_named)
+        if not without:
+            return tables
+        return [attrs.evolve(table, note=f"{table.note}; without {without} of the spec") for table in tables]
 
     @classmethod
     def raw_time(cls, options: SunfireOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
@@ -188,7 +194,7 @@ class Sunfire(SimulatedConduit):
         """Return a rank's end of the network."""
         place = port.rank - self._first[port.host]
         process = SunFire(self.fabric, port.host, place, port.cpu)
-        path = SunfirePath(port, process, self._controller(process), self._setting)
+        path = self._path(port, process, self._controller(process), self._setting)
         self._readers[port.host][place] = path
         return path
 

@@ -215,14 +215,12 @@ def test_try_acquire_does_not_wait(case: Case) -> None:
         if ep.rank == 0:
             assert await lock.try_acquire() is True
         await x.barrier()
-        if ep.rank == 0:
-            await _serve(ep, 20 * APART)
-            await lock.release()
-        else:
+        if ep.rank:
             for _ in range(3):
-                begun = ep.now
                 assert await lock.try_acquire() is False
-                assert ep.now - begun < 5 * APART
+        await x.barrier()  # a try that waited for the release would wait for ever
+        if ep.rank == 0:
+            await lock.release()
         await x.barrier()
         if ep.rank == ep.size - 1:
             assert await lock.try_acquire() is True

@@ -70,6 +70,14 @@ def test_full_fills_two_hosts_to_the_last_cpu(spec, ranks, per_host):
     assert (ranks, per_host) in {(case.ranks, case.ranks_per_host) for case in of(spec, full=True)}
 
 
+def test_full_hosts_are_also_tried_with_every_option_changed():
+    plain, changed = (case.options for case in of("sunfire:stripes=2", full=True) if case.ranks == 48)
+    varied = ("order", "inline", "config", "wiring", "poll", "outstanding", "fault")
+    assert all(getattr(plain, name) != getattr(changed, name) for name in varied)
+    assert (plain.stripes, changed.stripes) == (2, 2)
+    assert of("sunfire", full=True)[1].options.stripes == 2
+
+
 def test_full_has_five_seeds_of_weak_ordering():
     seeds = {}
     for case in of("sci", full=True):

@@ -294,6 +294,32 @@ def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
     assert site.far.transport.counters()[0].interrupts == 1
 
 
+def test_the_counters_of_the_interfaces_can_be_read():
+    """Lines, loads and barriers go over four links, two of each interface, in turn; interrupts to the first one."""
+    site = Site("sunfire")
+
+    async def body():
+        await site.segment()
+        imported = await site.imported()
+        barrier = await site.call(site.near, imported.init_barrier)
+        await site.call(site.near, barrier.open)
+        await site.good(imported.put, 0, bytes(64 * 11))  # over links 0, 1, 2, 3, 0, ... of which 0 and 2 are NI 0's
+        await site.end(imported.get, 0, 64 * 7)
+        await site.good(barrier.order)
+        await site.good(barrier.close)
+        await site.good(imported.signal_post)
+        await site.kernel.until(site.kernel.now + 50 * US)
+
+    site.run(body)
+    near, far = site.near.transport.counters(), site.far.transport.counters()
+    assert [counters.lines_out for counters in near] == [6, 5 + 1]  # the signal is a line too
+    assert [counters.lines_in for counters in far] == [6, 5 + 1]
+    assert [counters.reads for counters in near] == [4, 3]
+    assert [counters.barriers for counters in near] == [2, 2]
+    assert [counters.interrupts for counters in far] == [1, 0]
+    assert sum(counters.errors for counters in (*near, *far)) == 0
+
+
 # -- the wrong order of calls --------------------------------------------------------------------------
 
 

@@ -263,6 +263,20 @@ def test_a_store_waits_for_the_one_before_it_of_the_same_cpu():
     assert all(when >= taken for offset, when in landed if offset < 4096)
 
 
+def test_what_loads_bring_waits_for_links_that_others_store_over():
+    def took(senders):
+        cluster, got = Cluster(stripes=1), []
+        for cpu in range(senders):
+            mapping = cluster.mapping(cluster.process(1, cpu), 0)
+            cluster.kernel.at(0, stored, mapping, 0, bytes(1 << 16), [])
+        reader = cluster.mapping(cluster.process(0), 1)
+        cluster.run((10**6, lambda: reader.load(0, 64 * 20, lambda data, when, status: got.append(when - 10**6))))
+        return got[0]
+
+    assert took(0) == 20 * 1_451_600
+    assert took(24) > 2 * took(0)
+
+
 # -- wiring ------------------------------------------------------------------------------------------
 
 
@@ -312,6 +326,14 @@ def test_the_first_stripes_use_different_interfaces():
 def test_machines_that_cannot_be(hosts, nis, switched, message):
     with pytest.raises(ValueError, match=message):
         Machine(hosts, nis, switched)
+
+
+@pytest.mark.parametrize(("host", "cpu"), [(0, 25), (0, -1), (4, 0), (-1, 0)])
+def test_hosts_have_24_cpus_and_one_for_themselves(host, cpu):
+    fabric = Fabric(Kernel(), MACHINES["q"])
+    assert fabric.processor(3, 24) is fabric.processor(3, 24)
+    with pytest.raises(ValueError, match=rf"no CPU {cpu} of host {host}; the 4 hosts, from 0, have CPUs 0 to 23"):
+        fabric.processor(host, cpu)
 
 
 def test_a_controller_of_one_interface_uses_its_links_alone():

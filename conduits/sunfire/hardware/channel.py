@@ -198,8 +198,8 @@ class Channel:
             That time, if it is known at once and nothing can have gone wrong, and `then` is not called;
             else 0.
         """
-        for lane in self.paths.lanes:
-            lane.source.barriers += 1
+        for interface in dict.fromkeys(lane.source for lane in self.paths.lanes):
+            interface.barriers += 1
         if self.pending:
             self._waiting.append(then)
             return 0

@@ -24,6 +24,7 @@ from conduits.sunfire.hardware.wiring import Machine, Plant
 
 REROUTE_PS = c.ps(c.REROUTE)
 SPREAD_PS = c.ps(c.SPREAD)
+CPUS = c.whole(c.CPUS)
 
 
 class Paths:
@@ -89,9 +90,19 @@ class Fabric:
         self._rerouting = False
 
     def processor(self, host: int, index: int) -> Processor:
-        """Return a CPU of a host."""
+        """Return a CPU of a host.
+
+        Raises:
+            ValueError: there is no such CPU.
+        """
         found = self._processors.get((host, index))
         if found is None:
+            hosts = self.plant.machine.hosts
+            if not (0 <= host < hosts and 0 <= index <= CPUS):
+                raise ValueError(
+                    f"there is no CPU {index} of host {host}; the {hosts} hosts, from 0, have CPUs 0 to {CPUS - 1} for "
+                    f"programs and {CPUS} for the host's own processes"
+                )
             found = self._processors[host, index] = Processor(self, host, index)
         return found
 
@@ -153,6 +164,15 @@ class Fabric:
             before = paths.lanes
             self._write(paths)
             paths.reroutes += paths.lanes != before
+            if before and not paths.lanes:
+                self._warn(paths)
+
+    def _warn(self, paths: Paths) -> None:
+        """Alarm the processors that store over a way that is no more."""
+        for processor in self._processors.values():
+            used = processor.host == paths.source and (paths.target, paths.interface) in processor.channels
+            if used and processor.alarm is not None:
+                processor.alarm()
 
     def _write(self, paths: Paths) -> None:
         """Write the tables for one pair of hosts."""

@@ -24,7 +24,8 @@ class Processor:
         index: which CPU of the host.
         cesr: its cluster error status register, a `Status`: faults of its own transactions alone.  Reading
             it costs `CESR_READ`; whoever reads it clears it.
-        alarm: called in the event in which the register gets an error; stands for the CPU's next look at it.
+        alarm: called in the event in which the register gets an error, or in which system software finds that no
+            path is left to a host that it stores to; stands for the CPU's next look.
         stolen: called as `stolen(ticks)` when an interrupt takes this CPU, picoseconds.
         held: a store of it has not got a place on every link yet, so that the next one waits.
     """

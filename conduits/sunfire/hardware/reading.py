@@ -72,7 +72,8 @@ class Reading:
             return
         size = min(self._piece, self._end - self._at)
         lines = size // LINE
-        there[0].source.reads += lines
+        for index, lane in enumerate(there):
+            lane.source.reads += len(range(index, lines, len(there)))
         end = kernel.now + lines * READ_LINE_PS
         self._lanes = [(lane, lane.failures if lane.up else -1) for lane in (*there, *back)]
         self._waits, self._arrival = 1, end

@@ -11,29 +11,28 @@ Source: SIS 3, Q IV.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import attrs
-
-from conduit.contract import LONG, Message
-from conduit.sim import Flat, Store
-from conduits.common import HostModel, Path, SimulatedPort
-from conduits.common.path import Then
-from conduits.common.rsm import Controller, ExportSegment, Permission
+from conduit.contract import Message
+from conduit.errors import NetworkError
+from conduit.sim import Store
+from conduits.common import Path, SimulatedPort
+from conduits.common.path import LATER, Then
+from conduits.common.rsm import Controller
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
 from conduits.sunfire.protocol.chain import Chain
+from conduits.sunfire.protocol.connections import Connections
 from conduits.sunfire.protocol.costs import RECEIVE_PS, REPLY_PS, REQUEST_PS
-from conduits.sunfire.protocol.layout import Layout
-from conduits.sunfire.protocol.peers import Area, Peer, Remote
-from conduits.sunfire.protocol.pool import Pool
+from conduits.sunfire.protocol.payloads import Payloads
+from conduits.sunfire.protocol.peers import Area, Peer
 from conduits.sunfire.protocol.queues import Inbox
 from conduits.sunfire.protocol.repair import Repair
 from conduits.sunfire.protocol.sends import Sends
-from conduits.sunfire.protocol.service import Service
-from conduits.sunfire.wire import LINE, Form, ack_byte, cut
+from conduits.sunfire.protocol.setting import Setting
+from conduits.sunfire.wire import LINE, ack_byte
 
 COUNTS = (
     "sunfire_connections",  # queues that a poll looks at
@@ -42,27 +41,6 @@ COUNTS = (
     "sunfire_repairs",  # looks at the error register that found an error
     "sunfire_old_postboxes",  # postboxes that came again after they had been emptied
 )
-
-
-@attrs.frozen
-class Setting:
-    """What a path needs to know of the job and its options.
-
-    Attributes:
-        hosts: host of every rank.
-        first: lowest rank of every host.
-        layout: of areas and pairs.
-        model: what copying costs.
-        general: polls look at every connection, not at one.
-        services: by host.
-    """
-
-    hosts: tuple[int, ...]
-    first: tuple[int, ...]
-    layout: Layout
-    model: HostModel
-    general: bool
-    services: Mapping[int, Service]
 
 
 class SunfirePath(Path):
@@ -83,97 +61,48 @@ class SunfirePath(Path):
         self.setting = setting
         self.layout = setting.layout
         self.process = process
-        self.controller = controller
         self.miss_ps = costs.POLL_PS
-        self.peers: dict[int, Peer] = {}
-        self.areas: dict[int, Area] = {}
         self.sent = 0
         self.counts = dict.fromkeys(COUNTS, 0)
         self._requests: dict[int, Inbox] = {}
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
+        self.mending = False
         self.careful = process.fabric.careful
+        self.connections = Connections(port.rank, controller, setting, keep=self.careful)
+        self.peers = self.connections.peers
+        self.areas = self.connections.areas
+        self._payloads = Payloads(port, setting)
         self._largest = self.layout.largest
         self._outstanding = self.layout.outstanding
         self._medium = self.layout.max_medium
         self.sends = Sends(self)
         self._repair = Repair(self)
         process.processor.alarm = self.alarm
-        self._export_segment()
-
-    def _export_segment(self) -> None:
-        """Export this rank's segment, for long payloads."""
-        memory = self.port.memory
-        if len(memory):
-            exported = self.controller.export_create(self.layout.segment_bytes(len(memory)), Flat(memory))
-            exported.publish(self.segment_number(self.rank))
-
-    # -- ids of segments -----------------------------------------------------------------------
-
-    def segment_number(self, rank: int) -> int:
-        """Return the id of a rank's own segment."""
-        return rank
-
-    def area_number(self) -> int:
-        """Return the id of this rank's area, the same on each host."""
-        return len(self.setting.hosts) + self.rank
-
-    def pair_number(self, requester: int, replier: int) -> int:
-        """Return the id of the pair of two ranks."""
-        ranks = len(self.setting.hosts)
-        return ranks * (2 + requester) + replier
+        self.connections.export_segment(port.memory)
 
     # -- connections ---------------------------------------------------------------------------
 
-    def peer(self, rank: int) -> Peer:
-        """Return what is kept of `rank`."""
-        found = self.peers.get(rank)
-        if found is None:
-            host = self.setting.hosts[rank]
-            area = self.areas.get(host)
-            if area is None:
-                area = self.areas[host] = Area(Pool(self.layout.pool))
-            found = self.peers[rank] = Peer(
-                rank, host, rank - self.setting.first[host], area, self.layout, keep=self.careful
-            )
-        return found
-
     def export_pair(self, peer: Peer) -> None:
-        """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
-        layout = self.layout
-        exported: ExportSegment = self.controller.export_create(layout.pair_bytes)
-        exported.publish(self.pair_number(self.rank, peer.rank), {peer.host: Permission.READ_WRITE})
-        peer.pair = exported.memory
+        """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
+        exported, layout = self.connections.export_pair(peer), self.layout
         inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer, is_reply=True)
         self._replies[peer.rank] = inbox
         exported.landing = partial(self._pair_landed, inbox, layout.reply_block_at(0))
         self._new_queue()
 
-    def connect_back(self, peer: Peer) -> Remote:
-        """Import a peer's memory for acknowledgements and replies, at its first request."""
-        number = self.pair_number(peer.rank, self.rank)
-        peer.back = Remote(self.controller.import_connect(peer.host, number))
-        return peer.back
-
-    def segment_of(self, peer: Peer) -> Remote:
-        """Import a peer's segment, at the first long payload to it."""
-        if peer.segment is None:
-            peer.segment = Remote(self.controller.import_connect(peer.host, self.segment_number(peer.rank)))
-        return peer.segment
-
     def _new_queue(self) -> None:
         """One more head postbox to poll."""
         self.counts["sunfire_connections"] += 1
-        if self.setting.general or self.miss_ps == costs.POLL_PS:
-            self.miss_ps += costs.HEAD_PS
-            self.port.recost()
+        self.miss_ps += costs.HEAD_PS
+        self.port.recost()
 
     # -- sending -------------------------------------------------------------------------------
 
     def acquire(self, dest: int) -> Peer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
-        peer = self.peers.get(dest) or self.peer(dest)
+        peer = self.peers.get(dest) or self.connections.peer(dest)
         if self.careful:
             self.check_path(peer.host)
         if not peer.credits:
@@ -226,8 +155,9 @@ class SunfirePath(Path):
         """Lines of rank `source` have landed in this rank's queue of its area."""
         inbox = self._requests.get(source)
         if inbox is None:
-            layout, place = self.layout, self.rank - self.setting.first[self.port.host]
-            inbox = Inbox(memory, place * layout.queue_bytes, layout.postboxes, self.peer(source), is_reply=False)
+            layout, peer = self.layout, self.connections.peer(source)
+            base = (self.rank - self.setting.first[self.port.host]) * layout.queue_bytes
+            inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
             self._requests[source] = inbox
         if inbox.land(offset, nbytes) and not inbox.marked:
             inbox.marked = True
@@ -262,13 +192,9 @@ class SunfirePath(Path):
     # -- faults --------------------------------------------------------------------------------
 
     def alarm(self) -> None:
-        """The error register has been written: the next poll pass begins with a look at it."""
+        """The error register has been written, or a host cannot be reached any more: the next poll pass looks."""
         self.mending = True
         self.port.notify()
-
-    def mend(self, then: Then) -> None:
-        """Send again what may be lost."""
-        Chain(self.kernel, self.cpu, self._repair.steps(), then)
 
     def check_path(self, host: int) -> None:
         """Raise NetworkError, which names the path, if nothing leads to a host any more."""
@@ -287,7 +213,10 @@ class SunfirePath(Path):
         return bool(self._ready)
 
     def take(self) -> Message | None:
-        """Decode the message of the next queue that has one; queues take turns."""
+        """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
+        if self.mending:
+            Chain(self.kernel, self.cpu, self._repair.steps(), self.port.resume_pass)
+            return LATER
         if not self._ready:
             return None
         inbox = self._ready.popleft()
@@ -302,54 +231,24 @@ class SunfirePath(Path):
         if inbox.is_reply:
             peer.credits += 1
         else:
-            self._took_request(peer, message, first, count)
+            try:
+                self._took_request(peer, message, first, count)
+            except NetworkError as error:
+                self.port.fail(error)  # not the caller's to catch: the requester would wait for ever
+                return LATER
         if message.nbytes:
-            self._fetch(message, form, blocks, inbox, peer)
+            self._payloads.fetch(message, form, blocks, inbox)
         return message
 
     def _took_request(self, peer: Peer, message: Message, first: int, count: int) -> None:
         message.slot = first, count
         peer.emptied = first + count
         if peer.back is None:
-            self.connect_back(peer)
+            self.connections.import_pair(peer)
             self._new_queue()
         if peer.received >= self._outstanding:
             peer.answered.popleft()  # so many requests later that reply has been taken
         peer.received += 1
-
-    def _fetch(self, message: Message, form: int, blocks: Sequence[int], inbox: Inbox, peer: Peer) -> None:
-        """Copy the payload to where it belongs."""
-        self.cpu.free += self.setting.model.copy_ticks(
-            cut(message.offset, message.nbytes).edges if form == Form.STRAIGHT else message.nbytes
-        )
-        if form == Form.BLOCKS:
-            message.payload = self._read_blocks(message.nbytes, blocks, inbox, peer)
-        if message.word & LONG:
-            self._place(message, form)
-            message.payload = b""
-
-    def _read_blocks(self, nbytes: int, blocks: Sequence[int], inbox: Inbox, peer: Peer) -> bytes:
-        layout = self.layout
-        if inbox.is_reply:
-            assert peer.pair is not None
-            return peer.pair.read(layout.reply_block_at(blocks[0]), nbytes)
-        memory, pool = self.setting.services[self.port.host].areas[peer.rank].memory, layout.pool
-        read, left = [], nbytes
-        for block in blocks:
-            size = min(left, pool.size(block))
-            read.append(memory.read(layout.block_at(block), size))
-            left -= size
-        return b"".join(read)
-
-    def _place(self, message: Message, form: int) -> None:
-        """Copy a long payload, or the edges that whole lines left over, to the segment."""
-        memory, start, nbytes = self.port.memory, message.offset, message.nbytes
-        if form != Form.STRAIGHT:
-            memory[start : start + nbytes] = message.payload
-            return
-        body, edges = cut(start, nbytes), message.payload
-        memory[start : start + body.head] = edges[: body.head]
-        memory[start + nbytes - body.tail : start + nbytes] = edges[body.head :]
 
     # -- reports -------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ are written without one.  So those are written again of which it is not certain 
 
 Then a barrier; if that fails too, again, until system software has found another path or has found that there is
 none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
-acknowledges it once more.
+acknowledges it once more, behind a barrier too.
 
-Source: assumed; the papers do not tell what becomes of short messages when a link fails.
+Source: assumed; the papers do not tell what becomes of short messages when a link fails (sf.gap.err_short).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from conduits.sunfire.protocol.chain import Steps
 from conduits.sunfire.protocol.peers import Peer, Remote, acknowledgements
 from conduits.sunfire.protocol.queues import Stores
-from conduits.sunfire.protocol.sends import lines_of, safely, store
+from conduits.sunfire.protocol.sends import lines_of, safely
 
 if TYPE_CHECKING:
     from conduits.sunfire.protocol.path import SunfirePath
@@ -49,8 +49,8 @@ class Repair:
         while self._old:
             peer, number = self._old.pop()
             if peer.back is not None and peer.emptied - number <= self._queue:
-                for offset, line in acknowledgements(number, 1, self._queue):
-                    yield store(peer.back, offset, line)
+                # Behind a barrier, lest it lands on top of what acknowledges the next use of that postbox.
+                yield from safely(path, peer.host, peer.back, acknowledgements(number, 1, self._queue))
         if path.read_error():
             path.counts["sunfire_repairs"] += 1
             yield from self._rewrite()

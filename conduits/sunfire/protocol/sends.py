@@ -10,7 +10,6 @@ A reply goes the same ways to its place in the pair, behind the acknowledgement 
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conduit.contract import LONG, Buffer, Message
@@ -177,9 +176,8 @@ class Sends:
             path.export_pair(peer)
         area = peer.area
         if area.remote is None:
-            service, number = path.setting.services[peer.host], path.area_number()
-            yield partial(service.make_area, path.rank, path.port.host, number)
-            area.remote = Remote(path.controller.import_connect(peer.host, number))
+            yield path.connections.make_area(peer, path.port.host)
+            path.connections.import_area(peer)
             path.counts["sunfire_areas"] += 1
         area.peers.append(peer)
         peer.requests = Outbox(peer.place * layout.queue_bytes, layout.postboxes, keep=path.careful)
@@ -270,7 +268,7 @@ class Sends:
         """Store the whole lines of a long payload to the peer's segment and make them safe."""
         body = wire.cut(message.offset, message.nbytes)
         if body.lines:
-            segment = self._path.segment_of(peer)
+            segment = self._path.connections.segment_of(peer)
             data = memoryview(message.payload)[body.head : body.head + body.lines]
             yield from safely(self._path, peer.host, segment, [(message.offset + body.head, data)], True)
 

@@ -1,5 +1,6 @@
 """Links and interfaces that fail under way: nothing is lost or delivered twice, or NetworkError names the path."""
 
+import contextlib
 import re
 
 import pytest
@@ -154,6 +155,45 @@ def test_an_old_postbox_is_dropped_and_acknowledged_again():
     assert [counts["sunfire_old_postboxes"] for counts in found.statistics] == [0, 1]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_acknowledged_again_does_not_hide_the_next_acknowledgement(seed):
+    """Both go to the same line, and without a barrier between them the older one might land last."""
+    queue = 256
+
+    async def main(ep):
+        got, back = [], []
+
+        def request(token):
+            got.append(token.rank)
+            token.reply_short(reply)
+
+        def reply(token):
+            back.append(token.rank)
+
+        await ep.attach(request, reply)
+        if ep.rank:
+            await ep.block_until(lambda: len(got) == queue)
+            await ep.compute(1e-3)
+            await ep.block_until(lambda: len(got) == queue + 1)
+            return None
+        for turn in range(queue):
+            await ep.request_short(1, request)
+            await ep.block_until(lambda turn=turn: len(back) > turn)
+        path, peer = ep._port.paths[0], ep._port.paths[0].peers[1]
+        again = peer.requests._lines[0]  # as if its acknowledgement had come late
+        path.kernel.call(path.kernel.now, lambda: peer.area.remote.mapping.store(0, again, lambda when: None))
+        await ep.compute(20e-6)
+        await ep.request_short(1, request)
+        await ep.block_until(lambda: len(back) > queue)
+        await ep.compute(1e-3)
+        path.reclaim(peer.area)
+        return list(peer.sent)
+
+    found = conduit.run(main, conduit="sunfire:order=weak,fault=link7.0.0@5s", seed=seed)
+    assert found.values[0] == []
+    assert total(found, "sunfire_old_postboxes") == 1
+
+
 def test_faults_are_the_same_in_every_run():
     fault = "link1.0.0~400us/300us+links%1e-6"
     digests = {run(fault, "order=weak", seed=5).digest, run(fault, "order=weak,inline=no", seed=5).digest}
@@ -271,6 +311,57 @@ def test_a_reply_that_cannot_go_is_reported_by_the_replier(kind):
     assert "raised by rank 0 at" in "".join(caught.value.__notes__)
 
 
+@pytest.mark.parametrize("wait", ["poll", "block_until"])
+def test_a_first_request_that_cannot_be_acknowledged_is_reported_and_not_lost(wait):
+    """It got there before the last path failed; whoever takes it afterwards cannot connect to its sender any more."""
+
+    async def main(ep):
+        got = []
+
+        def request(token):
+            got.append(token.rank)
+
+        await ep.attach(request)
+        if ep.rank == 0:
+            await ep.request_short(1, request)
+        else:
+            await ep.compute(8e-3)
+            with contextlib.suppress(conduit.NetworkError):
+                await (ep.poll() if wait == "poll" else ep.block_until(lambda: bool(got)))
+
+    match = "no path from host 1 to host 0 is left; down: ni1.0, ni1.1"
+    with pytest.raises(conduit.NetworkError, match=match) as caught:
+        conduit.run(main, conduit=f"sunfire:fault={CUT}")
+    assert "raised by rank 1 at" in "".join(caught.value.__notes__)
+
+
+def test_every_rank_that_needs_a_path_is_told_which_is_gone():
+    async def main(ep):
+        def short(token):
+            pass
+
+        def loaded(token, payload):
+            pass
+
+        await ep.attach(short, loaded)
+        await ep.compute(4e-3 - ep.now)
+        across, told = (ep.rank + 2) % 4, []
+        for send in (
+            lambda: ep.request_short(across, short),
+            lambda: ep.request_medium(across, loaded, bytes(9000)),
+            lambda: ep.request_long(across, loaded, bytes(9000), 0),
+        ):
+            with pytest.raises(conduit.NetworkError) as caught:
+                await send()
+            told.append(str(caught.value).partition(": ")[2])
+        await ep.request_short(ep.rank ^ 1, short)
+        return told
+
+    found = conduit.run(main, ranks=4, ranks_per_host=2, conduit=f"sunfire:fault={CUT}").values
+    paths = [f"no path from host {near} to host {1 - near} is left; down: ni1.0, ni1.1" for near in (0, 0, 1, 1)]
+    assert found == [[path] * 3 for path in paths]
+
+
 def test_a_task_that_waits_for_a_slot_is_not_left_waiting():
     async def main(ep):
         def request(token):
@@ -284,6 +375,29 @@ def test_a_task_that_waits_for_a_slot_is_not_left_waiting():
 
     with pytest.raises(conduit.NetworkError, match="no path from host"):
         conduit.run(main, conduit=f"sunfire:fault={CUT}")
+
+
+def test_a_task_that_waits_for_a_slot_is_told_as_soon_as_it_is_known():
+    """Nothing of it is under way, and the other rank works for long: system software alone knows."""
+    told = []
+
+    async def main(ep):
+        def request(token):
+            pass
+
+        await ep.attach(request)
+        if ep.rank:
+            await ep.compute(20e-3)
+        else:
+            for _ in range(8):
+                await ep.request_short(1, request)
+            with pytest.raises(conduit.NetworkError, match=NO_PATH):
+                await ep.request_short(1, request)
+            told.append(ep.now)
+
+    with pytest.raises(conduit.NetworkError, match="no path from host 1 to host 0 is left"):  # for its replies
+        conduit.run(main, conduit=f"sunfire:fault={CUT}")
+    assert told == [pytest.approx(3.2e-3, abs=1e-6)]
 
 
 def test_a_program_may_catch_the_error_and_go_on_with_other_hosts():

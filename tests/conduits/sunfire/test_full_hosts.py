@@ -22,7 +22,9 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize("spec", ["sunfire:order=weak", "sunfire:config=q,fault=link0.0.0~500us/200us"])
+@pytest.mark.parametrize(
+    "spec", ["sunfire:order=weak,stripes=2", "sunfire:config=q,stripes=1,poll=directed,fault=ni0.0~700us/300us"]
+)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_full_hosts(check, spec):
     check(attrs.evolve(cases(spec, full=False, seed=3)[0], ranks=48, ranks_per_host=24))

@@ -1,5 +1,8 @@
 """The conduit's own rules: areas, pairs, pools, acknowledgements, and what it costs to simulate."""
 
+import sys
+from collections import Counter
+
 import pytest
 import trio
 
@@ -58,7 +61,16 @@ def sizes_of(config):
 
 
 @pytest.mark.parametrize("category", ["medium", "long"])
-@pytest.mark.parametrize("spec", ["config=sis", "config=q,order=weak", "config=sis,order=weak,stripes=1"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "config=sis",
+        "config=q,order=weak",
+        "config=sis,order=weak,stripes=1",
+        "config=q,nis=1,wiring=direct,order=weak",  # two links for four stripes
+        "config=sis,nis=8",
+    ],
+)
 def test_every_size_at_which_the_way_changes_gets_there(spec, category):
     sizes = sizes_of(spec[7:].partition(",")[0])
     found = conduit.run(exchange(sizes, category=category), ranks=2, conduit=f"sunfire:{spec}", segment=1 << 21)
@@ -95,7 +107,7 @@ async def all_to_all(ep):
 
 def test_areas_are_counted_by_process_and_destination_host():
     """32 processes on 4 hosts, each of which talks to all: 3 areas each, not 24; pairs are counted apart."""
-    found, job = watched(all_to_all, ranks=32, ranks_per_host=8)
+    found, job = watched(all_to_all, ranks=32, ranks_per_host=8, segment=65536)
     services = job._setting.services.values()
     assert [len(service.areas) for service in services] == [24] * 4
     assert {counts["sunfire_areas"] for counts in found.statistics} == {3}
@@ -103,6 +115,14 @@ def test_areas_are_counted_by_process_and_destination_host():
     assert {counts["sunfire_connections"] for counts in found.statistics} == {2 * 24}
     layout = job._setting.layout
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
+    # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
+    sizes = [segment.nbytes for segment in job._exchange._published.values()]
+    assert Counter(sizes) == {layout.segment_bytes(65536): 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
+    # The hosts' tables let in nobody but the one that writes there; a segment is for all.
+    for segment in job._exchange._published.values():
+        writers = [host for host in range(4) if segment.permission(host)]
+        assert len(writers) == (4 if segment.nbytes == layout.segment_bytes(65536) else 1)
+        assert segment.nbytes == layout.segment_bytes(65536) or writers != [segment.host]
     # One pool serves all eight receivers; only the queues grow with them.
     assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes
 
@@ -214,8 +234,10 @@ def test_many_more_messages_than_postboxes_get_through(outstanding):
             await ep.block_until(lambda: len(got) == 700)
         return got or back
 
-    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding}")
+    found, job = watched(main, conduit=f"sunfire:outstanding={outstanding}")
     assert found.values == [list(range(700))] * 2
+    # Of replies only those are kept that the requester may not have taken.
+    assert len(job.ports[1].paths[0].peers[0].answered) == outstanding
 
 
 def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_not():
@@ -307,3 +329,43 @@ def test_regions_do_not_overlap(config):
     # The largest message fits its queue, and so do as many of the largest reply as may be outstanding.
     assert layout.largest <= layout.postboxes
     assert layout.reply_postboxes == layout.outstanding * layout.largest
+
+
+def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci():
+    """Off-node; counted, since a time would depend on what else the computer does."""
+
+    async def main(ep, turns):
+        got = []
+
+        def request(token):
+            token.reply_short(reply)
+
+        def reply(token):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        if ep.rank == 0:
+            for turn in range(turns):
+                await ep.request_short(1, request)
+                await ep.block_until(lambda turn=turn: len(got) > turn)
+
+    def bytecodes(spec, turns):
+        count = 0
+
+        def trace(frame, event, arg):
+            nonlocal count
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            count += event == "opcode"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            conduit.run(main, turns, conduit=spec, ranks_per_host=1)
+        finally:
+            sys.settrace(before)
+        return count
+
+    bytecodes("sci", 1), bytecodes("sunfire", 1)  # what is made once
+    sci, sunfire = (bytecodes(spec, 30) - bytecodes(spec, 10) for spec in ("sci", "sunfire"))
+    assert 0 < sunfire < 1.5 * sci
