@@ -1,4 +1,8 @@
-"""Active Messages over simulated and real interconnects: the public names (docs/index.md)."""
+"""Active Messages over simulated interconnects: the public names (docs/index.md).
+
+Rules that the code cites as R1 stand in docs/contract.md, as X1 in docs/extended.md, as T1, S1, P1 ... in
+docs/virtual_time.md.
+"""
 
 from conduit.calls import checked_call
 from conduit.contract import Conduit

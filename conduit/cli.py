@@ -13,12 +13,11 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.registry import commands
+from conduit.registry import DISTRIBUTION, commands
 
-DISTRIBUTION = "conduit-am"
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
-_ABOUT = "Active Messages over simulated and real interconnects."
+_ABOUT = "Active Messages over simulated interconnects."
 
 
 def main() -> None:
@@ -47,19 +46,34 @@ def call(arguments: Sequence[str]) -> int:
         return WRONG_CALL
     except ConduitError as exc:
         return _say(name, exc)
+    except MemoryError as exc:
+        print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
+        return FAILED
     except BrokenPipeError:
-        # Whoever read our output has gone: no more output, not even what is still buffered.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read it has gone
+        return FAILED
+    except OSError as exc:
+        print(f"conduit {name}: {exc}", file=sys.stderr)
+        _drop_output()
         return FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
+def _drop_output() -> None:
+    """Write what is still buffered; where that cannot be written, let it go and all that follows."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
     notes: Iterable[str] = getattr(exc, "__notes__", ())
-    print(f"conduit {name}: {exc}", *notes, sep="\n  ", file=sys.stderr)
+    text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
+    print(f"conduit {name}: {text}", *notes, sep="\n  ", file=sys.stderr)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 

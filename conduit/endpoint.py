@@ -16,11 +16,12 @@ from conduit.calls import Action, Guard, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
-from conduit.handlers import Handler, HandlerTable, mismatch
+from conduit.handlers import WAITS, Handler, HandlerTable, describe, mismatch
 from conduit.statistics import Counts
 
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
+_READ_ONLY = frozenset({"rank", "size", "limits", "simulated", "host", "hosts", "segment"})
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
@@ -95,6 +96,13 @@ class Endpoint:
         self._acts = acts
         self._exits: list[Action] = []
         self._dispatch = Dispatch(self, acts)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; those that programs read are set once."""
+        if name in _READ_ONLY and hasattr(self, name):
+            instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
+            raise BadRequest(f"ep.{name} = {value!r} is not allowed: it is read-only{instead}")
+        object.__setattr__(self, name, value)
 
     def _connect(self, port: Port) -> None:
         """Take the port that the conduit made for this rank."""
@@ -349,6 +357,12 @@ class Endpoint:
             self.refuse_in_handler(call)
         if not callable(predicate):
             raise BadRequest(f"{call}: predicate={predicate!r} cannot be called; pass a function of no arguments")
+        code = getattr(predicate, "__code__", None)
+        if code is not None and code.co_flags & WAITS:
+            raise BadRequest(
+                f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
+                "always true; pass an ordinary function"
+            )
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
         peers: tuple[int, ...] = ()
@@ -389,7 +403,8 @@ class Endpoint:
         call = "ep.compute"
         self.refuse_in_handler(call)
         if (seconds is None) == (flops is None):
-            raise BadRequest(f"{call}: pass either seconds={seconds!r} or flops={flops!r}, one of the two")
+            given = "neither" if seconds is None else f"seconds={seconds!r} and flops={flops!r}"
+            raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
         ticks = self._cost(call, seconds or 0.0, flops or 0, 0, threads)
         return self._compute(guard(self, call), ticks)
 

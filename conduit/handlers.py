@@ -16,7 +16,8 @@ from conduit.errors import BadRequest
 Handler: TypeAlias = Callable[..., object]
 
 MOST = 255
-_WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+_SHOWN = 8  # names in an error: layers have dozens
+WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 class HandlerTable:
@@ -40,12 +41,18 @@ class HandlerTable:
         except (KeyError, TypeError):
             raise BadRequest(
                 f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
-                f"first (attached: {', '.join(self.names()) or 'none'})"
+                f"first (attached: {self._some_names()})"
             ) from None
 
     def names(self) -> list[str]:
         """Return the names of the attached functions, by index."""
         return [name for _, name in self.entries]
+
+    def _some_names(self) -> str:
+        # Those of a program come last as a rule, after those of the layers that it uses.
+        names = self.names()
+        more = len(names) - _SHOWN
+        return ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0)) or "none"
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
@@ -82,9 +89,7 @@ def _name(handler: object) -> str:
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
     function = handler.__func__ if type(handler) is MethodType else handler
-    return (
-        type(function) is FunctionType and not function.__code__.co_flags & _WAITS and function.__name__ != "<lambda>"
-    )
+    return type(function) is FunctionType and not function.__code__.co_flags & WAITS and function.__name__ != "<lambda>"
 
 
 def _problem(handler: Any) -> str:

@@ -57,7 +57,13 @@ def run(
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
     if trio.lowlevel.in_trio_run():
-        raise BadRequest("run: a Trio program is running in this thread; use `await conduit.run_async(...)` there")
+        raise BadRequest(
+            "run: a Trio program is running in this thread; use `await conduit.run_async(...)` there"
+            if CURRENT.get() is None
+            else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
+            "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
+            "`await conduit.run_async(...)`"
+        )
     job = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
     return _finish(job.run(), stacklevel=3)
 

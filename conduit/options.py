@@ -21,6 +21,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
@@ -29,7 +30,8 @@ from conduit.errors import BadRequest
 
 OptionsT = TypeVar("OptionsT")
 
-_SUFFIXES = {"s": 1, "ms": 10**3, "us": 10**6, "µs": 10**6, "ns": 10**9, "ps": 10**12}
+_SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
+"""By how many decimal places a suffix moves the point."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -227,8 +229,10 @@ def _read_int(text: str) -> int:
 def _read_float(text: str) -> float:
     if suffixed := _DURATION.fullmatch(text):
         number, suffix = suffixed.groups()
-        return float(number) / _SUFFIXES[suffix.lower()]
-    value = float(text)
+        # As decimals: 1.9 / 10**6 is not the number that 1.9e-6 is, and would be shown as 1.8999999999999998e-06.
+        value = float(Decimal(str(float(number))).scaleb(-_SUFFIXES[suffix.lower()]))
+    else:
+        value = float(text)
     return value if math.isfinite(value) else _refuse(text)
 
 

@@ -8,12 +8,16 @@ import functools
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 
 from conduit.contract import Conduit
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.options import parse_options, render
+
+DISTRIBUTION = "conduit-am"
+"""The name under which this package is installed."""
 
 CONDUITS = "conduit.conduits"
 COMMANDS = "conduit.commands"
@@ -126,12 +130,23 @@ def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
         found = entry.load()
     except Exception as exc:
         return ImportFailure(name, entry.value, exc)
+    problem = _problem(name, found)
+    return ImportFailure(name, entry.value, TypeError(problem)) if problem else found
+
+
+def _problem(name: str, found: Any) -> str:
+    """Return why what an entry point leads to cannot be used as a conduit, "" where it can."""
     if not (isinstance(found, type) and issubclass(found, Conduit)):
-        return ImportFailure(name, entry.value, TypeError(f"{found!r} is no subclass of conduit.Conduit"))
+        return f"{found!r} is no subclass of conduit.Conduit"
     if getattr(found, "name", None) != name:
-        said = getattr(found, "name", "nothing")
-        return ImportFailure(name, entry.value, TypeError(f"the class is named {said!r}; set name = {name!r} in it"))
-    return found
+        return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
+    options = getattr(found, "Options", None)
+    if not (isinstance(options, type) and attrs.has(options)):
+        return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        return f"the class lacks {', '.join(missing)}; define what a conduit must have"
+    return ""
 
 
 def _pairs(spec: str, tail: str) -> dict[str, str]:

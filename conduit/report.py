@@ -18,6 +18,8 @@ from conduit.sim import inspect_tasks
 from conduit.sim.waiter import OWNER
 
 _PROGRAMS = ("conformance", "commands")
+_MISSED = "which became true without a handler: let a handler or a task of this rank make it true"
+_TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
 
 
@@ -51,7 +53,8 @@ def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Seq
     }[kind]
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
     ranks = zip(ports, _tasks(ports), returned, strict=True)
-    lines += _grouped([list(_rank_lines(port, tasks, done)) for port, tasks, done in ranks])
+    true = _MISSED if kind == "deadlock" else _TRUE
+    lines += _grouped([_state(port, tasks, done, true) for port, tasks, done in ranks])
     cycle = _cycle([port.waits() for port in ports])
     if cycle:
         lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
@@ -68,7 +71,11 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
     return [tasks[id(port)] for port in ports]
 
 
-def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool) -> Iterator[str]:
+def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool, true: str) -> list[str]:
+    return list(_rank_lines(port, tasks, returned, true)) or ["has ended" if returned else "has not begun"]
+
+
+def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool, true: str) -> Iterator[str]:
     waits = {id(wait.task): wait for wait in port.waits()}
     own = _own_folders()
     polls = False
@@ -76,7 +83,8 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool)
         wait = waits.get(id(task))
         if wait is not None:
             polls = True
-            yield from _wait_lines(wait, "its main has returned" if returned else inspect_tasks.user_line(task, own))
+            where = "its main has returned" if returned else inspect_tasks.user_line(task, own)
+            yield from _wait_lines(wait, where, true)
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
             polls = polls or call != "a wait of Trio's own"
@@ -98,19 +106,19 @@ def _endpoint_call(task: trio.lowlevel.Task) -> str:
     return "a wait of Trio's own"
 
 
-def _wait_lines(wait: Wait, where: str) -> Iterator[str]:
+def _wait_lines(wait: Wait, where: str, true: str) -> Iterator[str]:
     what = wait.what or "a predicate (block_until takes what= and ranks= for this report)"
     ranks = f", which rank{'s' * (len(wait.ranks) > 1)} {_ranges(wait.ranks)} must bring about," if wait.ranks else ""
     yield f"{where}: waits for {what}{ranks} since {_time(wait.since)}"
     if wait.ready():
-        yield "   which became true without a handler: let a handler or a task of this rank make it true"
+        yield f"   {true}"
 
 
 def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines, ranks of the same state together."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for rank, state in enumerate(states):
-        groups.setdefault(tuple(state) or ("has ended",), []).append(rank)
+        groups.setdefault(tuple(state), []).append(rank)
     lines: list[str] = []
     for count, (state, ranks) in enumerate(groups.items()):
         if len(lines) >= _MOST:

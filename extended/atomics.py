@@ -4,7 +4,7 @@ One short request carries the operands, a handler of the owner applies them, and
 there before.  The owner's own operations are done at once, between two of its awaits.  Handlers of a rank run one after
 the other and never beside its program, so that all of these are atomic against each other.
 
-Source: reference/gasnet.md B.8.
+Source: GASNet-EX, remote atomics (`gex_AD_OpNB`).
 """
 
 from __future__ import annotations

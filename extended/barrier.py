@@ -16,7 +16,8 @@ has its own bit, because signals of different steps may overtake one another.
 
 Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.
 
-Source: reference/gasnet.md B.6 (dissemination after Hensgen, Finkel and Manber).
+Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`, for ids and phases; dissemination
+after D. Hensgen, R. Finkel and U. Manber, Two algorithms for barrier synchronization (1988).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import conduit
+from extended.levels import above, below
 from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from extended.topology import Topology
 
     Identity = tuple[int, int]
-
-FAN_IN = 4
-"""Children of one rank in its host's tree."""
 
 _UP, _DOWN = 62, 63  # step numbers of the signals inside a host; 62 steps would do for 2**62 hosts
 
@@ -129,8 +128,9 @@ class Places:
     def __init__(self, topology: Topology, rank: int) -> None:
         groups, here = topology.groups, topology.group_of[rank]
         peers, place = groups[here], topology.place_of[rank]
-        self.parent = None if place == 0 else peers[(place - 1) // FAN_IN]
-        self.children = peers[FAN_IN * place + 1 : FAN_IN * place + FAN_IN + 1]
+        parent = above(place)
+        self.parent = None if parent is None else peers[parent]
+        self.children = tuple(peers[child] for child in below(place, len(peers)))
         self.to: tuple[int, ...] = ()
         self.origins: tuple[int, ...] = ()
         if self.parent is None:

@@ -71,9 +71,10 @@ def _checked_view(call: str, name: str, data: object) -> memoryview:
     try:
         view = memoryview(data)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError) as error:
+        dates = isinstance(data, np.ndarray) and data.dtype.kind in "mM"
+        advice = f"{name}.view('i8')" if dates else "bytes, a bytearray, a memoryview or a numpy array"
         raise conduit.BadRequest(
-            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray, a "
-            "memoryview or a numpy array (one of dates: its .view('i8'))"
+            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give {advice}"
         ) from None
     if not view.c_contiguous:
         raise conduit.BadRequest(

@@ -98,9 +98,10 @@ class Bounds:
 
     def outside(self, call: str, what: str, start: int, stop: int, owner: int) -> conduit.BadRequest:
         """Return the error for bytes `start` to `stop` (exclusive) that are not all in a rank's segment."""
+        advice = "stay below that, or start the job with a larger segment=" if start >= 0 else "offsets begin at 0"
         return conduit.BadRequest(
             f"{call}: {what} is bytes {start} to {stop - 1}, but the segment of rank {owner} has "
-            f"{self._ep.segment_size(owner)} bytes; stay below that, or start the job with a larger segment="
+            f"{self._ep.segment_size(owner)} bytes; {advice}"
         )
 
     def _rank(self, call: str, dest: object) -> int:

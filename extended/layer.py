@@ -141,7 +141,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         Raises:
             conduit.BadRequest: another dtype.
 
-        Source: reference/gasnet.md B.8.
+        Source: GASNet-EX, `gex_AD_Create` and `gex_AD_OpNB`.
         """
         return atomic(self._atomics, self.bounds, dtype)
 

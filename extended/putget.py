@@ -46,9 +46,9 @@ def _for_put(call: str) -> Callable[..., None]:
 def _for_get(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, nbytes: object = None, *, out: object = None) -> None:
         if (nbytes is None) == (out is None):
+            found = "neither nbytes nor out is given" if out is None else f"nbytes={nbytes!r} and out are both given"
             raise conduit.BadRequest(
-                f"{call}: nbytes={nbytes!r} and out of type {type(out).__name__}; give one of the two, nbytes= for a "
-                "new array or out= for a buffer of your own"
+                f"{call}: {found}; give one of the two, nbytes= for a new array or out= for a buffer of your own"
             )
         size = checks.count(call, "nbytes", nbytes) if out is None else check_writable(call, "out", out)
         x.bounds.check(call, dest, offset, size)
@@ -116,7 +116,7 @@ class PutGet:
         events: its operations.
         transfers: what turns them into messages.
 
-    Source: reference/gasnet.md B.1 to B.4.
+    Source: GASNet specification 1.8, extended API; docs/contract.md has its calls beside these.
     """
 
     def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers) -> None:

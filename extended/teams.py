@@ -206,7 +206,7 @@ class Team(Collectives):
             conduit.BadRequest: a wrong argument, or this team is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
 
-        Source: reference/gasnet.md B.10.
+        Source: GASNet-EX, `gex_TM_Split`.
         """
         _for_split(self, color, key)
         mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
@@ -255,7 +255,7 @@ class Team(Collectives):
             conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
             extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
 
-        Source: reference/gasnet.md B.6.
+        Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`.
         """
         self.check_usable("barrier")
         name = checks.barrier_id("barrier", id)

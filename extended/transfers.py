@@ -1,9 +1,9 @@
 """From puts and gets of any size to active messages within the conduit's limits.
 
-Sizes choose as GASNet's reference implementation does (reference/gasnet.md B.11): a put of up to `max_medium` bytes is
-one medium request, a larger one long requests of at most `max_long_request`; a get of up to `max_medium` comes by a
-medium reply, a larger one by long replies where its destination lies in the segment, else by medium replies.  A rank's
-own memory is copied, without a message.
+Sizes choose as GASNet's reference implementation does (its `extended-ref`): a put of up to `max_medium` bytes is one
+medium request, a larger one long requests of at most `max_long_request`; a get of up to `max_medium` comes by a medium
+reply, a larger one by long replies where its destination lies in the segment, else by medium replies.  A rank's own
+memory is copied, without a message.
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
 """Run one benchmark on every conduit that was asked for, and show what came out."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import attrs
 from rich.console import Console
 
 import conduit
-from conduit import BadRequest, Endpoint
-from conduit.benchmarks.options import Options, Parameters, parameters_for
+from conduit import BadRequest, ConduitError, Endpoint
+from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
-from conduit.benchmarks.report import Rate, Run, table, write_json
+from conduit.benchmarks.report import Rate, Run, print_runs, write_json
 from conduit.console import make_console
 from conduit.contract import Limits
 from conduit.options import render
@@ -28,6 +30,8 @@ class Program:
         sections: the letters it has.
         sizes: its smallest and largest payload unless the user says otherwise, bytes.
         segment: bytes of segment that it needs for `parameters.max_size` within a conduit's limits.
+        fewest_ranks: what it needs to measure anything.
+        least_size: the smallest `parameters.max_size` that shows what it measures, bytes.
         rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
         raw: microseconds of the bare driver for what a record measured, None where nothing compares.
         notes: lines that say what the records of a run come to, printed below the table.
@@ -38,6 +42,8 @@ class Program:
     sections: str
     sizes: tuple[int, int]
     segment: Callable[[Parameters, Limits], int]
+    fewest_ranks: int = 1
+    least_size: int = 0
     rate: Rate = "MB/s"
     raw: Callable[[Spec, Record], float | None] = lambda spec, record: None
     notes: Callable[[RecordList], Iterable[str]] = lambda records: ()
@@ -69,17 +75,18 @@ def execute(program: Program, options: Options, console: Console | None = None) 
             runs.append(_run(program, options, spec, parameters, segment, note, console))
     finally:  # what was measured is shown even if a later conduit fails
         if runs:
-            console.print(table(runs, program.rate))
+            print_runs(console, runs, program.rate)
             for run in runs:
                 _print_notes(program, run, console)
             if options.json is not None:
-                write_json(runs, options.json)
+                _write(runs, options.json)
     return 0
 
 
 def _plan(program: Program, options: Options, spec: Spec) -> tuple[Parameters, int, str]:
     """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
     parameters = parameters_for(options, spec.cls.simulated, program.sections, program.sizes)
+    _check_needs(program, options, spec, parameters)
     limits = spec.cls.limits(spec.options)
     largest = spec.cls.max_segment(spec.options)
     needed = program.segment(parameters, limits)
@@ -97,6 +104,21 @@ def _plan(program: Program, options: Options, spec: Spec) -> tuple[Parameters, i
         f"largest size lowered from {asked} to {parameters.max_size} bytes"
     )
     return parameters, needed, note
+
+
+def _check_needs(program: Program, options: Options, spec: Spec, parameters: Parameters) -> None:
+    """Refuse ranks that the conduit cannot place, and ranks and sizes with which nothing can be measured."""
+    if parameters.max_size < program.least_size:
+        raise BadRequest(
+            f"--max-size {parameters.max_size} is too small for what {program.name} measures; "
+            f"give at least {program.least_size}"
+        )
+    if not spec.cls.simulated:
+        return  # mpiexec decides on the ranks
+    ranks = SIMULATED_RANKS if options.ranks is None else options.ranks
+    if ranks < program.fewest_ranks:
+        raise BadRequest(f"--ranks {ranks} is too few for {program.name}; give at least {program.fewest_ranks}")
+    spec.cls.placement(spec.options, ranks, options.ranks_per_host)
 
 
 def _run(
@@ -162,5 +184,15 @@ def _check_file(options: Options) -> None:
     """Refuse a file that cannot be written before the run, not after it."""
     if options.json is None:
         return
-    if options.json.is_dir() or not options.json.absolute().parent.is_dir():
+    folder = options.json.absolute().parent
+    if options.json.is_dir() or not folder.is_dir():
         raise BadRequest(f"--json {options.json} cannot be written; name a file in a folder that exists")
+    if not os.access(options.json if options.json.exists() else folder, os.W_OK):
+        raise BadRequest(f"--json {options.json} may not be written; name a file that may")
+
+
+def _write(runs: list[Run], path: Path) -> None:
+    try:
+        write_json(runs, path)
+    except OSError as exc:
+        raise ConduitError(f"--json {path} cannot be written: {exc.strerror}") from exc

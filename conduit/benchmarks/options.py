@@ -7,9 +7,14 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest
+from conduit.integers import Integer
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
+SIMULATED_RANKS = 2
+LARGEST = 2**31 - 1
+"""Bytes of the largest payload that can be asked for; no message of any conduit is longer."""
+
 REAL_WARMUP = 10_000
 """Most warm-up operations on a real network; simulated ones have nothing to warm up beyond their first message."""
 
@@ -21,22 +26,22 @@ class Options:
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
-    ranks: int | None = None
-    """Number of ranks; 2 when simulated, all processes under mpiexec."""
+    ranks: Integer | None = None
+    """Number of ranks; by default 2."""
 
-    ranks_per_host: int | None = None
+    ranks_per_host: Integer | None = None
     """Consecutive ranks on each host; by default the fewest that the network's hosts allow."""
 
-    iterations: int | None = None
-    """How often each operation is done; 20 when simulated, else 1000."""
+    iterations: Integer | None = None
+    """How often each operation is done; by default 20."""
 
-    min_size: int | None = None
+    min_size: Integer | None = None
     """Smallest payload in bytes."""
 
-    max_size: int | None = None
+    max_size: Integer | None = None
     """Largest payload in bytes; by default lowered to what the conduit's segments can hold."""
 
-    max_step: int | None = None
+    max_step: Integer | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""
 
     sections: str | None = None
@@ -92,6 +97,9 @@ def parameters_for(options: Options, simulated: bool, sections: str, default_siz
     Raises:
         BadRequest: an option is out of its range.
     """
+    for name, given in (("ranks", options.ranks), ("ranks-per-host", options.ranks_per_host)):
+        if given is not None:
+            _at_least(1, name, given)
     iterations = options.iterations
     if iterations is None:
         iterations = SIMULATED_ITERATIONS if simulated else REAL_ITERATIONS
@@ -116,6 +124,9 @@ def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
     least = default_sizes[0] if options.min_size is None else options.min_size
     most = max(default_sizes[1], least) if options.max_size is None else options.max_size
     _at_least(0, "min-size", least)
+    for name, given in (("min-size", least), ("max-size", most)):
+        if given > LARGEST:
+            raise BadRequest(f"--{name} {given} is too large; it must be at most {LARGEST}")
     if options.min_size is None:
         least = min(least, max(most, 0))
     if most < least:
@@ -128,7 +139,9 @@ def _letters(asked: str | None, known: str) -> str:
         return known
     unknown = sorted(set(asked.upper()) - set(known))
     if unknown or not asked:
-        raise BadRequest(f"--sections '{asked}' names no section; give letters out of {known}")
+        some = len(unknown) < len(set(asked.upper()))
+        what = f"has '{unknown[0]}' in it, which is no section" if some else "names no section"
+        raise BadRequest(f"--sections '{asked}' {what}; give letters out of {known}")
     return "".join(letter for letter in known if letter in asked.upper())
 
 

@@ -7,10 +7,12 @@ from typing import Literal
 
 import attrs
 from rich import box
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from conduit.benchmarks.record import Record, RecordList
+from conduit.console import print_table, widths
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
@@ -51,17 +53,41 @@ def write_json(runs: Sequence[Run], path: Path) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def table(runs: Sequence[Run], rate: Rate = "MB/s") -> Table:
-    """Return one table: a row for each timed block, a group of columns for each conduit."""
+def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> None:
+    """Print the results: conduits side by side, as many in a table as the console has room for."""
+    whole = table(runs, rate)
+    if len(runs) == 1 or widths(console, whole)[1] <= console.width:
+        print_table(console, whole)
+        return
+    names = [f"({number})" for number in range(1, len(runs) + 1)]
+    for name, run in zip(names, runs, strict=True):
+        console.print(f"{name} {run.conduit}", soft_wrap=True, markup=False)
+    first = 0
+    for after in range(1, len(runs) + 1):
+        here = slice(first, after + 1)
+        if after == len(runs) or widths(console, table(runs[here], rate, names[here]))[0] > console.width:
+            print_table(console, table(runs[first:after], rate, names[first:after]))
+            first = after
+
+
+def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = ()) -> Table:
+    """Return one table: a row for each timed block, a group of columns for each conduit.
+
+    Args:
+        runs: the results.
+        rate: unit of the rates.
+        names: what stands above the columns of each conduit; by default, of several, the specs.
+    """
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("")
     grid.add_column("operation", overflow="fold")
     grid.add_column("bytes", justify="right", no_wrap=True)
-    groups = [_columns(run, rate, single=len(runs) == 1) for run in runs]
-    for run, columns in zip(runs, groups, strict=True):
+    heads = names or ([run.conduit for run in runs] if len(runs) > 1 else [])
+    groups = [_columns(run, rate, single=not heads) for run in runs]
+    for number, columns in enumerate(groups):
         for index, (title, _) in enumerate(columns):
-            head = title if len(runs) == 1 else f"{escape(run.conduit) if index == 0 else ''}\n{title}"
-            grid.add_column(head, justify="right", overflow="fold")
+            head = f"{escape(heads[number]) if index == 0 else ''}\n{title}" if heads else title
+            grid.add_column(head, justify="right", no_wrap=True)
     found = [{_key(record): record for record in run.records} for run in runs]
     shown = ("", "")
     for key in _keys(runs):

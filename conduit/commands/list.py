@@ -3,7 +3,7 @@
 from rich.markup import escape
 
 from conduit.commands.tables import limits_text, options_table
-from conduit.console import make_console
+from conduit.console import make_console, print_table
 from conduit.registry import available
 
 
@@ -17,7 +17,7 @@ def list_conduits() -> int:
             continue
         console.print(f"[bold]{name}[/bold]  {escape(cls.summary)}", soft_wrap=True)
         console.print(limits_text(cls, cls.Options()), soft_wrap=True)
-        console.print(options_table(cls.Options))
+        print_table(console, options_table(cls.Options))
     if not found:
         console.print("no conduit is installed")
     return 0

@@ -1,12 +1,14 @@
 """`conduit new NAME`: a plugin package to start from, made from the smallest conduit there is."""
 
+import keyword
 import re
+import tokenize
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from conduit.errors import BadRequest, ConduitError
-from conduit.registry import CONDUITS, installed
+from conduit.registry import CONDUITS, DISTRIBUTION, installed
 
 TEMPLATE = "loggp"
 _SUFFIXES = (".py", ".md", ".toml")
@@ -70,10 +72,13 @@ def new(name: str, /) -> int:
     if target.exists():
         raise BadRequest(f"{target} exists already; choose another name, or remove it first")
     files = dict(_files(name))
-    for relative, text in files.items():
-        path = target / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    try:
+        for relative, text in files.items():
+            path = target / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise ConduitError(f"cannot write {exc.filename}: {exc.strerror}") from exc
     print(f"wrote {target}:", *(f"  {relative}" for relative in sorted(files, key=str)), sep="\n")
     print(f"next: pip install -e '{target}[test]', then conduit testam --conduit {name}, then conduit conform {name}")
     return 0
@@ -88,11 +93,17 @@ def _check(name: str) -> None:
         raise BadRequest(
             f"there is a conduit '{name}' already; choose a name other than {', '.join(installed(CONDUITS))}"
         )
+    if f"conduit-{name}" == DISTRIBUTION:
+        raise BadRequest(f"'{name}' cannot be the name of a conduit: {DISTRIBUTION} is this package; choose another")
+    used = set(keyword.kwlist).union(*map(_words, _template()))
+    taken = [title for title in (_title(name) + part for part in ("", "Options", "Path")) if title in used]
+    if taken:
+        raise BadRequest(f"'{name}' cannot be the name of a conduit: {taken[0]} is the name of another thing in it")
 
 
 def _files(name: str) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every file of the package."""
-    title = "".join(part.capitalize() for part in name.split("_"))
+    title = _title(name)
     package = f"conduit_{name}"
     for source in _template():
         text = source.read_text(encoding="utf-8")
@@ -101,6 +112,19 @@ def _files(name: str) -> Iterator[tuple[Path, str]]:
     yield Path(package) / "py.typed", ""
     yield Path("pyproject.toml"), _PYPROJECT.format(name=name, title=title)
     yield Path("README.md"), _README.format(name=name)
+
+
+def _title(name: str) -> str:
+    """Return the name of the class."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _words(source: Path) -> set[str]:
+    """Return the names in a source file."""
+    if source.suffix != ".py":
+        return set()
+    with tokenize.open(source) as file:
+        return {token.string for token in tokenize.generate_tokens(file.readline) if token.type == tokenize.NAME}
 
 
 def _template() -> list[Path]:

@@ -58,7 +58,8 @@ class ProgramFile:
         if found is None:
             raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
         if not inspect.iscoroutinefunction(found):
-            raise NotAProgram(f"main of {self.path} is not `async def main(ep, *args)` but {found!r}; make it async")
+            what = "an ordinary function" if inspect.isfunction(found) else f"of type {type(found).__name__}"
+            raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
         return await found(first, *args)
 
@@ -88,6 +89,10 @@ class ProgramFile:
 
     def _check_arguments(self, main: Callable[..., Any], args: tuple[str, ...]) -> None:
         signature = inspect.signature(main)
+        try:
+            signature.bind_partial(None)
+        except TypeError:
+            raise NotAProgram(f"main{signature} of {self.path} takes no endpoint; write `async def main(ep)`") from None
         try:
             signature.bind(None, *args)
         except TypeError as exc:

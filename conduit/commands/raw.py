@@ -3,7 +3,7 @@
 from rich.markup import escape
 
 from conduit.commands.tables import grid
-from conduit.console import make_console
+from conduit.console import make_console, print_table
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
 from conduit.registry import Spec, available, parse_spec
@@ -23,7 +23,7 @@ def raw(name: str, /) -> int:
     console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)}", soft_wrap=True)
     for table in tables:
         console.print(f"\n[bold]{escape(table.title)}[/bold]", soft_wrap=True)
-        console.print(grid(table.columns, [list(map(_cell, row)) for row in table.rows], right=_numeric(table)))
+        print_table(console, grid(table.columns, [list(map(_cell, row)) for row in table.rows], right=_numeric(table)))
         if table.note:
             console.print(escape(table.note), soft_wrap=True)
     return 0

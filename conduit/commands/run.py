@@ -10,6 +10,7 @@ from typing import Any
 import conduit
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
+from conduit.integers import Integer
 from conduit.registry import FRONT_ENDS, installed, parse_spec
 
 
@@ -18,22 +19,22 @@ def run(
     /,
     *args: str,
     conduit: str = "sci",
-    ranks: int | None = None,
-    seed: int = 0,
-    segment: int = 1 << 20,
-    ranks_per_host: int | None = None,
+    ranks: Integer | None = None,
+    seed: Integer = 0,
+    segment: Integer = 1 << 20,
+    ranks_per_host: Integer | None = None,
     time_limit: float | None = None,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
-    The program defines `async def main(ep, *args)`, or `async def main(t, *args)` together with `api = "upc"`. It is
-    executed once per rank, in a module of its own.
+    The program defines `async def main(ep, *args)`, and is executed once per
+    rank, in a module of its own.
 
     Args:
         program: File of the program.
         args: Given to its main, as text; after '--' they may begin with a hyphen.
         conduit: Where to run, as NAME or NAME:option=value,...
-        ranks: Number of ranks; 2 when simulated, all processes under mpiexec.
+        ranks: Number of ranks; by default 2.
         seed: Of everything random.
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.

@@ -5,7 +5,7 @@ from collections import Counter
 from rich.markup import escape
 
 from conduit.commands.tables import grid, limits_text, options_table
-from conduit.console import make_console
+from conduit.console import make_console, print_table
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
 
@@ -23,7 +23,7 @@ def show(name: str, /) -> int:
     world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
     console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)} ({world})", soft_wrap=True)
     console.print(limits_text(spec.cls, spec.options), soft_wrap=True)
-    console.print(options_table(spec.cls.Options))
+    print_table(console, options_table(spec.cls.Options))
     _constants(spec.cls)
     return 0
 
@@ -34,7 +34,7 @@ def _constants(cls: type[Conduit]) -> None:
         console.print("no constants: everything is an option")
         return
     rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
-    console.print(grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
+    print_table(console, grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
     shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else many}" for kind, many in _PLURALS.items())
     console.print(f"{len(cls.constants)} constants: {shares}")

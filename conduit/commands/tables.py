@@ -17,12 +17,15 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Iterab
     Args:
         columns: titles.
         rows: cells; None is shown as nothing.
-        right: indices of the columns that are aligned to the right.
+        right: indices of the columns that hold numbers: aligned to the right, and never folded.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     numeric = set(right)
     for index, title in enumerate(columns):
-        table.add_column(escape(title), justify="right" if index in numeric else "left", overflow="fold")
+        if index in numeric:
+            table.add_column(escape(title), justify="right", no_wrap=True)
+        else:
+            table.add_column(escape(title), overflow="fold")
     for row in rows:
         table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
     return table

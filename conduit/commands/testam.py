@@ -20,8 +20,9 @@ _COMPARED = {
 def testam(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008 - immutable
     """Measure latency and bandwidth of Active Messages, contents verified.
 
-    Sections: A short; B-F medium; G-K long. Each of B-F and G-K in turn: ping-pong by request and reply, ping-pong by
-    requests, one-way flood, flood with replies, two-way flood. A ping-pong's time is the full round trip.
+    Sections: A short; B-F medium; G-K long. Each of B-F and G-K in turn:
+    ping-pong by request and reply, ping-pong by requests, one-way flood,
+    flood with replies, two-way flood. A ping-pong's time is the full round trip.
     """
     program = Program(
         name="testam", main=main, sections=SECTIONS, sizes=SIZES, segment=_segment, raw=_driver_microseconds

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conduit.contract import Bytes, Core, Message, Port, Wait
-from conduit.errors import ConduitError
+from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Waiter
 from conduit.sim.trio_private import cancelled
 from conduits.common.path import LATER, Path
@@ -85,7 +85,7 @@ class SimulatedPort(Port):
         self.blocked: list[Blocked] = []
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
-        self._memory = np.zeros(conduit.setup.segment, np.uint8)
+        self._memory = _segment(conduit.setup.segment)
         self.memory = self._memory.data
         """The segment as bytes, for the hardware."""
         self._miss_ps = 1
@@ -546,3 +546,13 @@ class SimulatedPort(Port):
         for blocked in ready:
             self.blocked.remove(blocked)
         return ready
+
+
+def _segment(nbytes: int) -> Bytes:
+    """Return the memory of a segment; pages that nobody writes to take none of this machine's."""
+    try:
+        return np.zeros(nbytes, np.uint8)
+    except (MemoryError, ValueError) as error:
+        raise BadRequest(
+            f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"
+        ) from None

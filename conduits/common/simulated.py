@@ -7,6 +7,7 @@ from contextvars import Context
 from typing import Any, ClassVar
 
 from conduit.contract import Conduit, Core, JobSetup
+from conduit.errors import ConduitError
 from conduit.sim import Kernel
 from conduits.common.host import HostModel
 from conduits.common.meeting import Meeting
@@ -69,7 +70,10 @@ class SimulatedConduit(Conduit):
     def port(self, rank: int, core: Core) -> SimulatedPort:
         """Make the port of `rank`: the network, and the host's memory where it is shared."""
         port = self.make_port(rank, core)
-        port.add_path(self.make_path(port))
+        path = self.make_path(port)
+        if not isinstance(path, Path):
+            raise ConduitError(f"{type(self).__name__}.make_path returned {path!r}; return a Path")
+        port.add_path(path)
         host = self.setup.hosts[rank]
         size = self._on_host[host]
         if size > 1:

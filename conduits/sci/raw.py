@@ -10,7 +10,7 @@ Source: the conduit's paper, section 5.1.2.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from conduit.contract import RawTable
 from conduit.sim.kernel import Kernel
@@ -18,6 +18,7 @@ from conduit.sim.run import simulate
 from conduit.sim.topology import Torus
 from conduit.sim.units import seconds
 from conduit.sim.waiter import Waiter
+from conduits.common.bench import until_done
 from conduits.sci import constants as c
 from conduits.sci.driver import Mapping, Segment, Sisci
 from conduits.sci.hardware import Fabric
@@ -67,7 +68,7 @@ def read(torus: tuple[int, ...], piece: int, nbytes: int) -> float:
     bench = _Bench(torus, piece, nbytes)
 
     async def body() -> None:
-        await bench.until(lambda then: bench.near.read(bench.there, 0, nbytes, lambda _, when: then(when)))
+        await until_done(bench.kernel, lambda then: bench.near.read(bench.there, 0, nbytes, lambda _, when: then(when)))
 
     simulate(bench.kernel, body)
     return seconds(bench.kernel.now)
@@ -79,12 +80,12 @@ def _ping_pong(torus: tuple[int, ...], piece: int, nbytes: int) -> float:
     data = b"\1" * nbytes
 
     async def ping() -> None:
-        await bench.until(lambda then: bench.near.store(bench.there, 0, data, then))
+        await until_done(bench.kernel, lambda then: bench.near.store(bench.there, 0, data, then))
         await bench.spin(bench.here_segment)
 
     async def pong() -> None:
         await bench.spin(bench.there_segment)
-        await bench.until(lambda then: bench.far.store(bench.here, 0, data, then))
+        await until_done(bench.kernel, lambda then: bench.far.store(bench.here, 0, data, then))
 
     simulate(bench.kernel, ping, pong)
     return seconds(bench.kernel.now)
@@ -96,7 +97,7 @@ def _dma(torus: tuple[int, ...], piece: int, nbytes: int) -> float:
     data = memoryview(bytes(nbytes))
 
     async def body() -> None:
-        await bench.until(lambda then: bench.near.dma(data, 0, bench.remote, 0, then))
+        await until_done(bench.kernel, lambda then: bench.near.dma(data, 0, bench.remote, 0, then))
 
     simulate(bench.kernel, body)
     return seconds(bench.kernel.now)
@@ -117,18 +118,6 @@ class _Bench:
         self.remote = self.near.connect(neighbour, 2)
         self.there: Mapping = self.near.map(self.remote)
         self.here: Mapping = self.far.map(self.far.connect(0, 1))
-
-    async def until(self, start: Callable[[Callable[[int], object]], int | None]) -> None:
-        """Make a call of the driver and wait until the time that it gives, at once or later."""
-        waiter = Waiter()
-
-        def then(when: int) -> None:
-            self.kernel.at(when, waiter.wake)
-
-        known = start(then)
-        if known:
-            then(known)
-        await self.kernel.wait(waiter)
 
     async def spin(self, segment: Segment) -> None:
         """Look at the last byte of a segment until it is set."""

@@ -16,6 +16,7 @@ from typing import Any
 from conduit.contract import Constant, RawTable
 from conduit.sim import Cpu, Kernel, Waiter, simulate
 from conduit.sim.units import seconds
+from conduits.common.bench import until_done
 from conduits.common.rsm import (
     Barrier,
     BarrierMode,
@@ -219,8 +220,8 @@ def stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> fl
         mapping: Mapping = (await bench.call(bench.near, imported.map))[0]
         begun = bench.kernel.now
         data = bytes(_lines(nbytes))
-        await bench.when(lambda then: mapping.store(0, data, then))
-        await bench.when(lambda then: mapping.fence(lambda when, _: then(when)))
+        await until_done(bench.kernel, lambda then: mapping.store(0, data, then))
+        await until_done(bench.kernel, lambda then: mapping.fence(lambda when, _: then(when)))
         took.append(seconds(bench.kernel.now - begun))
 
     simulate(bench.kernel, body)
@@ -236,12 +237,12 @@ def one_way(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> f
     data = b"\1" * size
 
     async def ping() -> None:
-        await bench.when(lambda then: there.store(0, data, then))
+        await until_done(bench.kernel, lambda then: there.store(0, data, then))
         await bench.spin(back, size)
 
     async def pong() -> None:
         await bench.spin(there, size)
-        await bench.when(lambda then: back.store(0, data, then))
+        await until_done(bench.kernel, lambda then: back.store(0, data, then))
 
     simulate(bench.kernel, ping, pong)
     return seconds(bench.kernel.now) / 2
@@ -299,18 +300,6 @@ class _Bench:
         start(then)
         await self.kernel.wait(waiter)
         return seconds(self.kernel.now - begun)
-
-    async def when(self, start: Callable[[Callable[[int], object]], int]) -> None:
-        """Make a call of a mapping and wait until the time that it gives, at once or later."""
-        waiter = Waiter()
-
-        def then(when: int) -> None:
-            self.kernel.at(when, waiter.wake)
-
-        known = start(then)
-        if known:
-            then(known)
-        await self.kernel.wait(waiter)
 
     async def spin(self, mapping: Mapping, nbytes: int) -> None:
         """Look at memory until every line has come, and take the last one into the cache."""

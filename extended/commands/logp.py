@@ -13,11 +13,11 @@ A poll that finds nothing is timed as well, because every call polls: it is take
 begin, one at each end that finds the message, and waits at each end half a poll on the average.  Messages start at
 random instants of a poll for that reason, and after a pause in which the network gets free of those before.
 
-Source: papers/mechanisms.md 2.10 (after Kielmann, Bal and Verstoep), with three differences.  Active Messages are
-answered by their handlers, so that the other side adds no call of its own.  Bursts are no longer than the number of
-requests that the conduit lets be under way, because a longer one measures round trips, and it is the growth from one
-burst to the next that counts, which has no start-up in it.  G is the growth from one large message to one of twice the
-size, for the same reason.
+Source: T. Kielmann, H. Bal and K. Verstoep, Fast measurement of LogP parameters for message passing platforms (2000),
+as the evaluation of Sun Fire Link used it, with three differences.  Active Messages are answered by their handlers, so
+that the other side adds no call of its own.  Bursts are no longer than the number of requests that the conduit lets be
+under way, because a longer one measures round trips, and it is the growth from one burst to the next that counts, which
+has no start-up in it.  G is the growth from one large message to one of twice the size, for the same reason.
 """
 
 from __future__ import annotations

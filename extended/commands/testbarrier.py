@@ -9,8 +9,8 @@
 | E       | both in one call, anonymous                                                        |
 | F       | both in one call, on a team of all ranks in reverse order                          |
 
-The time of a block is that of the rank that took longest, from a barrier on.  Source: GASNet's benchmark of that name
-(reference/gasnet.md D.4); its barriers that are all unnamed by promise are the anonymous ones here.
+The time of a block is that of the rank that took longest, from a barrier on.  Source: GASNet's benchmark of that name;
+its barriers that are all unnamed by promise are the anonymous ones here.
 """
 
 from typing import Annotated

@@ -5,7 +5,7 @@ one rank's array, or of one block where there is a block for each rank.  Each ca
 `nb`, all begun and then all waited for.
 
 The time of a block is that of the rank that took longest, from a barrier on.  Roots are rank 0.  Source: GASNet's
-benchmark of its collectives (reference/gasnet.md D.4).
+benchmark of its collectives.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class CollectiveOptions(Options):
     """What users may ask of testcoll."""
 
     algorithms: Annotated[str | None, Parameter(show_default=False)] = None
-    """Algorithms to compare, separated by commas, or all; a call that has none of them is left out. [default: chosen by
-    size and topology]"""
+    """Algorithms to compare, separated by commas, or all; by default the one that each call would choose."""
 
 
 @attrs.frozen(kw_only=True)
@@ -185,7 +184,7 @@ def _algorithms(text: str | None) -> tuple[str, ...] | None:
     known = sorted({name for call in CALLS for name in TABLE[call]})
     if text == "all":
         return tuple(known)
-    asked = tuple(text.split(","))
+    asked = tuple(name.strip() for name in text.split(","))
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise BadRequest(f"--algorithms {unknown[0]!r} is not known; give all, or some of {','.join(known)}")
@@ -193,13 +192,13 @@ def _algorithms(text: str | None) -> tuple[str, ...] | None:
 
 
 def _check_sections(sections: str | None, algorithms: tuple[str, ...] | None) -> None:
-    """Refuse sections whose calls have none of the algorithms.
+    """Refuse sections whose calls have none of the algorithms; letters that are none are refused later.
 
     Raises:
         BadRequest: nothing would be measured.
     """
     asked = [call for letter, call in zip(LETTERS, CALLS, strict=True) if letter in (sections or LETTERS).upper()]
-    if algorithms is None or any(name in TABLE[call] for call in asked for name in algorithms):
+    if algorithms is None or not asked or any(name in TABLE[call] for call in asked for name in algorithms):
         return
     known = "; ".join(f"{call} has {','.join(TABLE[call])}" for call in asked)
     raise BadRequest(f"--algorithms {','.join(algorithms)} leaves nothing to measure in sections {sections}: {known}")

@@ -8,7 +8,7 @@
 
 The time of a block is that of issuing all operations and of the waits.  Non-blocking puts are bulk: their source stays
 in use until they are synced.  GASNet's sections D and E wait for local completion by itself, which the extended API
-does not offer.  Source: GASNet's benchmark of that name (reference/gasnet.md D.3).
+does not offer.  Source: GASNet's benchmark of that name.
 """
 
 from typing import Annotated

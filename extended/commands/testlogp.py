@@ -5,7 +5,7 @@
 | A       | by size m: round trip RTT(m), send and receive overhead o_s(m) and o_r(m), gap g(m)                  |
 | B       | L, o_s, o_r, g of a message of one byte, G of a byte of a large one, and the poll that is taken off  |
 
-How they are measured says `extended.commands.logp`.  Source: papers/mechanisms.md 2.10.
+How they are measured says `extended.commands.logp`, with the source.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from typing import Annotated
 import attrs
 from cyclopts import Parameter
 
-from conduit import BadRequest, Endpoint
+from conduit import Endpoint
 from conduit.benchmarks import (
     Barrier,
     Limits,
@@ -40,11 +40,7 @@ PARAMETERS = ("L", "o_s", "o_r", "g", "G")
 async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
     """Measure on rank 0, with its partner; return its records, None on all others."""
     mine = pair(ep.rank, ep.size, parameters.pairing)
-    if ep.size == 1:
-        raise BadRequest("--ranks 1 leaves nobody to measure with; give 2")
-    if parameters.max_size < LEAST:
-        raise BadRequest(f"--max-size {parameters.max_size} is too small for G to be seen; give at least {LEAST}")
-    source = ep.segment.data if parameters.local == "in" else memoryview(bytes(parameters.max_size))
+    source = ep.segment.data if parameters.local == "in" else memoryview(bytes(_segment(parameters, ep.limits)))
     probe, barrier = Probe(ep, mine.peer, parameters.iterations, source), Barrier(ep)
     await probe.attach()
     await ep.attach(barrier.on_arrival)
@@ -126,7 +122,16 @@ def _segment(parameters: Parameters, limits: Limits) -> int:
     return min(parameters.max_size, max(limits.max_long_request, limits.max_long_reply))
 
 
-PROGRAM = Program(name="testlogp", main=main, sections="AB", sizes=SIZES, segment=_segment, notes=notes)
+PROGRAM = Program(
+    name="testlogp",
+    main=main,
+    sections="AB",
+    sizes=SIZES,
+    segment=_segment,
+    fewest_ranks=2,
+    least_size=LEAST,
+    notes=notes,
+)
 
 
 def testlogp(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008

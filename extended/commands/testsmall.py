@@ -10,7 +10,7 @@
 | F       | operations with handles, all waited for together        | rate    |
 
 The time of a block is that of issuing all operations and of the waits.  Non-blocking puts are non-bulk: their source
-may change once the call has returned.  Source: GASNet's benchmark of that name (reference/gasnet.md D.2).
+may change once the call has returned.  Source: GASNet's benchmark of that name.
 """
 
 from typing import Annotated

@@ -61,7 +61,7 @@ def test_a_range_outside_the_segment_is_refused(case: Case) -> None:
             for offset in (-1, SEGMENT - 15, SEGMENT, 1 << 40, 1 << 70):
                 message = refusal(partial(call, right(ep), offset))
                 assert message.startswith(f"{name}: offset={offset} ")
-                names(message, 16, SEGMENT, right(ep))
+                names(message, 16, SEGMENT, right(ep), "offsets begin at 0" if offset < 0 else "a larger segment=")
             for wrong in (0.0, "8", None):
                 names(refusal(partial(call, right(ep), wrong)), name, "offset", repr(wrong))
             made = await call(right(ep), SEGMENT - 16)
@@ -85,7 +85,8 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
         dates = np.zeros(2, dtype="M8[s]")
         for call in (x.put, x.put_nb, x.put_nbi):
             for wrong in ("text", [1, 2], 5, None, dates):
-                names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", type(wrong).__name__)
+                advice = "give data.view('i8')" if wrong is dates else "give bytes, a bytearray, a memoryview"
+                names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", type(wrong).__name__, advice)
             for wrong in (gaps, turned):
                 names(refusal(partial(call, 0, 0, wrong)), "data", "C-contiguous", "numpy.ascontiguousarray")
             names(refusal(partial(call, 0, 0, objects)), "data", "object")
@@ -107,8 +108,8 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
                 names(refusal(partial(call, 0, 0, out=wrong)), call.__name__, "out")
             names(refusal(partial(call, 0, 0, out=bytes(8))), call.__name__, "out", "read-only")
         for call in (x.get, x.get_nb):
-            names(refusal(partial(call, 0, 0)), call.__name__, "nbytes", "out")
-            names(refusal(partial(call, 0, 0, 8, out=bytearray(8))), call.__name__, "nbytes", "out")
+            names(refusal(partial(call, 0, 0)), call.__name__, "neither nbytes nor out is given", "nbytes=", "out=")
+            names(refusal(partial(call, 0, 0, 8, out=bytearray(8))), call.__name__, "nbytes=8 and out are both given")
             names(refusal(partial(call, 0, 0, -8)), call.__name__, "nbytes", -8)
             names(refusal(partial(call, 0, 0, 8.0)), call.__name__, "nbytes", 8.0)
 

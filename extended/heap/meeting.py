@@ -19,15 +19,13 @@ import trio
 import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
+from extended.levels import above, below
 from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
-
-FAN_OUT = 4
-"""Ranks below each rank of the tree."""
 
 
 class Kind(IntEnum):
@@ -110,8 +108,7 @@ class Meeting:
         self.low = ep.segment.nbytes
         # All segments have the same size.
         self._map = HeapMap(self.low) if ep.rank == 0 else None
-        first = FAN_OUT * ep.rank + 1
-        self._below = range(min(first, ep.size), min(first + FAN_OUT, ep.size))
+        self._above, self._below = above(ep.rank), below(ep.rank, ep.size)
         self._calls: list[Call] = []  # at most two: the lowest rank's, and the lowest that differs from it
         self._come: set[int] = set()  # ranks of `_below` whose calls have come
         self._given = False
@@ -141,9 +138,7 @@ class Meeting:
         self._advance()
         await self.outgoing.send_at_once()
         try:
-            missing = [rank for rank in self._below if rank not in self._come] or [
-                max(0, (self._ep.rank - 1) // FAN_OUT)
-            ]
+            missing = [rank for rank in self._below if rank not in self._come] or [self._above or 0]
             await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=missing)
         except trio.Cancelled:
             self._lost = kind
@@ -204,8 +199,9 @@ class Meeting:
         if not self._given or len(self._come) < len(self._below):
             return
         if self._map is None:
+            assert self._above is not None  # only the top has the map
             words = tuple(word for call in self._calls for word in call.words())
-            self.outgoing.add((self._ep.rank - 1) // FAN_OUT, self.heap_call, *words)
+            self.outgoing.add(self._above, self.heap_call, *words)
         elif any(call.kind != Kind.LOST for call in self._calls):  # else nobody waits for an answer
             self._hand_down(self._decide(self._map))
 

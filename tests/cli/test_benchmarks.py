@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from conduit import BadRequest
 from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
-from conduit.benchmarks.report import Run, table, write_json
+from conduit.benchmarks.report import Run, print_runs, table, write_json
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,42 @@ def test_table_in_kilobytes():
     assert shown([run_of("sci", [record()])], "KB/s")[2][-1] == "10000.000"
 
 
+def printed(runs, width) -> str:
+    out = io.StringIO()
+    print_runs(Console(file=out, width=width), runs)
+    return out.getvalue()
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"(?<!\S)\d+\.\d{3}(?!\S)", text)
+
+
+def test_a_table_that_fits_names_conduits_above_their_columns():
+    runs = [run_of("sci", [record(raw=90.0)]), run_of("loggp:slots=4", [record()])]
+    assert printed(runs, 160).count("loggp:slots=4") == 1
+    assert "(1)" not in printed(runs, 160)
+
+
+@pytest.mark.parametrize(("width", "tables"), [(1, 4), (40, 4), (80, 4), (120, 4), (160, 2)])
+def test_a_narrow_terminal_shows_every_number_whole(width, tables):
+    """As many conduits side by side as there is room for; a number is never folded nor cut."""
+    specs = ["sci", "loggp:slots=4,L=3e-06", "sunfire:fault=link0.0.0@1us", "startx"]
+    records = [record(raw=90.0), record(nbytes=123456, seconds=12.0, raw=1234567.0)]
+    runs = [run_of(spec, records) for spec in specs]
+    text = printed(runs, width)
+    for number, spec in enumerate(specs, 1):
+        assert f"({number}) {spec}\n" in text
+        assert text.count(f"({number})") == 2
+    assert text.count("operation") == tables
+    assert sorted(numbers(text)) == sorted(numbers(printed(runs, 400)))
+
+
+def test_one_conduit_needs_no_number():
+    text = printed([run_of("sci", [record(raw=90.0)])], 30)
+    assert "(1)" not in text
+    assert numbers(text) == ["100.000", "9.766", "90.000"]
+
+
 def test_json_file(tmp_path):
     write_json([run_of("sci", [record()])], tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == [
@@ -168,8 +205,14 @@ def test_sizes_that_are_given():
         (Options(min_size=-1), "^--min-size -1 is too small; it must be at least 0$"),
         (Options(max_size=-5), "^--max-size -5 is below the smallest size of 0 bytes; raise it to at least that$"),
         (Options(min_size=9, max_size=8), "^--max-size 8 is below the smallest size of 9 bytes; raise it to at least"),
+        (Options(max_size=2**31), "^--max-size 2147483648 is too large; it must be at most 2147483647$"),
+        (Options(min_size=10**15), "^--min-size 1000000000000000 is too large; it must be at most 2147483647$"),
+        (Options(ranks=0), "^--ranks 0 is too small; it must be at least 1$"),
+        (Options(ranks_per_host=-2), "^--ranks-per-host -2 is too small; it must be at least 1$"),
         (Options(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
-        (Options(sections="AZ"), "^--sections 'AZ' names no section; give letters out of ABC$"),
+        (Options(sections="AZ"), "^--sections 'AZ' has 'Z' in it, which is no section; give letters out of ABC$"),
+        (Options(sections="Z"), "^--sections 'Z' names no section; give letters out of ABC$"),
+        (Options(sections="A,B"), "^--sections 'A,B' has ',' in it, which is no section; give letters out of ABC$"),
         (Options(sections=""), "^--sections '' names no section; give letters out of ABC$"),
     ],
 )

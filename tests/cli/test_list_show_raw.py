@@ -79,6 +79,15 @@ def test_raw_prints_the_tables_of_the_driver(command, toy):
     assert out.rstrip().endswith("a note")
 
 
+@pytest.mark.parametrize("what", ["show", "raw"])
+def test_numbers_are_whole_in_a_narrow_terminal(command, toy, monkeypatch, what):
+    wide = re.findall(r"\S*[0-9]\.[0-9]+\b", command(what, "toy").out)
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("COLUMNS", "20")
+    narrow = command(what, "toy").out
+    assert set(wide) <= set(narrow.split())
+
+
 def test_raw_without_a_driver_names_those_that_have_one(command, toy):
     status, _, err = command("raw", "loggp")
     assert status == 2

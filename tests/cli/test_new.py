@@ -64,6 +64,34 @@ def test_name_that_cannot_be_one(command, elsewhere, name):
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("true", "True is the name of another thing"),
+        ("message", "Message is the name of another thing"),
+        ("path", "Path is the name of another thing"),
+        ("sim", "SimOptions is the name of another thing"),
+        ("simulated_conduit", "SimulatedConduit is the name of another thing"),
+        ("am", "conduit-am is this package"),
+    ],
+)
+def test_name_that_would_break_the_copy(command, elsewhere, name, why):
+    """Written all the same, the class would hide what it is derived from, or pip would replace this package."""
+    status, _, err = command("new", name)
+    assert status == 2
+    assert err.startswith(f"conduit new: '{name}' cannot be the name of a conduit: {why}")
+    assert not list(elsewhere.iterdir())
+
+
+def test_folder_that_cannot_be_written(command, elsewhere, monkeypatch):
+    def refuse(path, *args, **settings):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    status, _, err = command("new", "mine")
+    assert (status, err) == (1, "conduit new: cannot write conduit-mine/conduit_mine: Permission denied\n")
+
+
 def test_name_that_is_taken(command):
     status, _, err = command("new", "loggp")
     assert status == 2

@@ -188,7 +188,7 @@ def test_warnings_go_to_stderr_with_their_rank(run):
     ("source", "message"),
     [
         ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
-        ("def main(ep): pass", "main of .*program.py is not `async def main(ep, *args)` but <function main at"),
+        ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
         ("async def main(ep:\n", "program.py, line 1 is no Python: "),
         (
             "api = 'upc'\nasync def main(t): pass",
@@ -209,6 +209,21 @@ def test_arguments_that_main_does_not_take(run):
     assert re.match(r"conduit run: main\(ep, word\) of .* does not take the arguments given \(a b\): too many ", err)
 
 
+def test_main_without_an_endpoint(run):
+    status, _, err = run("async def main(): pass")
+    assert status == 2
+    assert re.match(r"conduit run: main\(\) of .* takes no endpoint; write `async def main\(ep\)`\n", err)
+
+
+def test_a_script_that_starts_a_job_by_itself_is_told_how_to_be_run(run):
+    status, _, err = run("import conduit\nasync def main(ep): pass\nconduit.run(main)")
+    assert status == 1
+    assert 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`' in err
+    assert (
+        run("import conduit\nasync def main(ep): pass\nif __name__ == '__main__':\n    conduit.run(main)").status == 0
+    )
+
+
 def test_missing_file(command):
     status, _, err = command("run", "no_such_file.py")
     assert status == 2
@@ -218,7 +233,7 @@ def test_missing_file(command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "ranks=0 is not allowed"),
+        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass at least 1"),
         (["--segment", "-1"], "segment=-1 is not allowed"),
         (["--ranks-per-host", "0"], "ranks_per_host=0 is not allowed"),
         (["--conduit", "loggp:slots=0"], "option 'slots' of conduit 'loggp' cannot be '0'"),

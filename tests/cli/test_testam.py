@@ -281,7 +281,7 @@ def as_if_real():
     )
 
     async def main(ep):
-        ep.simulated = False
+        object.__setattr__(ep, "simulated", False)  # read-only for programs
         return await testam_program.main(ep, parameters, Progress())
 
     return lambda name: conduit.run(main, conduit=name)
@@ -334,7 +334,7 @@ def test_driver_figures_stand_beside_ours(testam, install):
     [
         (["--sections", "XY"], "--sections 'XY' names no section; give letters out of ABCDEFGHIJK"),
         (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
-        (["--ranks", "0"], "ranks=0 is not allowed"),
+        (["--ranks", "0"], "--ranks 0 is too small; it must be at least 1"),
         (["--conduit", "loggp", "--conduit", "nosuch"], "there is no conduit 'nosuch'"),
         (["--json", "no/such/folder/out.json"], "--json no/such/folder/out.json cannot be written"),
     ],

@@ -47,6 +47,9 @@ def read(**texts: str) -> Options:
         ("latency", "3ms", 3e-3),
         ("latency", "2s", 2.0),
         ("latency", "1e3us", 1e-3),
+        ("latency", "1.9us", 1.9e-6),  # to the last bit, so that it is shown as it was given
+        ("latency", "4.2US", 4.2e-6),
+        ("latency", "0.31ns", 0.31e-9),
         ("latency", "1e-6", 1e-6),
         ("latency", "0", 0.0),
         ("torus", "auto", "auto"),
@@ -80,6 +83,7 @@ def test_text_is_read_by_the_type_of_its_field(name, text, value):
         ("latency", "1 fortnight", "a number >= 0; times also as 1.5us"),
         ("latency", "-1us", "a number >= 0; times also as 1.5us"),
         ("latency", "nan", "a number >= 0; times also as 1.5us"),
+        ("latency", "1e999us", "a number >= 0; times also as 1.5us"),
         ("latency", "1.2.3us", "a number >= 0; times also as 1.5us"),
         ("torus", "4x", "auto or integers such as 4x2"),
         ("torus", "big", "auto or integers such as 4x2"),

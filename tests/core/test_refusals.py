@@ -4,6 +4,7 @@ import pytest
 import trio
 
 import conduit
+from conduit.registry import parse_spec
 
 
 def test_a_request_to_oneself_is_not_sent_from_a_cancelled_scope():
@@ -69,3 +70,87 @@ def test_texts_are_no_numbers(text):
             ep.compute(text)
 
     conduit.run(main, conduit="loggp")
+
+
+def test_of_many_handlers_the_last_are_named():
+    async def main(ep):
+        def wanted(token):
+            pass
+
+        for number in range(20):
+
+            def handler(token):
+                pass
+
+            handler.__name__ = f"handler_{number}"
+            await ep.attach(handler)
+        await ep.request_short(0, wanted)
+
+    with pytest.raises(conduit.BadRequest, match=r"\(attached: handler_12, handler_13, .*, handler_19, and 12 before"):
+        conduit.run(main, ranks=1, conduit="loggp")
+
+
+async def _async_predicate():
+    return False
+
+
+def _generator_predicate():
+    yield False
+
+
+@pytest.mark.parametrize("predicate", [_async_predicate, _generator_predicate])
+def test_a_predicate_that_returns_no_answer_is_refused(predicate):
+    async def main(ep):
+        name = predicate.__name__
+        with pytest.raises(conduit.BadRequest, match=rf"\Aep\.block_until: predicate={name} is async or a generator"):
+            ep.block_until(predicate)
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+def test_compute_says_what_was_given():
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\Aep\.compute: neither given; pass one of the two, seconds= or"):
+            ep.compute()
+        with pytest.raises(conduit.BadRequest, match=r"\Aep\.compute: seconds=1\.0 and flops=2 given; pass one of"):
+            ep.compute(1.0, flops=2)
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+@pytest.mark.parametrize("name", ["rank", "size", "limits", "host", "hosts", "simulated"])
+def test_what_an_endpoint_tells_cannot_be_set(name):
+    async def main(ep):
+        before = getattr(ep, name)
+        with pytest.raises(conduit.BadRequest, match=rf"\Aep\.{name} = 3 is not allowed: it is read-only\Z"):
+            setattr(ep, name, 3)
+        assert getattr(ep, name) == before
+
+    conduit.run(main, conduit="loggp", ranks=1)
+
+
+def test_a_segment_is_written_into_and_not_replaced():
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\Aep\.segment = .* is read-only; .* write ep\.segment\[:\] ="):
+            ep.segment = 5
+        ep.segment[:] = 5
+        return int(ep.segment.sum())
+
+    assert conduit.run(main, conduit="loggp", ranks=1, segment=10).values == [50]
+
+
+def test_a_segment_for_which_the_machine_has_no_room_is_refused():
+    async def main(ep):
+        pass
+
+    with pytest.raises(conduit.BadRequest, match=r"\Asegment=1000000000000000000: this machine has no room"):
+        conduit.run(main, conduit="loggp", ranks=2, segment=10**18)
+
+
+def test_a_conduit_that_makes_no_path_is_told(monkeypatch):
+    async def main(ep):
+        pass
+
+    monkeypatch.setattr(parse_spec("loggp").cls, "make_path", lambda self, port: None)
+    with pytest.raises(conduit.ConduitError, match=r"\ALoggp\.make_path returned None; return a Path\Z"):
+        conduit.run(main, conduit="loggp", ranks=2)

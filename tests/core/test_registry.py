@@ -24,6 +24,7 @@ class Toy(Conduit):
 
     name = "toy"
     Options = ToyOptions
+    limits = port = None
 
 
 def explode() -> None:
@@ -154,3 +155,28 @@ def test_the_distribution_registers_its_conduits_and_commands():
 def test_unknown_conduit_is_no_bad_request():
     assert issubclass(UnknownConduit, ConduitError)
     assert not issubclass(UnknownConduit, ValueError)
+
+
+class Unfinished(Conduit):
+    name = "toy"
+    Options = ToyOptions
+
+
+class Plain(Toy):
+    Options = dict
+
+
+@pytest.mark.parametrize(
+    ("cls", "why"),
+    [
+        (Unfinished, "the class lacks limits, port; define what a conduit must have"),
+        (Plain, "its Options are <class 'dict'>; write a class decorated with attrs.frozen(kw_only=True)"),
+    ],
+)
+def test_a_class_that_is_not_finished_is_refused_with_what_it_lacks(plugins, monkeypatch, cls, why):
+    monkeypatch.setattr(EntryPoint, "load", lambda self: cls)
+    plugins[registry.CONDUITS] = {"toy": "toy:Toy"}
+    with pytest.raises(
+        UnknownConduit, match=re.escape(f"conduit 'toy' (toy:Toy) cannot be imported: TypeError: {why}")
+    ):
+        registry.parse_spec("toy")

@@ -74,6 +74,9 @@ def test_unknown_algorithms_and_empty_choices_are_refused():
         testcoll.program(testcoll.CollectiveOptions(algorithms="tree,quick"))
     with pytest.raises(conduit.BadRequest, match=r"\A--algorithms ring leaves nothing .* AH: broadcast has .*; scan"):
         testcoll.program(testcoll.CollectiveOptions(algorithms="ring", sections="AH"))
+    wrong = testcoll.CollectiveOptions(algorithms="ring, tree", sections="Z")
+    with pytest.raises(conduit.BadRequest, match=r"\A--sections 'Z' names no section; give letters out of ABCDEFGH"):
+        execute(testcoll.program(wrong), wrong)
 
 
 def test_a_wrong_result_ends_the_run(tmp_path, monkeypatch):

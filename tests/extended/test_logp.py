@@ -142,8 +142,17 @@ def test_the_note_is_a_spec_that_loggp_takes(tmp_path):
     assert list(notes([])) == []
 
 
-def test_what_cannot_be_measured_is_refused(tmp_path):
-    with pytest.raises(conduit.BadRequest, match=r"--ranks 1 .* give 2"):
-        _measured(tmp_path, "loggp", ranks=1)
-    with pytest.raises(conduit.BadRequest, match=r"--max-size 63 .* at least 64"):
-        _measured(tmp_path, "loggp", max_size=63)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ranks": 1}, r"\A--ranks 1 is too few for testlogp; give at least 2\Z"),
+        ({"max_size": 63}, r"\A--max-size 63 is too small for what testlogp measures; give at least 64\Z"),
+        ({"max_size": 0}, r"\A--max-size 0 is too small for what testlogp measures; give at least 64\Z"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_the_job(options, message):
+    shown = io.StringIO()
+    with pytest.raises(conduit.BadRequest, match=message) as refused:
+        execute(PROGRAM, Options(conduit=("loggp",), **options), Console(file=shown))
+    assert not hasattr(refused.value, "__notes__")  # which would make it a failure of a job, not a wrong call
+    assert shown.getvalue() == ""

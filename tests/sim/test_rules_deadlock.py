@@ -324,7 +324,9 @@ def test_D5_a_time_limit_that_is_not_reached_changes_nothing(both_ways, limit):
         await ep.compute(1e-3 - 1e-6)
 
     if limit < 1e-3:
-        both_ways.fails(conduit.TimeLimit, main, time_limit=limit)
+        error = both_ways.fails(conduit.TimeLimit, main, time_limit=limit)
+        assert "has ended" not in str(error)
+        assert ("ranks 0-1: has not begun" in str(error)) == (limit == 0)
     elif both_ways.network == "loggp":
         free, limited = both_ways.run(main), both_ways.run(main, time_limit=limit)
         assert free.digest == limited.digest

@@ -291,6 +291,21 @@ def test_T6_steps_without_progress_of_time_end_the_job_and_name_the_line(on_logg
     )
 
 
+def test_T6_what_a_livelock_overtakes_is_not_called_a_mistake(on_loggp, monkeypatch):
+    """Rank 0 comes to `attach` last and loops: rank 1 would go on, were there another instant."""
+    monkeypatch.setattr(standstill, "STILL", 1000)
+
+    async def main(ep):
+        await ep.attach()
+        while ep.rank == 0:
+            await trio.lowlevel.checkpoint()
+        await ep.compute(1e-6)
+
+    error = on_loggp.fails(conduit.Livelock, main)
+    assert "became true without a handler" not in str(error)
+    assert "which is true by now" in str(error)
+
+
 def test_T6_steps_of_many_ranks_at_one_instant_are_no_livelock(on_loggp, monkeypatch):
     monkeypatch.setattr(standstill, "STILL", 100)
 

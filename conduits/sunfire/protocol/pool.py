@@ -6,8 +6,7 @@ when the receiver acknowledges the postbox that pointed to it.
 A block whose writing failed is *withdrawn*: what was on its way to it may still land, so nobody gets it before a
 memory barrier was good.
 
-Source: SIS 3 (small and large blocks); sizes sf.sis.block_small, sf.sis.block_large,
-sf.q.buffer.
+Source: SIS 3 (small and large blocks); sizes sf.sis.block_small, sf.sis.block_large, sf.q.buffer.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Then a barrier; if that fails too, again, until system software has found anothe
 none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
 acknowledges it once more, behind a barrier too.
 
-Source: ours; the papers do not tell what becomes of short messages when a link fails (sf.gap.err_short).
+Source: assumed; the papers do not tell what becomes of short messages when a link fails.
 """
 
 from __future__ import annotations

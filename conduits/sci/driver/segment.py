@@ -1,0 +1,79 @@
+"""Memory that others can reach, and what they hold of it: segments, connections, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from conduit.errors import NetworkError
+from conduit.sim.memory import Buffer, Store
+
+if TYPE_CHECKING:
+    from conduits.sci.driver.process import Sisci
+
+Then: TypeAlias = Callable[[int], object]
+
+
+class SciError(NetworkError):
+    """The card or its driver refuses a call; the text says why."""
+
+
+class Segment:
+    """Contiguous memory of one process that others can reach once it is exported.
+
+    Attributes:
+        host: where it is.
+        number: its id on that host.
+        nbytes: its size.
+        memory: its bytes, for the owner.
+        on_landing: called in the event in which bytes of another host have landed; stands for the
+            owner's next look at its memory.
+    """
+
+    __slots__ = ("exported", "host", "memory", "nbytes", "number", "on_landing")
+
+    def __init__(self, host: int, number: int, nbytes: int, memory: Store) -> None:
+        self.host = host
+        self.number = number
+        self.nbytes = nbytes
+        self.memory = memory
+        self.exported = False
+        self.on_landing: Callable[[], object] | None = None
+
+    def export(self) -> None:
+        """Let others connect to it."""
+        self.exported = True
+
+    def land(self, offset: int, data: Buffer) -> None:
+        """Take bytes that arrive, in the event of their arrival."""
+        self.memory.write(offset, data)
+        if self.on_landing is not None:
+            self.on_landing()
+
+
+class Remote:
+    """A connection to another process's segment: enough for DMA, not for stores."""
+
+    __slots__ = ("nbytes", "segment", "way")
+
+    def __init__(self, segment: Segment, driver: Sisci) -> None:
+        self.segment = segment
+        self.nbytes = segment.nbytes
+        self.way = driver.adapter.fabric.route(driver.host, segment.host)
+
+
+class Mapping:
+    """An imported segment: its bytes can be stored to and read."""
+
+    __slots__ = ("alive", "driver", "nbytes", "segment", "way")
+
+    def __init__(self, remote: Remote, driver: Sisci) -> None:
+        self.segment = remote.segment
+        self.nbytes = remote.nbytes
+        self.way = remote.way
+        self.alive = True
+        self.driver = driver
+
+    def placed(self, arrival: int) -> None:
+        """A store lands at `arrival`."""
+        self.driver.landed(self.way.response, arrival)
