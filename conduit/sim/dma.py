@@ -28,7 +28,10 @@ class Stream:
         then: called as `then(arrival)` when it is known when the last byte arrives.
     """
 
-    __slots__ = ("_fed", "_kernel", "_left", "_piece", "_rate", "_route", "_tail", "_then", "_wire")
+    __slots__ = (
+        "_fed", "_kernel", "_left", "_piece", "_piece_takes", "_piece_wire", "_rate", "_resume", "_route", "_tail",
+        "_then", "_wire",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,6 +53,9 @@ class Stream:
         self._fed = fed
         self._then = then
         self._tail = 0
+        if nbytes > piece:  # nearly all pieces are as long
+            self._piece_wire, self._piece_takes = wire(piece), self._takes(piece)
+        self._resume = self._start_piece
 
     def start(self, when: int) -> None:
         """Feed the first link from `when` picoseconds on, which is not before the kernel's time."""
@@ -59,21 +65,33 @@ class Stream:
         else:
             self._feed(when)
 
+    def _start_piece(self) -> None:
+        """Feed the first link from now on."""
+        self.start(self._kernel.now)
+
+    def _takes(self, size: int) -> int:
+        return -(-size * PS_PER_S // self._rate)
+
     def _feed(self, when: int) -> None:
         """Feed one piece to the first link, which is free."""
-        size = min(self._left, self._piece)
-        self._left -= size
-        self._tail = tail = when - (-size * PS_PER_S // self._rate)
-        if not self._left:
+        left = self._left
+        if left > self._piece:
+            self._left = left - self._piece
+            wire = self._piece_wire
+            self._tail = tail = when + self._piece_takes
+        else:
+            self._left = 0
+            wire = self._wire(left)
+            self._tail = tail = when + self._takes(left)
             self._fed(tail)
-        arrival = self._route.carry(self._wire(size), when, tail, self._placed)
+        arrival = self._route.carry(wire, when, tail, self._placed)
         if arrival:
             self._placed(arrival)
 
     def _placed(self, arrival: int) -> None:
         if self._left:
-            when = max(self._tail, self._kernel.now)
-            self._kernel.at(when, self.start, when)
+            tail, now = self._tail, self._kernel.now
+            self._kernel.call(tail if tail > now else now, self._resume)
         else:
             self._then(arrival)
 
