@@ -50,19 +50,20 @@ def test_a_piece_outside_the_segment_is_named(case: Case) -> None:
         x = await attached(ep)
         dest = right(ep)
         for offset in (-1, SEGMENT - 7, SEGMENT, 1 << 62, (1 << 63) - 1, -(1 << 63)):
+            way_out = "offsets begin at 0" if offset < 0 else "segment="
             for suffix in SUFFIXES:
                 put, get = getattr(x, f"put_vector{suffix}"), getattr(x, f"get_vector{suffix}")
                 for message in (
                     refusal(partial(put, dest, [(0, 3), (offset, 8), (300, 0)], bytes(11))),
                     refusal(partial(get, dest, np.array([(0, 3), (offset, 8)]), bytearray(11))),
                 ):
-                    names(message, "pieces[1]", offset, 8, SEGMENT, dest, "segment=")
+                    names(message, "pieces[1]", offset, 8, SEGMENT, dest, way_out)
                 put, get = getattr(x, f"put_indexed{suffix}"), getattr(x, f"get_indexed{suffix}")
                 for message in (
                     refusal(partial(put, dest, [0, 1, offset], 8, bytes(24))),
                     refusal(partial(get, dest, np.array([0, 1, offset]), 8, bytearray(24))),
                 ):
-                    names(message, "offsets[2]", offset, 8, SEGMENT, dest, "segment=")
+                    names(message, "offsets[2]", offset, 8, SEGMENT, dest, way_out)
         names(refusal(partial(x.get_vector, dest, [(0, SEGMENT + 1)])), "pieces[0]", SEGMENT)
         names(refusal(partial(x.get_indexed, dest, [1 << 80], 8)), "offsets[0]", SEGMENT)
         names(refusal(partial(x.get_indexed, dest, np.array([2**64 - 8], np.uint64), 8)), "offsets[0]", SEGMENT)
@@ -90,13 +91,15 @@ def test_a_strided_array_must_lie_in_the_segment(case: Case) -> None:
             (0, (64, 32)),
             (1 << 70, (0, 0)),
         ):
+            first = offset + sum(min(0, 3 * stride) for stride in strides)
+            way_out = "offsets begin at 0" if first < 0 else "segment="
             for suffix in SUFFIXES:
                 put, get = getattr(x, f"put_strided{suffix}"), getattr(x, f"get_strided{suffix}")
                 for message in (
                     refusal(partial(put, dest, offset, strides, array)),
                     refusal(partial(get, dest, offset, strides, array)),
                 ):
-                    names(message, f"offset={offset}", SEGMENT, dest, "segment=")
+                    names(message, f"offset={offset}", SEGMENT, dest, way_out)
         await x.put_strided(dest, 0, (64, 16), array)
         await x.put_strided(dest, SEGMENT - 4, (-64, -16), array)
         await x.put_strided(dest, 12, (16, -4), array)
