@@ -1,5 +1,7 @@
 """What tests of rules share: a job run twice, with and without inline driving, which must agree."""
 
+import signal
+
 import pytest
 
 import conduit
@@ -9,6 +11,13 @@ def pytest_addoption(parser):
     parser.addoption(
         "--fresh", type=int, default=3, help="fresh processes per test of determinism (50 before a release)"
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """Let Ctrl-C interrupt: a shell that starts the tests in its background has it ignored, for them and theirs."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class BothWays:
