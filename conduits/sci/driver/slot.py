@@ -36,8 +36,8 @@ class RemoteSlot:
 
     __slots__ = (
         "_adapter", "_announced", "_bytes", "_control", "_data", "_driver", "_flag", "_flag_bytes", "_flag_plan",
-        "_flags", "_issued", "_kernel", "_land", "_mapping", "_offset", "_placed", "_places", "_plans", "_response",
-        "_start", "_store", "_stored",
+        "_flags", "_issued", "_kernel", "_land", "_mapping", "_offset", "_placed", "_places", "_plan", "_response",
+        "_size", "_start", "_store", "_stored",
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +50,8 @@ class RemoteSlot:
         self._offset = offset
         self._control = control
         self._flags = flags
-        self._plans: dict[int, StorePlan] = {}
+        self._size = 0  # of the last data, whose plan is kept
+        self._plan: StorePlan | None = None
         self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response
         memory, flag_memory = mapping.segment.memory, control.segment.memory
@@ -99,9 +100,9 @@ class RemoteSlot:
 
     def _store_data(self) -> None:
         driver, adapter, mapping = self._driver, self._adapter, self._mapping
-        plan = self._plans.get(len(self._data))
-        if plan is None or not mapping.alive:
-            plan = self._plan()
+        plan = self._plan
+        if plan is None or len(self._data) != self._size or not mapping.alive:
+            plan = self._find_plan()
             if plan is None:
                 return
         end = adapter.pio(plan, self._stored, mapping.placed)
@@ -118,12 +119,12 @@ class RemoteSlot:
         else:
             self._kernel.call(driver.complete, self._flag)
 
-    def _plan(self) -> StorePlan | None:
+    def _find_plan(self) -> StorePlan | None:
         """Return the plan of a store of this size; None where it has been made, in weak ordering."""
         driver, size = self._driver, len(self._data)
         if not driver.weak:
-            plan = self._plans[size] = driver.store_plan(self._mapping, self._offset, size)
-            return plan
+            self._plan, self._size = driver.store_plan(self._mapping, self._offset, size), size
+            return self._plan
         data, self._data = self._data, b""
         end = driver.store(self._mapping, self._offset, data, self._stored)
         if end:

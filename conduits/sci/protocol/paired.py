@@ -52,7 +52,7 @@ class Peer:
         self.control = control
         self.payload: Remote | None = None
         self.incoming = incoming
-        self.slots: tuple[dict[int, RemoteSlot], ...] = ({}, {})
+        self.slots: tuple[list[RemoteSlot | None], ...] = ([None] * slots, [None] * slots)
 
 
 class Arrival:
@@ -148,12 +148,12 @@ class PairedSlots(SciPath):
         cpu = self.cpu
         cpu.free = when = cpu.free + takes
         self._then = then
-        slot = peer.slots[kind].get(number)
+        slot = peer.slots[kind][number]
         if slot is None:
             slot = self._slot(peer, kind, number)
         header = wire.pack(message, number)
         if message.nbytes:
-            self._send_payload(peer, kind, number, header, message)
+            self._send_payload(peer, kind, number, slot, header, message)
         else:
             slot.post(when, header, self._issued)
 
@@ -165,8 +165,9 @@ class PairedSlots(SciPath):
         peer.slots[kind][number] = made
         return made
 
-    def _send_payload(self, peer: Peer, kind: int, number: int, header: bytes, message: Message) -> None:
-        slot = peer.slots[kind][number]
+    def _send_payload(
+        self, peer: Peer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
+    ) -> None:
         chain = sends.WithPayload
         if message.word & _CATEGORY != _MEDIUM:
             chain = self._long(message.nbytes)
