@@ -58,5 +58,6 @@ class Entry:
     def land(self, offset: int, data: Buffer) -> None:
         """Take bytes that arrive, in the event of their arrival."""
         self.memory.write(offset, data)
-        if self.landing is not None:
-            self.landing(offset, len(data))
+        landing = self.landing
+        if landing is not None:
+            landing(offset, len(data))

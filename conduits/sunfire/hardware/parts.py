@@ -138,10 +138,11 @@ class Lane(Route):
         parts: all that must work.
         duplex: each link, when its head gets there, its other direction, and how long sizes take it alone
             and with the other direction busy.
+        line: the same with how long a single line takes.
         lines: lines that were sent over it.
     """
 
-    __slots__ = ("cables", "duplex", "lines", "parts", "source", "target")
+    __slots__ = ("cables", "duplex", "line", "lines", "parts", "source", "target")
 
     def __init__(
         self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Part | None
@@ -157,6 +158,7 @@ class Lane(Route):
         self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = 0
         self.duplex = tuple(_both_ways(link, after, takes) for link, after, takes in self.steps)
+        self.line = self._of(LINE)
         source.lanes_out.append(self)
         target.lanes_in.append(self)
 
@@ -185,9 +187,9 @@ class Lane(Route):
             head: when the first gets to the first link, picoseconds.
             tail: when the last one does.
         """
-        for link, after, reverse, alone, both in self.duplex:
+        for link, after, reverse, alone, both in self.line if nbytes == LINE else self._of(nbytes):
             begin, free = head + after, link.free_at
-            takes = alone[nbytes] if reverse.free_at <= begin else both[nbytes]
+            takes = alone if reverse.free_at <= begin else both
             if free <= begin:
                 link.free_at = begin + takes
             elif free + takes <= tail + after:
@@ -195,6 +197,12 @@ class Lane(Route):
             else:
                 return link
         return None
+
+    def _of(self, nbytes: int) -> list[Step]:
+        """Return each link as `line` does, for another size."""
+        return [
+            (link, after, reverse, alone[nbytes], both[nbytes]) for link, after, reverse, alone, both in self.duplex
+        ]
 
     @property
     def spoils(self) -> float:
@@ -210,6 +218,7 @@ class Lane(Route):
 
 
 Duplex = tuple[Link, int, Link, Mapping[int, int], Mapping[int, int]]
+Step = tuple[Link, int, Link, int, int]
 
 
 def _both_ways(link: Link, after: int, takes: Mapping[int, int]) -> Duplex:

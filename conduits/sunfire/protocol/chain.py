@@ -120,7 +120,8 @@ class Post:
         if self._rest:
             self._kernel.call(max(end, self._kernel.now), self._act)
         else:
-            self._then()
+            then = self._then
+            then()
 
 
 def sleep_until(kernel: Kernel, when: int) -> Act:
