@@ -151,7 +151,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.fail(error, _rank_of(action))
+            self.fail(error, rank_of(action))
         finally:
             self.events += self._budget - left
             self._budget = left
@@ -166,7 +166,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.fail(error, _rank_of(action))
+            self.fail(error, rank_of(action))
 
     def _may_go_on(self, waiter: Waiter) -> bool:
         """Return whether the driver may go on: False where code of its own rank cancelled it."""
@@ -382,10 +382,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.fail(self.on_stall("livelock", what))
 
 
-def _rank_of(action: Any) -> int:
+def acting(action: Any) -> Any:
+    """Return the function or method that an event runs, without the arguments that `Kernel.at` has bound to it."""
+    return action.func if isinstance(action, partial) else action
+
+
+def rank_of(action: Any) -> int:
     """Return the rank to which an event belongs, -1 if to none."""
-    owner = getattr(getattr(action, "func", action), "__self__", None)
-    return getattr(owner, "rank", -1)
+    return getattr(getattr(acting(action), "__self__", None), "rank", -1)
 
 
 def _nothing() -> None:

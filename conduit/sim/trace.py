@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.kernel import Kernel
+from conduit.sim.kernel import Kernel, acting, rank_of
 
 
 class TraceEvent(NamedTuple):
@@ -73,9 +73,8 @@ class TracingKernel(Kernel):
         super().background(when, self._tell, action, args)
 
     def _tell(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
-        owner = getattr(action, "__self__", None)
-        rank = getattr(owner, "rank", -1)
-        self._listener(TraceEvent(self.now, getattr(action, "__qualname__", repr(action)), rank))
+        rank, method = rank_of(action), acting(action)
+        self._listener(TraceEvent(self.now, getattr(method, "__qualname__", repr(method)), rank))
         try:
             action(*args)
         except Exception as error:

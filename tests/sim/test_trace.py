@@ -32,12 +32,15 @@ def traced(spec, seed=0):
     return trace, SimulatedJob(main, (), parsed, setup, listener=trace).run()
 
 
-@pytest.mark.parametrize("spec", ["loggp", "loggp:order=weak", "sci", "sci:order=weak"])
-def test_trace_repeats_and_changes_nothing(spec):
+@pytest.mark.parametrize("order", ["strict", "weak"])
+@pytest.mark.parametrize("network", ["loggp", "sci", "startx", "sunfire"])
+def test_trace_repeats_and_changes_nothing(network, order):
+    spec = f"{network}:order={order}"
     first, result = traced(spec)
     second, _ = traced(spec)
     assert first.digest() == second.digest()
     assert len(first) > 50
+    assert not [event.name for event in first if " at 0x" in event.name]
     assert result.digest == conduit.run(main, ranks=3, conduit=spec, segment=4096).digest
 
 

@@ -105,9 +105,9 @@ class Mapping:
         if end <= 0:
             return -end
         if before:
-            self._kernel.call(channel.arrival, partial(self._land_all, offset, data, before))
+            self._kernel.at(channel.arrival, self._land_all, offset, data, before)
         else:
-            self._kernel.call(channel.arrival, partial(entry.land, offset, data))
+            self._kernel.at(channel.arrival, entry.land, offset, data)
         return end
 
     def close(self) -> None:
