@@ -68,19 +68,16 @@ class StorePlan:
         takes: CPU time, picoseconds.
         wire: bytes on each link.
         bus: until when the sender's bus is taken, from the write on.
-        links: each link behind the bus, and from when until when it is taken, from the write on; reckoned at the
-            second write, since in a crowd of ranks many write to a peer only once.
+        links: each link behind the bus, and from when until when it is taken, from the write on; kept from the
+            second write on, since in a crowd of ranks many write to a peer only once.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
-        ready: `links` are known, and it is whole.
-        met: it has been used.
-        uses: writes that found all links free, once it is ready.
+        uses: writes that found all links free.
     """
 
     __slots__ = (
-        "arrives", "bus", "links", "met", "nbytes", "packets", "quiet", "ready", "stores", "takes", "uses", "way",
-        "whole", "wire",
+        "arrives", "bus", "links", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -94,18 +91,17 @@ class StorePlan:
         self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
         self.quiet = self.takes + way.turnaround
         self.whole = nbytes <= piece and count <= WINDOW
-        self.ready = self.met = False
-        self.links: list[tuple[Link, int, int]] = []
+        self.links: list[tuple[Link, int, int]] | None = None
         self.uses = 0
 
-    def prepare(self) -> None:
-        """Take note of a use; from the second on the plan, which is whole, is ready."""
-        if self.met:
-            wire = self.wire
-            heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in self.way.steps[1:]]
-            self.links = [(link, head, head + taken) for link, head, taken in heads]
-            self.ready = True
-        self.met = True
+    def lay_out(self) -> list[tuple[Link, int, int]]:
+        """Return what `links` is to be."""
+        wire = self.wire
+        heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in self.way.steps[1:]]
+        links = [(link, head, head + taken) for link, head, taken in heads]
+        if self.uses:
+            self.links = links
+        return links
 
 
 class Way(Route):
@@ -286,12 +282,12 @@ class Adapter:
         if bus.free_at > now:
             bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
-        if self._quiet > now or not plan.ready:
+        if self._quiet > now or not plan.whole:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
         bus.free_at = now + plan.bus
-        for link, head, tail in plan.links:
+        for link, head, tail in plan.links or plan.lay_out():
             if link.free_at > now + head:
                 self._count(plan)
                 plan.way.wait(link, plan.wire, now + PIO_START_PS, now + plan.takes, landed)
@@ -302,14 +298,9 @@ class Adapter:
         return now + plan.takes
 
     def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
-        """Store while others are under way, or what is longer than a piece or the window, or for the first time."""
+        """Store while others are under way, or what is longer than a piece or the window."""
         now, way = self.kernel.now, plan.way
         self._count(plan)
-        if self._quiet <= now and plan.whole:
-            plan.prepare()
-            self._first, self._began, self._quiet = plan, now, now + plan.quiet
-            self.arrival = way.carry(plan.wire, now + PIO_START_PS, now + plan.takes, landed)
-            return now + plan.takes if self.arrival else -now - plan.takes
         if plan.nbytes > self.fabric.piece:
             rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
             stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)

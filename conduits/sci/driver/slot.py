@@ -37,7 +37,7 @@ class RemoteSlot:
     __slots__ = (
         "_adapter", "_announced", "_bytes", "_control", "_data", "_driver", "_flag", "_flag_bytes", "_flag_plan",
         "_flags", "_issued", "_kernel", "_land", "_mapping", "_offset", "_placed", "_places", "_plan", "_response",
-        "_size", "_start", "_store", "_stored",
+        "_start", "_store", "_stored",
     )  # fmt: skip
 
     def __init__(
@@ -50,8 +50,7 @@ class RemoteSlot:
         self._offset = offset
         self._control = control
         self._flags = flags
-        self._size = 0  # of the last data, whose plan is kept
-        self._plan: StorePlan | None = None
+        self._plan: StorePlan | None = None  # of the last data
         self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response
         memory, flag_memory = mapping.segment.memory, control.segment.memory
@@ -101,7 +100,7 @@ class RemoteSlot:
     def _store_data(self) -> None:
         driver, adapter, mapping = self._driver, self._adapter, self._mapping
         plan = self._plan
-        if plan is None or len(self._data) != self._size or not mapping.alive:
+        if plan is None or len(self._data) != plan.nbytes or not mapping.alive:
             plan = self._find_plan()
             if plan is None:
                 return
@@ -123,7 +122,7 @@ class RemoteSlot:
         """Return the plan of a store of this size; None where it has been made, in weak ordering."""
         driver, size = self._driver, len(self._data)
         if not driver.weak:
-            self._plan, self._size = driver.store_plan(self._mapping, self._offset, size), size
+            self._plan = driver.store_plan(self._mapping, self._offset, size)
             return self._plan
         data, self._data = self._data, b""
         end = driver.store(self._mapping, self._offset, data, self._stored)

@@ -138,11 +138,10 @@ class Lane(Route):
         parts: all that must work.
         duplex: each link, when its head gets there, its other direction, and how long sizes take it alone
             and with the other direction busy.
-        line: the same with how long a single line takes.
         lines: lines that were sent over it.
     """
 
-    __slots__ = ("cables", "duplex", "line", "lines", "parts", "source", "target")
+    __slots__ = ("_steps", "cables", "duplex", "lines", "parts", "source", "target")
 
     def __init__(
         self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Part | None
@@ -158,7 +157,7 @@ class Lane(Route):
         self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = 0
         self.duplex = tuple(_both_ways(link, after, takes) for link, after, takes in self.steps)
-        self.line = self._of(LINE)
+        self._steps: dict[int, list[Step]] = {}  # by size
         source.lanes_out.append(self)
         target.lanes_in.append(self)
 
@@ -187,7 +186,7 @@ class Lane(Route):
             head: when the first gets to the first link, picoseconds.
             tail: when the last one does.
         """
-        for link, after, reverse, alone, both in self.line if nbytes == LINE else self._of(nbytes):
+        for link, after, reverse, alone, both in self._steps.get(nbytes) or self._lay_out(nbytes):
             begin, free = head + after, link.free_at
             takes = alone if reverse.free_at <= begin else both
             if free <= begin:
@@ -198,11 +197,13 @@ class Lane(Route):
                 return link
         return None
 
-    def _of(self, nbytes: int) -> list[Step]:
-        """Return each link as `line` does, for another size."""
-        return [
+    def _lay_out(self, nbytes: int) -> list[Step]:
+        """Return each link as `duplex` does, with how long `nbytes` take it."""
+        steps = [
             (link, after, reverse, alone[nbytes], both[nbytes]) for link, after, reverse, alone, both in self.duplex
         ]
+        self._steps[nbytes] = steps
+        return steps
 
     @property
     def spoils(self) -> float:
