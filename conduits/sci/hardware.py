@@ -68,16 +68,18 @@ class StorePlan:
         takes: CPU time, picoseconds.
         wire: bytes on each link.
         bus: until when the sender's bus is taken, from the write on.
-        links: each link behind the bus, and from when until when it is taken, from the write on; kept from the
-            second write on, since in a crowd of ranks many write to a peer only once.
+        links: each link behind the bus, and from when until when it is taken, from the write on; empty before the
+            second write, since in a crowd of ranks many write to a peer only once.
+        met: it has been used.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
-        uses: writes that found all links free.
+        uses: writes by `links` that found all of them free.
     """
 
     __slots__ = (
-        "arrives", "bus", "links", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole", "wire",
+        "arrives", "bus", "links", "met", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole",
+        "wire",
     )  # fmt: skip
 
     def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -91,17 +93,18 @@ class StorePlan:
         self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
         self.quiet = self.takes + way.turnaround
         self.whole = nbytes <= piece and count <= WINDOW
-        self.links: list[tuple[Link, int, int]] | None = None
+        self.links: list[tuple[Link, int, int]] = []
+        self.met = False
         self.uses = 0
 
     def lay_out(self) -> list[tuple[Link, int, int]]:
-        """Return what `links` is to be."""
-        wire = self.wire
-        heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in self.way.steps[1:]]
-        links = [(link, head, head + taken) for link, head, taken in heads]
-        if self.uses:
-            self.links = links
-        return links
+        """Return `links`, which is empty at the first call."""
+        if self.met:
+            wire = self.wire
+            heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in self.way.steps[1:]]
+            self.links = [(link, head, head + taken) for link, head, taken in heads]
+        self.met = True
+        return self.links
 
 
 class Way(Route):
@@ -286,8 +289,13 @@ class Adapter:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
+        links = plan.links or plan.lay_out()
+        if not links:
+            self._count(plan)
+            self.arrival = plan.way.carry(plan.wire, now + PIO_START_PS, now + plan.takes, landed)
+            return now + plan.takes if self.arrival else -now - plan.takes
         bus.free_at = now + plan.bus
-        for link, head, tail in plan.links or plan.lay_out():
+        for link, head, tail in links:
             if link.free_at > now + head:
                 self._count(plan)
                 plan.way.wait(link, plan.wire, now + PIO_START_PS, now + plan.takes, landed)
