@@ -94,7 +94,7 @@ class SciMemory:
         """Store bytes of another host, in the event of their arrival."""
         self.memory.write(address, data)
         if self.landing is not None:
-            self.landing(address, len(data))
+            self.landing(address, data)
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Return `nbytes` from `address`."""

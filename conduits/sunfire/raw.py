@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conduit.contract import Constant, RawTable
+from conduit.contract import Buffer, Constant, RawTable
 from conduit.sim import Cpu, Kernel, Waiter, simulate
 from conduit.sim.units import seconds
 from conduits.common.bench import until_done
@@ -305,9 +305,9 @@ class _Bench:
         """Look at memory until every line has come, and take the last one into the cache."""
         waiter, left = Waiter(), nbytes
 
-        def landing(_: int, landed: int) -> None:
+        def landing(_: int, landed: Buffer) -> None:
             nonlocal left
-            left -= landed
+            left -= len(landed)
             if not left:
                 self.kernel.at(self.kernel.now + MEMORY_PS, waiter.wake)
 

@@ -35,19 +35,19 @@ LINE = 64
 FIRST, FURTHER = 1, 2
 _PREFIX = struct.Struct("<BBHI")
 PREFIX = _PREFIX.size
-_SINGLE = struct.Struct(f"{_PREFIX.format}{header.FORMAT}")
-SINGLE = LINE - _SINGLE.size
+SINGLE = LINE - PREFIX - header.SIZE
 """Bytes of arguments and payload that fit one postbox."""
 DATA = LINE - PREFIX
 """Bytes of a message in one postbox."""
 POINTER = 4
 MAX_ARGS = (header.MAX_SIZE - header.SIZE) // 4
+_SINGLE = struct.Struct(f"{_PREFIX.format}{header.FORMAT}{SINGLE}s")
 _SEQUENCES = 1 << 32
+_COUNT, _WORD = header.COUNT, ~header.COUNT
 _pack = _PREFIX.pack
 _unpack_from = _PREFIX.unpack_from
 _pack_single = _SINGLE.pack
-_unpack_single = _SINGLE.unpack_from
-_FRONT = _SINGLE.size
+_unpack_single = _SINGLE.unpack
 
 
 class Form(IntEnum):
@@ -98,17 +98,17 @@ def pack_single(message: Message, sequence: int) -> bytes:
     """Return the postbox of a message whose arguments and payload fit one; as `pack` does, at once."""
     args, nbytes = message.args, message.nbytes
     word = message.word | len(args) << 9
-    line = _pack_single(FIRST, 0, 1, sequence % _SEQUENCES, word, nbytes, message.offset) + args
-    return (line + message.payload if nbytes else line).ljust(LINE, b"\0")
+    data = args + message.payload if nbytes else args
+    return _pack_single(FIRST, 0, 1, sequence % _SEQUENCES, word, nbytes, message.offset, data)
 
 
-def unpack_single(line: bytes, source: int) -> Message | None:
+def unpack_single(line: Line, source: int) -> Message | None:
     """Return the message of a postbox which is all of it, payload too; None where there is more to it."""
-    _, form, postboxes, _, word, nbytes, offset = _unpack_single(line)
-    end = _FRONT + ((word & header.COUNT) >> 9)
-    if form or postboxes != 1 or end + nbytes > LINE:
+    _, form, postboxes, _, word, nbytes, offset, data = _unpack_single(line)
+    end = (word & _COUNT) >> 9
+    if form or postboxes != 1 or end + nbytes > SINGLE:
         return None
-    return Message(word & ~header.COUNT, line[_FRONT:end], line[end : end + nbytes], offset, nbytes, source, 0)
+    return Message(word & _WORD, data[:end], data[end : end + nbytes], offset, nbytes, source, 0)
 
 
 def pointers(blocks: Sequence[int]) -> bytes:

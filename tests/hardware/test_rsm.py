@@ -149,7 +149,7 @@ def test_an_order_barrier_orders_what_is_written_after(network):
         segment = await site.segment(memory=Flat(memory))
         imported = await site.imported()
         barrier = await site.call(site.near, imported.init_barrier)
-        segment.landing = lambda offset, nbytes: seen.append(offset >= 8192)
+        segment.landing = lambda offset, data: seen.append(offset >= 8192)
         await site.call(site.near, barrier.open)
         await site.good(imported.put, 0, b"a" * 4096)
         await site.good(barrier.order)

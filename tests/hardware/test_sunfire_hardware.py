@@ -78,7 +78,7 @@ def stored(mapping, offset, data, times, **options):
 def test_a_run_of_lines_is_paced_by_the_cpu(stripes, lines, at):
     cluster = Cluster(stripes=stripes)
     mapping, landed, issued = cluster.mapping(cluster.process(0), 1), [], []
-    cluster.entries[1].landing = lambda offset, nbytes: landed.append((cluster.kernel.now, offset, nbytes))
+    cluster.entries[1].landing = lambda offset, data: landed.append((cluster.kernel.now, offset, len(data)))
     data = bytes(range(64)) * lines
     cluster.run((5, lambda: stored(mapping, at * 64, data, issued)))
     end = 5 + 200 * NS + lines * LINE
@@ -105,7 +105,7 @@ def test_a_run_takes_one_event_and_what_is_announced_none(announced):
 def test_a_long_run_goes_on_at_the_same_pace(lines):
     cluster = Cluster()
     mapping, issued, landed = cluster.mapping(cluster.process(0), 1), [], []
-    cluster.entries[1].landing = lambda offset, nbytes: landed.append(cluster.kernel.now)
+    cluster.entries[1].landing = lambda offset, data: landed.append(cluster.kernel.now)
     cluster.run((0, lambda: stored(mapping, 0, bytes(64 * lines), issued)))
     assert issued == [200 * NS + lines * LINE]
     assert landed == [issued[0] + LANDING]
@@ -157,7 +157,7 @@ def test_a_load_sees_what_is_stored_meanwhile():
 def test_announced_bytes_land_with_their_flag():
     cluster = Cluster()
     mapping, seen = cluster.mapping(cluster.process(0), 1), []
-    cluster.entries[1].landing = lambda offset, nbytes: seen.append((offset, cluster.memory(1)[64]))
+    cluster.entries[1].landing = lambda offset, data: seen.append((offset, cluster.memory(1)[64]))
 
     def flag(when):
         cluster.kernel.at(when, mapping.store, 0, b"f" * 64, print)
@@ -180,9 +180,9 @@ def rate(cluster, senders, nbytes=1 << 16):
     last, got = {}, {}
 
     def watch(host):
-        def landing(offset, size):
+        def landing(offset, data):
             last[host] = cluster.kernel.now
-            got[host] = got.get(host, 0) + size
+            got[host] = got.get(host, 0) + len(data)
 
         return landing
 
@@ -242,7 +242,7 @@ def test_a_store_waits_for_the_one_before_it_of_the_same_cpu():
     cluster = Cluster(stripes=1)
     other = cluster.mapping(cluster.process(0, 1), 1)
     mine, issued, landed = cluster.mapping(cluster.process(0, 0), 1), [], []
-    cluster.entries[1].landing = lambda offset, nbytes: landed.append((offset, cluster.kernel.now))
+    cluster.entries[1].landing = lambda offset, data: landed.append((offset, cluster.kernel.now))
 
     def act(index=0):
         def free(when):
@@ -409,7 +409,7 @@ def test_weak_ordering_keeps_lines_whole_and_fences_order(seed, lines):
     cluster = Cluster(weak=True, seed=seed)
     mapping = cluster.mapping(cluster.process(0), 1)
     landings, fenced = [], []
-    cluster.entries[1].landing = lambda offset, nbytes: landings.append((offset, nbytes, cluster.kernel.now))
+    cluster.entries[1].landing = lambda offset, data: landings.append((offset, len(data), cluster.kernel.now))
     data = b"".join(bytes([line]) * 64 for line in range(lines))
 
     def act():
@@ -430,7 +430,7 @@ def test_weak_ordering_keeps_lines_whole_and_fences_order(seed, lines):
 def test_weak_ordering_does_reorder():
     cluster = Cluster(weak=True, seed=3)
     mapping, order = cluster.mapping(cluster.process(0), 1), []
-    cluster.entries[1].landing = lambda offset, nbytes: order.append(offset)
+    cluster.entries[1].landing = lambda offset, data: order.append(offset)
     cluster.run((0, lambda: stored(mapping, 0, bytes(64 * 20), [])))
     assert order != sorted(order)
 
@@ -438,7 +438,7 @@ def test_weak_ordering_does_reorder():
 def test_the_same_seed_gives_the_same_order():
     def order(seed):
         cluster, found = Cluster(weak=True, seed=seed), []
-        cluster.entries[1].landing = lambda offset, nbytes: found.append((offset, cluster.kernel.now))
+        cluster.entries[1].landing = lambda offset, data: found.append((offset, cluster.kernel.now))
         mapping = cluster.mapping(cluster.process(0), 1)
         cluster.run((0, lambda: stored(mapping, 0, bytes(64 * 20), [])))
         return found

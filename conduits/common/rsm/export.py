@@ -60,7 +60,7 @@ class ExportSegment:
 
     @property
     def landing(self) -> Landing | None:
-        """Called as `landing(offset, nbytes)` in each event in which bytes of other hosts have landed."""
+        """Called as `landing(offset, data)` in each event in which bytes of other hosts have landed."""
         return self._backing.landing
 
     @landing.setter

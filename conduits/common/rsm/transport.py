@@ -29,8 +29,8 @@ Done: TypeAlias = Callable[[int, RsmError | None], object]
 """Called as `done(when, error)`: the caller's CPU goes on at `when` picoseconds; what the hardware reports."""
 Got: TypeAlias = Callable[[bytes, int, RsmError | None], object]
 """Called as `got(data, when, error)` with the bytes read; empty where there is an error."""
-Landing: TypeAlias = Callable[[int, int], object]
-"""Called as `landing(offset, nbytes)` in the event in which bytes of another host have landed."""
+Landing: TypeAlias = Callable[[int, Buffer], object]
+"""Called as `landing(offset, data)` in the event in which bytes of another host have landed."""
 
 
 class Call(enum.Enum):

@@ -24,6 +24,7 @@ from conduit.sim.memory import Buffer
 from conduits.common.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
 from conduits.sunfire.hardware.channel import Fenced
+from conduits.sunfire.hardware.times import LANDING_PS
 
 if TYPE_CHECKING:
     from conduits.sunfire.driver.process import SunFire
@@ -39,7 +40,7 @@ class Mapping:
 
     Attributes:
         entry: the memory.
-        channel: the way there: `channel.pending`, `channel.complete`, `channel.stripes`.
+        channel: the way there.
         nbytes: its size.
         permission: READ and WRITE, as it was imported.
         alive: whether it has not been unmapped.
@@ -89,25 +90,23 @@ class Mapping:
         writers = entry.writers
         if entry.number < 0 or (writers is not None and self._host not in writers):
             return channel.refuse(size >> 6)
+        end = channel.issue(size >> 6)
         if not self._plain:
-            end = channel.issue(size >> 6, issued, partial(self._land_apart, offset, data))
-            if end > 0:
-                self._spread(channel.arrival, offset, data)
-            return abs(end)
+            if not end:
+                return channel.follow(size >> 6, issued, partial(self._land_apart, offset, data))
+            self._spread(end + LANDING_PS, offset, data)
+            return end
         process = self._process
-        if announced:
-            process.announced.append((entry, offset, data))
-            return abs(channel.issue(size >> 6, issued, self._settle))
         before = process.announced
+        if announced:
+            before.append((entry, offset, data))
+            return end or channel.follow(size >> 6, issued, self._settle)
         if before:
             process.announced = []
-        end = channel.issue(size >> 6, issued, partial(self._land_late, offset, data, before))
-        if end <= 0:
-            return -end
-        if before:
-            self._kernel.at(channel.arrival, self._land_all, offset, data, before)
-        else:
-            self._kernel.at(channel.arrival, entry.land, offset, data)
+        if not end:
+            return channel.follow(size >> 6, issued, partial(self._land_late, offset, data, before))
+        land = partial(self._land_all, offset, data, before) if before else partial(entry.land, offset, data)
+        self._kernel.call(end + LANDING_PS, land)
         return end
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from conduits.common.rsm.errors import BarrierFailure, ConnectionAborted
 from conduits.sunfire.driver import interrupts
 from conduits.sunfire.driver.mapping import Mapping
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight, Status
+from conduits.sunfire.hardware.times import LANDING_PS
 
 if TYPE_CHECKING:
     from conduits.sunfire.driver.process import SunFire
@@ -88,13 +89,14 @@ class SunFireWindow(Window):
         if not self._entry.lets_write(self._process.host):
             end = channel.refuse(1)
         else:
-            landed = partial(self._flown, line)
-            end = channel.issue(1, lambda when: kernel.at(when, issued, when), landed)
-            if end > 0:
+            end = channel.issue(1)
+            if end:
                 channel.pending += 1
-                kernel.at(channel.arrival, self._deliver, line)
+                kernel.at(end + LANDING_PS, self._deliver, line)
+            else:
+                end = channel.follow(1, lambda when: kernel.at(when, issued, when), partial(self._flown, line))
         if end:
-            kernel.at(abs(end), issued, abs(end))
+            kernel.at(end, issued, end)
 
     def error(self, status: int) -> RsmError | None:
         """Return what RSM says to a status of the hardware."""

@@ -1,7 +1,9 @@
 """One processor's stores to one host: runs of lines over the stripes, and the memory barrier behind them.
 
 A run of lines is stored at one CPU's pace and posted.  Line by line it goes over the stripes in turn.  A run
-that finds every link free costs no event here.  All else is a `Flight`.
+that finds every link free costs no event here.  All else is a `Flight`:
+
+    end = channel.issue(lines) or channel.follow(lines, issued, landed)
 
 A memory barrier is a message there and back behind all that was stored; it reports what went wrong since
 the one before.
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from conduit.sim.link import Link
 from conduits.sunfire import constants as c
 from conduits.sunfire.hardware.entry import Entry
 from conduits.sunfire.hardware.flight import Flight, Landed
@@ -36,15 +39,14 @@ class Channel:
     """What one processor stores to one host, over all NIs or one of them.
 
     Attributes:
-        arrival: when the last line of the run issued last is in memory, where nothing was in its way.
+        careful: whether parts may fail: then every run is a `Flight`.
         pending: runs of which it is not known yet when they land.
-        complete: when a barrier right behind all others would be back, picoseconds.
         errors: what has gone wrong since the last barrier, a `Status`.
     """
 
     __slots__ = (
-        "_kernel", "_most", "_turn", "_waiting", "arrival", "careful", "complete", "errors", "interface", "paths",
-        "pending", "processor", "target",
+        "_complete", "_end", "_kernel", "_most", "_piece", "_stopped", "_turn", "_waiting", "careful", "errors",
+        "interface", "paths", "pending", "processor", "target",
     )  # fmt: skip
 
     def __init__(self, processor: Processor, target: int, interface: int | None) -> None:
@@ -55,58 +57,77 @@ class Channel:
         self.paths = fabric.paths(processor.host, target, interface)
         self.careful = fabric.careful
         self._kernel = processor.kernel
-        self._most = max(1, fabric.piece // LINE)
+        self._piece = max(1, fabric.piece // LINE)
+        self._most = 0 if self.careful else self._piece  # lines that may go at once
         self._turn = 0
+        self._end = 0  # when the CPU has given away the last line that found every link free
+        self._complete = 0  # when a barrier is back behind all others of which it is known
+        self._stopped: list[tuple[Lane, Link, int]] = []
         self._waiting: list[Fenced] = []
-        self.arrival = 0
         self.pending = 0
-        self.complete = 0
         self.errors = 0
 
-    def issue(self, lines: int, issued: Then, landed: Landed) -> int:
-        """Store a run of lines, in an event.
+    def issue(self, lines: int) -> int:
+        """Store a run of lines, in an event, if nothing is in its way.
 
         Args:
             lines: how many, at least 1.
+
+        Returns:
+            When the CPU has given the last line away; it is in memory `LANDING_PS` later.  0 if something is in
+            the way: `follow` must then be called at once.
+        """
+        if self.processor.held or lines > self._most:
+            return 0
+        head = self._kernel.now + START_PS
+        if lines > 1:
+            return self._issue_striped(lines, head)
+        end = head + LINE_PS
+        lanes, turn = self.paths.lanes, self._turn
+        self._turn = (turn + 1) % len(lanes)
+        lane = lanes[turn]
+        lane.lines += 1
+        busy = lane.reserve(LINE, head, end)
+        if busy is not None:
+            self._stopped.append((lane, busy, LINE))
+            return 0
+        self._end = end
+        return end
+
+    def _issue_striped(self, lines: int, head: int) -> int:
+        """As `issue`, for lines whose first gets on its lane at `head`."""
+        end = head + lines * LINE_PS
+        for lane, share in self.stripe(lines):
+            busy = lane.reserve(share << 6, head, end)
+            if busy is not None:
+                self._stopped.append((lane, busy, share << 6))
+        if self._stopped:
+            return 0
+        self._end = end
+        return end
+
+    def follow(self, lines: int, issued: Then, landed: Landed) -> int:
+        """Go on with the run for which `issue` has just returned 0.
+
+        Args:
+            lines: as given to `issue`.
             issued: called as `issued(when)`: the CPU has given the last line away at `when`.
             landed: called as `landed(flight)` in an event when it is known when the last line gets there.
 
         Returns:
-            When the CPU has given the last line away, `issued` not being called, or 0 if it waits.  If
-            nothing was in the way, `arrival` is when the last line is in memory, and `landed` is not called;
-            else the time is returned negative.
+            When the CPU has given the last line away, `issued` not being called, or 0 if it waits.
         """
-        processor = self.processor
-        if processor.held or lines > self._most or self.careful:
-            self.pending += 1
-            processor.begin(Flight(self, lines, self._most, issued, landed))
+        self.pending += 1
+        stopped, self._stopped = self._stopped, []
+        if not stopped:
+            self.processor.begin(Flight(self, lines, self._piece, issued, landed))
             return 0
         head = self._kernel.now + START_PS
         end = head + lines * LINE_PS
-        flight: Flight | None = None
-        if lines == 1:
-            lanes, turn = self.paths.lanes, self._turn
-            lane = lanes[turn] if turn < len(lanes) else lanes[0]
-            self._turn = turn + 1 if turn < len(lanes) else 1
-            lane.lines += 1
-            busy = lane.reserve(LINE, head, end)
-            if busy is not None:
-                flight = Flight(self, 1, 1, issued, landed)
-                flight.wait_for(lane, busy, LINE, head, end)
-        else:
-            for lane, share in self.stripe(lines):
-                busy = lane.reserve(share << 6, head, end)
-                if busy is not None:
-                    if flight is None:
-                        flight = Flight(self, lines, lines, issued, landed)
-                    flight.wait_for(lane, busy, share << 6, head, end)
-        if flight is not None:
-            self.pending += 1
-            flight.hold(end)
-            return -end
-        self.arrival = end + LANDING_PS
-        if self.complete < end + BARRIER_PS:
-            self.complete = end + BARRIER_PS
+        flight = Flight(self, lines, lines, issued, landed)
+        for lane, busy, nbytes in stopped:
+            flight.wait_for(lane, busy, nbytes, head, end)
+        flight.hold(end)
         return end
 
     def stripe(self, lines: int) -> list[tuple[Lane, int]]:
@@ -125,7 +146,7 @@ class Channel:
     def settle(self, arrival: int) -> None:
         """A run that was pending is in memory at `arrival`, or that much is known about what was lost of it."""
         self.pending -= 1
-        self.complete = max(self.complete, arrival - LANDING_PS + BARRIER_PS)
+        self._complete = max(self._complete, arrival - LANDING_PS + BARRIER_PS)
         if self._waiting and not self.pending:
             waiting, self._waiting = self._waiting, []
             if self.careful or self.errors:
@@ -136,7 +157,7 @@ class Channel:
 
     def landing(self, arrival: int) -> None:
         """Something that is not pending lands at `arrival`: a barrier is not back before that."""
-        self.complete = max(self.complete, arrival - LANDING_PS + BARRIER_PS)
+        self._complete = max(self._complete, arrival - LANDING_PS + BARRIER_PS)
 
     def arrived(self, flight: Flight, lost: int, last: int) -> None:
         """A run of which `lost` lines are lost gets there, the others landing until `last`."""
@@ -179,7 +200,7 @@ class Channel:
             self.count_errors(1)
             self._kernel.at(self._kernel.now + READ_LINE_PS, self._unread, then, _REFUSED)
             return
-        Reading(self, entry, offset, nbytes, self._most * LINE, then).go_on()
+        Reading(self, entry, offset, nbytes, self._piece * LINE, then).go_on()
 
     def _unread(self, then: Read, status: int) -> None:
         self.fail(status)
@@ -210,7 +231,7 @@ class Channel:
 
     def _back(self) -> int:
         """Return when a barrier issued now is back."""
-        return max(self.complete, self._kernel.now + BARRIER_PS)
+        return max(self._complete, max(self._end, self._kernel.now) + BARRIER_PS)
 
     def _send_barrier(self, waiting: list[Fenced]) -> None:
         """Send the message over every stripe; what gets no answer is given up after a while."""

@@ -23,7 +23,7 @@ class Entry:
         nbytes: its size.
         number: its id, -1 while it is in no table.
         readers, writers: the hosts that may read and write; None: all.
-        landing: called as `landing(offset, nbytes)` in the event in which bytes of another host have landed.
+        landing: called as `landing(offset, data)` in the event in which bytes of another host have landed.
         signalled: called when a signal for it has arrived.
     """
 
@@ -36,7 +36,7 @@ class Entry:
         self.number = -1
         self.readers: frozenset[int] | None = None
         self.writers: frozenset[int] | None = None
-        self.landing: Callable[[int, int], object] | None = None
+        self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
     def grant(self, rights: Mapping[int, int] | None) -> None:
@@ -60,4 +60,4 @@ class Entry:
         self.memory.write(offset, data)
         landing = self.landing
         if landing is not None:
-            landing(offset, len(data))
+            landing(offset, data)

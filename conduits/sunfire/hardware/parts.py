@@ -187,12 +187,12 @@ class Lane(Route):
             tail: when the last one does.
         """
         for link, after, reverse, alone, both in self._steps.get(nbytes) or self._lay_out(nbytes):
-            begin, free = head + after, link.free_at
-            takes = alone if reverse.free_at <= begin else both
-            if free <= begin:
+            begin = head + after
+            takes = alone if reverse is None or reverse.free_at <= begin else both
+            if link.free_at <= begin:
                 link.free_at = begin + takes
-            elif free + takes <= tail + after:
-                link.free_at = free + takes
+            elif link.free_at + takes <= tail + after:
+                link.free_at += takes
             else:
                 return link
         return None
@@ -218,12 +218,12 @@ class Lane(Route):
         return " to ".join(part.name for part in (self.source, *self.cables, self.target))
 
 
-Duplex = tuple[Link, int, Link, Mapping[int, int], Mapping[int, int]]
-Step = tuple[Link, int, Link, int, int]
+Duplex = tuple[Link, int, Link | None, Mapping[int, int], Mapping[int, int]]
+Step = tuple[Link, int, Link | None, int, int]
 
 
 def _both_ways(link: Link, after: int, takes: Mapping[int, int]) -> Duplex:
-    """Return a step of a lane; a data path is one resource for both directions, and its own reverse."""
+    """Return a step of a lane; a data path is one resource for both directions, and has no reverse."""
     if isinstance(link, Half):
         return link, after, link.reverse, takes, link.both
-    return link, after, link, takes, takes
+    return link, after, None, takes, takes

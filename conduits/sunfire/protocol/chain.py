@@ -98,8 +98,6 @@ class Post:
             stores: offsets and lines, at least one.
             then: to be called when only CPU time is left.
         """
-        if len(stores) > 1:
-            stores.reverse()
         self._mapping = mapping
         self._rest = stores
         self._then = then
@@ -107,7 +105,7 @@ class Post:
 
     def _store(self) -> None:
         rest = self._rest
-        offset, lines = rest.pop()
+        offset, lines = rest.pop(0)
         # What does not end the message may land with its end: nobody is told of it before.
         end = self._mapping.store(offset, lines, self._done, bool(rest))
         if end:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from conduit.contract import Message
+from conduit.contract import Buffer, Message
 from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduits.common import Path, SimulatedPort
@@ -151,7 +151,7 @@ class SunfirePath(Path):
 
     # -- arrivals ------------------------------------------------------------------------------
 
-    def request_landed(self, source: int, memory: Store, offset: int, nbytes: int) -> None:
+    def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
         """Lines of rank `source` have landed in this rank's queue of its area."""
         inbox = self._requests.get(source)
         if inbox is None:
@@ -159,7 +159,7 @@ class SunfirePath(Path):
             base = (self.rank - self.setting.first[self.port.host]) * layout.queue_bytes
             inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
             self._requests[source] = inbox
-        if inbox.land(offset, nbytes) and not inbox.marked:
+        if inbox.land(data) and not inbox.marked:
             inbox.marked = True
             self._ready.append(inbox)
             self.port.notify()
@@ -170,14 +170,14 @@ class SunfirePath(Path):
             self.mending = True
             self.port.notify()
 
-    def _pair_landed(self, inbox: Inbox, end: int, offset: int, nbytes: int) -> None:
+    def _pair_landed(self, inbox: Inbox, end: int, offset: int, data: Buffer) -> None:
         """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
         if offset < inbox.base:
             if self._short:
                 self._short = False
                 self.port.notify()
         elif offset < end:
-            if inbox.land(offset, nbytes) and not inbox.marked:
+            if inbox.land(data) and not inbox.marked:
                 inbox.marked = True
                 self._ready.append(inbox)
                 self.port.notify()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PREFIX = struct.Struct("<BBHI")
 _unpack_from = _PREFIX.unpack_from
 _SEQUENCES = 1 << 32
+_SEQUENCE = _SEQUENCES - 1
 _HALF = 1 << 31
 
 Stores: TypeAlias = "list[tuple[int, Buffer]]"
@@ -108,30 +109,33 @@ class Inbox:
         self.head = self.landed = 0
         self.old: list[int] = []
         self.marked = False
-        self._line = b""  # the head postbox, once it has landed
+        self._line: Buffer = b""  # the head postbox, once it has landed
         self._count = 0  # postboxes of its message
         self._furthest = 0  # behind the last that has landed, ahead of others perhaps
 
-    def land(self, offset: int, nbytes: int) -> bool:
+    def land(self, data: Buffer) -> bool:
         """Look at lines that have landed; return whether the message at the head is complete."""
-        for at in range(offset, offset + nbytes, LINE):
-            line = self._memory.read(at, LINE)
-            flag, _, count, number = _unpack_from(line)
-            landed = self.landed
-            ahead = (number - landed + _HALF) % _SEQUENCES - _HALF
-            if not ahead:
-                if landed == self.head:
-                    self._line, self._count = line, count
-                self.landed = landed + 1
-                if self._furthest > landed:
-                    self._advance()
-            elif not flag:
-                continue
-            elif ahead > 0:
-                self._furthest = max(self._furthest, landed + ahead + 1)
-            elif landed + ahead < self.head:
-                self.old.append(landed + ahead)
+        if len(data) > LINE:
+            return [self.land(data[at : at + LINE]) for at in range(0, len(data), LINE)][-1]
+        flag, _, count, number = _unpack_from(data)
+        landed = self.landed
+        if number == landed & _SEQUENCE:
+            if landed == self.head:
+                self._line, self._count = data, count
+            self.landed = landed + 1
+            if self._furthest > landed:
+                self._advance()
+        elif flag:
+            self._land_out_of_turn(number)
         return 0 < self._count <= self.landed - self.head
+
+    def _land_out_of_turn(self, number: int) -> None:
+        """Take note of a postbox that has landed before one in front of it, or once more."""
+        ahead = (number - self.landed + _HALF) % _SEQUENCES - _HALF
+        if ahead > 0:
+            self._furthest = max(self._furthest, self.landed + ahead + 1)
+        elif self.landed + ahead < self.head:
+            self.old.append(self.landed + ahead)
 
     def _advance(self) -> None:
         """Go on over postboxes that have landed before those in front of them."""

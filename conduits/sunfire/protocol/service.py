@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from conduit.sim import Store
+from conduit.sim.memory import Buffer
 from conduits.common.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.protocol.chain import Done
 from conduits.sunfire.protocol.costs import SERVICE_PS
@@ -21,7 +22,7 @@ from conduits.sunfire.protocol.layout import Layout
 class Reader(Protocol):
     """A rank that has queues in areas of its host."""
 
-    def request_landed(self, source: int, memory: Store, offset: int, nbytes: int) -> None:
+    def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue."""
 
 
@@ -59,7 +60,7 @@ class Service:
         made.landing = partial(self._landed, writer, made.memory)
         kernel.at(cpu.free, done, cpu.free)
 
-    def _landed(self, writer: int, memory: Store, offset: int, nbytes: int) -> None:
+    def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
         """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
         if offset < self._layout.pool_at:
-            self._readers[offset // self._layout.queue_bytes].request_landed(writer, memory, offset, nbytes)
+            self._readers[offset // self._layout.queue_bytes].request_landed(writer, memory, offset, data)

@@ -58,7 +58,7 @@ class Queues(RuleBasedStateMachine):
     def land(self, data):
         offset, line = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
         self.memory.write(offset, line)
-        self.inbox.land(offset, LINE)
+        self.inbox.land(line)
         self.acknowledge_again()
 
     def acknowledge_again(self):
@@ -85,7 +85,7 @@ class Queues(RuleBasedStateMachine):
     def barrier(self):
         for offset, line in self.flying:
             self.memory.write(offset, line)
-            self.inbox.land(offset, LINE)
+            self.inbox.land(line)
         self.flying = []
         self.acknowledge_again()
 
