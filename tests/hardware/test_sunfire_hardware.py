@@ -263,6 +263,18 @@ def test_a_store_waits_for_the_one_before_it_of_the_same_cpu():
     assert all(when >= taken for offset, when in landed if offset < 4096)
 
 
+def test_stripes_of_a_run_do_not_overtake_each_other():
+    """The first and third stripe share a data path, which becomes free too late for the two lines of the first alone."""
+    cluster = Cluster(stripes=4)
+    other, mine = (cluster.mapping(cluster.process(0, cpu), 1) for cpu in (1, 0))
+    path = cluster.fabric.plant.interfaces[0, 0].path
+    taken = 2 * path.takes[16 * 64]  # by two stripes of 64 lines
+    tail = 6 * LINE
+    when = taken - tail + path.takes[128] - path.takes[64] // 2
+    cluster.run((0, lambda: stored(other, 4096, bytes(4096), [])), (when, lambda: stored(mine, 0, bytes(6 * 64), [])))
+    assert path.statistics().waits == 2
+
+
 def test_what_loads_bring_waits_for_links_that_others_store_over():
     def took(senders):
         cluster, got = Cluster(stripes=1), []

@@ -45,7 +45,7 @@ class Channel:
     """
 
     __slots__ = (
-        "_complete", "_end", "_kernel", "_most", "_piece", "_stopped", "_turn", "_waiting", "careful", "errors",
+        "_complete", "_end", "_flight", "_kernel", "_most", "_piece", "_turn", "_waiting", "careful", "errors",
         "interface", "paths", "pending", "processor", "target",
     )  # fmt: skip
 
@@ -62,7 +62,7 @@ class Channel:
         self._turn = 0
         self._end = 0  # when the CPU has given away the last line that found every link free
         self._complete = 0  # when a barrier is back behind all others of which it is known
-        self._stopped: list[tuple[Lane, Link, int]] = []
+        self._flight: Flight | None = None  # the run that has just been stopped
         self._waiting: list[Fenced] = []
         self.pending = 0
         self.errors = 0
@@ -89,7 +89,7 @@ class Channel:
         lane.lines += 1
         busy = lane.reserve(LINE, head, end)
         if busy is not None:
-            self._stopped.append((lane, busy, LINE))
+            self._stop(1, lane, busy, LINE, head)
             return 0
         self._end = end
         return end
@@ -100,11 +100,18 @@ class Channel:
         for lane, share in self.stripe(lines):
             busy = lane.reserve(share << 6, head, end)
             if busy is not None:
-                self._stopped.append((lane, busy, share << 6))
-        if self._stopped:
+                self._stop(lines, lane, busy, share << 6, head)
+        if self._flight is not None:
             return 0
         self._end = end
         return end
+
+    def _stop(self, lines: int, lane: Lane, busy: Link, nbytes: int, head: int) -> None:
+        """Leave one stripe of a run to the release of a link; the stripes behind it come after it there."""
+        flight = self._flight
+        if flight is None:
+            flight = self._flight = Flight(self, lines, lines)
+        flight.wait_for(lane, busy, nbytes, head, head + lines * LINE_PS)
 
     def follow(self, lines: int, issued: Then, landed: Landed) -> int:
         """Go on with the run for which `issue` has just returned 0.
@@ -118,15 +125,14 @@ class Channel:
             When the CPU has given the last line away, `issued` not being called, or 0 if it waits.
         """
         self.pending += 1
-        stopped, self._stopped = self._stopped, []
-        if not stopped:
-            self.processor.begin(Flight(self, lines, self._piece, issued, landed))
+        flight, self._flight = self._flight, None
+        if flight is None:
+            flight = Flight(self, lines, self._piece)
+            flight.tell(issued, landed)
+            self.processor.begin(flight)
             return 0
-        head = self._kernel.now + START_PS
-        end = head + lines * LINE_PS
-        flight = Flight(self, lines, lines, issued, landed)
-        for lane, busy, nbytes in stopped:
-            flight.wait_for(lane, busy, nbytes, head, end)
+        flight.tell(issued, landed)
+        end = self._kernel.now + START_PS + lines * LINE_PS
         flight.hold(end)
         return end
 

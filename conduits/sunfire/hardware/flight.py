@@ -53,8 +53,6 @@ class Flight:
         channel: whose.
         lines: how many.
         most: lines of a piece.
-        issued: called as `issued(when)`: the CPU has given the last line away at `when`.
-        landed: called when it is known when the last line gets there.
 
     Attributes:
         arrival: when the last line that was not lost on the way gets into memory.
@@ -66,13 +64,12 @@ class Flight:
         "arrival", "lines", "stranded",
     )  # fmt: skip
 
-    def __init__(
-        self, channel: Channel, lines: int, most: int, issued: Callable[[int], object], landed: Landed
-    ) -> None:
+    _issued: Callable[[int], object]
+    _landed: Landed
+
+    def __init__(self, channel: Channel, lines: int, most: int) -> None:
         self._channel = channel
         self._most = most
-        self._issued = issued
-        self._landed = landed
         self._at = 0  # lines that were fed
         self._tail = 0
         self._unplaced = 0
@@ -82,6 +79,16 @@ class Flight:
         self.arrival = 0
         self.lines = lines
         self.stranded: list[int] = []
+
+    def tell(self, issued: Callable[[int], object], landed: Landed) -> None:
+        """Say whom to tell, before time goes on.
+
+        Args:
+            issued: called as `issued(when)`: the CPU has given the last line away at `when`.
+            landed: called as `landed(flight)` when it is known when the last line gets there.
+        """
+        self._issued = issued
+        self._landed = landed
 
     def begin(self) -> None:
         """Feed the first piece, in an event."""
