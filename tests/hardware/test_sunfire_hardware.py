@@ -264,7 +264,7 @@ def test_a_store_waits_for_the_one_before_it_of_the_same_cpu():
 
 
 def test_stripes_of_a_run_do_not_overtake_each_other():
-    """The first and third stripe share a data path, which becomes free too late for the two lines of the first alone."""
+    """The first and third share a data path, which becomes free too late for the two lines of the first alone."""
     cluster = Cluster(stripes=4)
     other, mine = (cluster.mapping(cluster.process(0, cpu), 1) for cpu in (1, 0))
     path = cluster.fabric.plant.interfaces[0, 0].path

@@ -61,41 +61,8 @@ def test_a_request_without_reply_frees_its_slot_by_a_control_message():
     assert found.statistics[1]["sci_messages_sent"] == 20
 
 
-def test_a_short_round_trip_takes_at_most_13_events():
-    def events(turns):
-        async def main(ep):
-            got = []
-
-            def request(token):
-                token.reply_short(reply)
-
-            def reply(token):
-                got.append(1)
-
-            await ep.attach(request, reply)
-            if ep.rank == 0:
-                for turn in range(turns):
-                    await ep.request_short(1, request)
-                    await ep.block_until(lambda turn=turn: len(got) > turn)
-
-        return counted(main)
-
-    assert (events(110) - events(10)) / 100 <= 13
-
-
-def counted(main, spec="sci", ranks=2):
-    """Return the events of a job."""
-    made = []
-    original = Kernel.__init__
-
-    def noted(self, *args, **kwargs):
-        original(self, *args, **kwargs)
-        made.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kernel, "__init__", noted)
-        conduit.run(main, ranks=ranks, conduit=spec)
-    return made[-1].events
+def test_a_short_round_trip_takes_at_most_13_events(events_of_a_round_trip):
+    assert 0 < events_of_a_round_trip("sci") <= 13
 
 
 class NoCore:

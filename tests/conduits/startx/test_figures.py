@@ -225,20 +225,6 @@ def test_a_protocol_that_ignores_the_conflict_is_told_by_the_hardware(monkeypatc
 # -- events -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def jobs(monkeypatch):
-    """The conduits of the jobs of a test."""
-    found = []
-    make = StartX.__init__
-
-    def noting(self, *args):
-        make(self, *args)
-        found.append(self)
-
-    monkeypatch.setattr(StartX, "__init__", noting)
-    return found
-
-
 def test_a_round_trip_of_64_bytes_takes_seven_events(jobs):
     """Each way: the store, the arrival, the look that finds it; and the end of the poll before the request."""
     ping_pong("medium", 64, turns=10)

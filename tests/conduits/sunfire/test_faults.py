@@ -219,29 +219,6 @@ CUT = "ni1.0@3ms+ni1.1@3ms"
 NO_PATH = re.escape("no path from host 0 to host 1 is left; down: ni1.0, ni1.1")
 
 
-def sender(send):
-    """A program: connects, then rank 0 sends at 4 ms; nothing leads to rank 1 by then."""
-
-    async def main(ep):
-        got = []
-
-        def short(token, *args):
-            got.append(token.rank)
-
-        def loaded(token, payload):
-            got.append(token.rank)
-
-        await ep.attach(short, loaded)
-        if ep.rank == 0:
-            await ep.request_short(1, short)
-            await ep.block_until(lambda: ep.now > 0)
-            await ep.compute(4e-3 - ep.now)
-            await send(ep, short, loaded)
-        await ep.block_until(lambda: len(got) > 1)
-
-    return main
-
-
 WAYS = {
     "short": lambda ep, short, loaded: ep.request_short(1, short),
     "medium": lambda ep, short, loaded: ep.request_medium(1, loaded, bytes(9000)),
@@ -249,20 +226,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_request_to_a_host_without_a_path_raises_at_the_call(way):
-    with pytest.raises(conduit.NetworkError, match=NO_PATH):
-        conduit.run(sender(WAYS[way]), conduit=f"sunfire:fault={CUT}")
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_request_under_way_when_the_last_path_goes_is_reported(way):
-    """Sent right after the failure, before system software has found out that no path is left."""
+def sender(way, *, at=None):
+    """A program: rank 0 sends to rank 1 in one of WAYS; given `at`, at so many seconds, having connected before."""
 
     async def main(ep):
         got = []
 
-        def short(token, *args):
+        def short(token):
             got.append(token.rank)
 
         def loaded(token, payload):
@@ -270,13 +240,26 @@ def test_a_request_under_way_when_the_last_path_goes_is_reported(way):
 
         await ep.attach(short, loaded)
         if ep.rank == 0:
-            await ep.request_short(1, short)
-            await ep.compute(3.05e-3 - ep.now)
+            if at is not None:
+                await ep.request_short(1, short)
+                await ep.compute(at - ep.now)
             await WAYS[way](ep, short, loaded)
-        await ep.block_until(lambda: len(got) > 1)
+        await ep.block_until(lambda: len(got) == (1 if at is None else 2))
 
+    return main
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_request_to_a_host_without_a_path_raises_at_the_call(way):
     with pytest.raises(conduit.NetworkError, match=NO_PATH):
-        conduit.run(main, conduit=f"sunfire:fault={CUT}")
+        conduit.run(sender(way, at=4e-3), conduit=f"sunfire:fault={CUT}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_request_under_way_when_the_last_path_goes_is_reported(way):
+    """Sent right after the failure, before system software has found out that no path is left."""
+    with pytest.raises(conduit.NetworkError, match=NO_PATH):
+        conduit.run(sender(way, at=3.05e-3), conduit=f"sunfire:fault={CUT}")
 
 
 @pytest.mark.parametrize("kind", ["short", "medium", "long"])
@@ -423,24 +406,9 @@ def test_a_program_may_catch_the_error_and_go_on_with_other_hosts():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_links_over_which_nothing_gets_end_the_job_too(way):
-    async def main(ep):
-        got = []
-
-        def short(token, *args):
-            got.append(token.rank)
-
-        def loaded(token, payload):
-            got.append(token.rank)
-
-        await ep.attach(short, loaded)
-        if ep.rank == 0:
-            await WAYS[way](ep, short, loaded)
-        else:
-            await ep.block_until(lambda: bool(got))
-
     match = "nothing gets from host 0 to host 1: 1000 memory barriers in a row have failed"
     with pytest.raises(conduit.NetworkError, match=match):
-        conduit.run(main, conduit="sunfire:fault=links%0.2")
+        conduit.run(sender(way), conduit="sunfire:fault=links%0.2")
 
 
 def test_ranks_of_one_host_need_no_path():

@@ -128,25 +128,7 @@ def test_memory_of_an_area_and_of_a_pair(config, pair):
     assert layout.pair_bytes == pytest.approx(pair * 1024, abs=8192)
 
 
-def test_the_anchor_within_a_host():
+def test_the_anchor_within_a_host(round_trips):
     """1.5 us one way: calibrated, not predicted."""
-
-    async def main(ep):
-        got = []
-
-        def request(token):
-            token.reply_short(reply)
-
-        def reply(token):
-            got.append(1)
-
-        await ep.attach(request, reply)
-        begun = ep.now
-        if ep.rank == 0:
-            for turn in range(10):
-                await ep.request_short(1, request)
-                await ep.block_until(lambda turn=turn: len(got) > turn)
-        return (ep.now - begun) / 20 * 1e6
-
-    took = conduit.run(main, ranks=2, ranks_per_host=2, conduit="sunfire").values[0]
+    took = conduit.run(round_trips, 10, ranks=2, ranks_per_host=2, conduit="sunfire").values[0] / 2 * 1e6
     assert took == pytest.approx(1.5, abs=0.06)

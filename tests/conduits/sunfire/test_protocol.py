@@ -7,7 +7,7 @@ import pytest
 import trio
 
 import conduit
-from conduits.sunfire.port import LIBRARIES, Sunfire, SunfireOptions, layout_of
+from conduits.sunfire.port import LIBRARIES, SunfireOptions, layout_of
 
 MEDIUM = 16384
 
@@ -77,21 +77,6 @@ def test_every_size_at_which_the_way_changes_gets_there(spec, category):
     assert found.values == [len(sizes)] * 2
 
 
-def watched(main, **settings):
-    """Run a job; return its result and the conduit's object."""
-    made = []
-    original = Sunfire.__init__
-
-    def noted(self, *args):
-        original(self, *args)
-        made.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Sunfire, "__init__", noted)
-        found = conduit.run(main, **{"conduit": "sunfire", **settings})
-    return found, made[0]
-
-
 async def all_to_all(ep):
     """A program: a short request of each rank to each other rank."""
     got = []
@@ -105,9 +90,10 @@ async def all_to_all(ep):
     await ep.block_until(lambda: len(got) == ep.size - 1)
 
 
-def test_areas_are_counted_by_process_and_destination_host():
+def test_areas_are_counted_by_process_and_destination_host(jobs):
     """32 processes on 4 hosts, each of which talks to all: 3 areas each, not 24; pairs are counted apart."""
-    found, job = watched(all_to_all, ranks=32, ranks_per_host=8, segment=65536)
+    found = conduit.run(all_to_all, ranks=32, ranks_per_host=8, segment=65536, conduit="sunfire")
+    (job,) = jobs
     services = job._setting.services.values()
     assert [len(service.areas) for service in services] == [24] * 4
     assert {counts["sunfire_areas"] for counts in found.statistics} == {3}
@@ -127,11 +113,12 @@ def test_areas_are_counted_by_process_and_destination_host():
     assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes
 
 
-def test_nothing_is_made_for_ranks_that_are_not_talked_to():
+def test_nothing_is_made_for_ranks_that_are_not_talked_to(jobs):
     async def main(ep):
         await ep.attach()
 
-    found, job = watched(main, ranks=16, ranks_per_host=2)
+    found = conduit.run(main, ranks=16, ranks_per_host=2, conduit="sunfire")
+    (job,) = jobs
     assert not any(service.areas for service in job._setting.services.values())
     assert {counts["sunfire_connections"] for counts in found.statistics} == {0}
     assert all(not port.paths[0].peers for port in job.ports)
@@ -165,7 +152,7 @@ def test_the_first_message_pays_for_the_connection():
 
 
 @pytest.mark.parametrize("spec", ["sunfire", "sunfire:config=q", "sunfire:order=weak"])
-def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks(spec):
+def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks(spec, jobs):
     """More than fits: 3 receivers x 8 outstanding x 16 KB against 256 KB of blocks."""
 
     async def main(ep):
@@ -184,7 +171,8 @@ def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks
             await ep.block_until(lambda: len(got) == 10)
         return got
 
-    found, job = watched(main, ranks=6, ranks_per_host=3, conduit=spec)
+    found = conduit.run(main, ranks=6, ranks_per_host=3, conduit=spec)
+    (job,) = jobs
     assert found.values[3:] == [[number for number in range(30) if number % 3 == turn] for turn in range(3)]
     path = job.ports[0].paths[0]
     path.reclaim(path.areas[1])
@@ -214,7 +202,7 @@ def test_a_stuck_job_tells_what_is_in_use():
 
 
 @pytest.mark.parametrize("outstanding", [1, 3])
-def test_many_more_messages_than_postboxes_get_through(outstanding):
+def test_many_more_messages_than_postboxes_get_through(outstanding, jobs):
     async def main(ep):
         got, back = [], []
 
@@ -234,7 +222,8 @@ def test_many_more_messages_than_postboxes_get_through(outstanding):
             await ep.block_until(lambda: len(got) == 700)
         return got or back
 
-    found, job = watched(main, conduit=f"sunfire:outstanding={outstanding}")
+    found = conduit.run(main, conduit=f"sunfire:outstanding={outstanding}")
+    (job,) = jobs
     assert found.values == [list(range(700))] * 2
     # Of replies only those are kept that the requester may not have taken.
     assert len(job.ports[1].paths[0].peers[0].answered) == outstanding
@@ -265,55 +254,13 @@ def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_
         assert cost("directed", ranks) == pytest.approx(50e-9)
 
 
-def test_a_short_round_trip_takes_at_most_8_events():
-    def events(turns):
-        async def main(ep):
-            got = []
-
-            def request(token):
-                token.reply_short(reply)
-
-            def reply(token):
-                got.append(1)
-
-            await ep.attach(request, reply)
-            if ep.rank == 0:
-                for turn in range(turns):
-                    await ep.request_short(1, request)
-                    await ep.block_until(lambda turn=turn: len(got) > turn)
-
-        _, job = watched(main)
-        return job.kernel.events
-
-    assert (events(110) - events(10)) / 100 <= 8
+def test_a_short_round_trip_takes_at_most_8_events(events_of_a_round_trip):
+    assert 0 < events_of_a_round_trip("sunfire") <= 8
 
 
-def test_idle_connections_cost_no_events():
+def test_idle_connections_cost_no_events(events_of_a_round_trip):
     """With connections to 7 more hosts a round trip takes as many events as with one."""
-
-    def events(turns):
-        async def main(ep):
-            got = []
-
-            def request(token):
-                token.reply_short(reply)
-
-            def reply(token):
-                got.append(1)
-
-            await ep.attach(request, reply)
-            if ep.rank == 0:
-                for rank in range(1, ep.size):
-                    await ep.request_short(rank, request)
-                await ep.block_until(lambda: len(got) == ep.size - 1)
-                for turn in range(turns):
-                    await ep.request_short(1, request)
-                    await ep.block_until(lambda turn=turn: len(got) >= turn + ep.size)
-
-        _, job = watched(main, ranks=8)
-        return job.kernel.events
-
-    assert (events(110) - events(10)) / 100 <= 8
+    assert 0 < events_of_a_round_trip("sunfire", first=range(1, 8), ranks=8) <= 8
 
 
 @pytest.mark.parametrize("config", ["sis", "q"])
@@ -331,23 +278,8 @@ def test_regions_do_not_overlap(config):
     assert layout.reply_postboxes == layout.outstanding * layout.largest
 
 
-def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci():
+def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci(round_trips):
     """Off-node; counted, since a time would depend on what else the computer does."""
-
-    async def main(ep, turns):
-        got = []
-
-        def request(token):
-            token.reply_short(reply)
-
-        def reply(token):
-            got.append(1)
-
-        await ep.attach(request, reply)
-        if ep.rank == 0:
-            for turn in range(turns):
-                await ep.request_short(1, request)
-                await ep.block_until(lambda turn=turn: len(got) > turn)
 
     def bytecodes(spec, turns):
         count = 0
@@ -361,7 +293,7 @@ def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            conduit.run(main, turns, conduit=spec, ranks_per_host=1)
+            conduit.run(round_trips, turns, conduit=spec, ranks_per_host=1)
         finally:
             sys.settrace(before)
         return count
