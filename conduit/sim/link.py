@@ -11,12 +11,16 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.units import PS_PER_S, seconds
+
+_RATE = attrgetter("bytes_per_s")
 
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
@@ -132,6 +136,23 @@ def durations(rate: int) -> Mapping[int, int]:
     return _Durations(rate)
 
 
+class Delays:
+    """When the head of a transfer gets where; one object for all routes that are alike, of which there may be many.
+
+    Args:
+        delays: from the near end of each link to that of what follows it, picoseconds.
+
+    Attributes:
+        after: how much later than the first the head gets to each link.
+        latency: how much later it gets to the far end.
+    """
+
+    __slots__ = ("after", "latency")
+
+    def __init__(self, delays: Iterable[int]) -> None:
+        *self.after, self.latency = accumulate(delays, initial=0)
+
+
 class Route:
     """Links in order, with the delay from each to the next.
 
@@ -139,29 +160,29 @@ class Route:
         hops: the links, each with the delay to what follows it.
 
     Attributes:
+        links: the links.
+        after: how much later than the first the head gets to each.
         first: the link that the sender feeds.
+        slowest: how long sizes take the slowest of them.
         latency: the sum of the delays, picoseconds.
         carried: how many transfers of each size found all links free.
     """
 
-    __slots__ = ("carried", "first", "latency", "slowest", "steps")
+    __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        self.first = hops[0][0]
+        self.lay(tuple(link for link, _ in hops), Delays(delay for _, delay in hops))
+
+    def lay(self, links: tuple[Link, ...], delays: Delays) -> None:
+        """Lead over these links; what `__init__` does, for routes that share their delays."""
+        self.links = links
+        self.after = delays.after
+        self.latency = delays.latency
+        self.first = links[0]
+        self.slowest = min(links, key=_RATE).takes
         self.carried: defaultdict[int, int] = defaultdict(int)
-        after = 0
-        steps = []
-        slowest = self.first
-        for link, delay in hops:
-            steps.append((link, after, link.takes))
-            after += delay
+        for link in links:
             link._routes.append(self)
-            if link.bytes_per_s < slowest.bytes_per_s:
-                slowest = link
-        self.steps = tuple(steps)
-        """Each link, how much later than the first the head gets there, and how long sizes take it."""
-        self.slowest = slowest.takes
-        self.latency = after
 
     def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> int:
         """Carry `nbytes` over the route.
@@ -176,12 +197,12 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link, after, takes in self.steps:
+        for link, after in zip(self.links, self.after, strict=True):
             begin = head + after
             if link.free_at > begin:
                 self.wait(link, nbytes, head, tail, then)
                 return 0
-            link.free_at = begin + takes[nbytes]
+            link.free_at = begin + link.takes[nbytes]
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
@@ -201,11 +222,11 @@ class Route:
             then: called as `then(arrival)`.
         """
         slowest = 0
-        for index, (link, after, takes) in enumerate(self.steps):
+        for index, link in enumerate(self.links):
             if link is busy:
-                link.wait(head + after, _Rest(self, index, nbytes, max(tail, head + slowest), then))
+                link.wait(head + self.after[index], _Rest(self, index, nbytes, max(tail, head + slowest), then))
                 return
-            slowest = max(slowest, takes[nbytes])
+            slowest = max(slowest, link.takes[nbytes])
             link._carried[nbytes] += 1
 
 
@@ -224,10 +245,10 @@ class _Rest:
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
         route = self.route
-        start = when - route.steps[self.index][1]
+        start = when - route.after[self.index]
         tail = max(self.tail, start)
-        for index in range(self.index, len(route.steps)):
-            link, after, _ = route.steps[index]
+        for index in range(self.index, len(route.links)):
+            link, after = route.links[index], route.after[index]
             # The tail is kept as seen from the first link, so that only what holds it up moves it.
             if link.free_at > start + after:
                 self.index, self.tail = index, tail

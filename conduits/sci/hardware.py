@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, Route
+from conduit.sim.link import Delays, Link, Route
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
@@ -93,16 +93,16 @@ class StorePlan:
         self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
         self.quiet = self.takes + way.turnaround
         self.whole = nbytes <= piece and count <= WINDOW
-        self.links: list[tuple[Link, int, int]] = []
+        self.links: Sequence[tuple[Link, int, int]] = ()
         self.met = False
         self.uses = 0
 
-    def lay_out(self) -> list[tuple[Link, int, int]]:
+    def lay_out(self) -> Sequence[tuple[Link, int, int]]:
         """Return `links`, which is empty at the first call."""
         if self.met:
-            wire = self.wire
-            heads = [(link, PIO_START_PS + after, takes[wire]) for link, after, takes in self.way.steps[1:]]
-            self.links = [(link, head, head + taken) for link, head, taken in heads]
+            wire, way = self.wire, self.way
+            heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
+            self.links = [(link, head, head + link.takes[wire]) for link, head in heads]
         self.met = True
         return self.links
 
@@ -118,8 +118,8 @@ class Way(Route):
 
     __slots__ = ("plans", "response", "turnaround")
 
-    def __init__(self, hops: Sequence[Hop], response: int) -> None:
-        super().__init__(hops)
+    def __init__(self, links: tuple[Link, ...], delays: Delays, response: int) -> None:
+        self.lay(links, delays)
         self.response = response
         self.turnaround = self.latency + response
         self.plans: dict[tuple[int, int, int], StorePlan] = {}
@@ -167,8 +167,9 @@ class Fabric:
         """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
+        self._rings: dict[tuple[int, int], list[Link]] = {}
         self._routes: dict[tuple[int, int], Way] = {}
-        self._delays: dict[tuple[int, ...], list[int]] = {}
+        self._kinds: dict[tuple[int, ...], tuple[Delays, int]] = {}
 
     def adapter(self, host: int) -> Adapter:
         """Return the adapter of `host`."""
@@ -196,30 +197,32 @@ class Fabric:
         """Return the ways from `source` used so far."""
         return [way for (start, _), way in self._routes.items() if start == source]
 
-    def links(self) -> list[Link]:
-        """Return the links and buses used so far."""
-        return [*self._links.values(), *(adapter.bus for adapter in self._adapters.values())]
-
     def _find(self, source: int, target: int) -> Way:
         steps = tuple(self.torus.steps(source, target))
-        delays = self._delays.get(steps)
-        if delays is None:
-            delays = self._delays[steps] = _delays(steps)
+        kind = self._kinds.get(steps)
+        if kind is None:
+            kind = self._kinds[steps] = _delays(steps), _response(self.torus.steps(target, source))
         links = [self.adapter(source).bus]
-        for node, dimension, _ in self.torus.follow(source, steps):
-            links.append(self._links.get((node, dimension)) or self.link(node, dimension))
+        for dimension, base, here, count in self.torus.arcs(source, steps):
+            links += (self._rings.get((dimension, base)) or self._ring(dimension, base))[here : here + count]
         links.append(self.adapter(target).bus)
-        return Way(list(zip(links, delays, strict=True)), _response(self.torus.steps(target, source)))
+        return Way(tuple(links), *kind)
+
+    def _ring(self, dimension: int, base: int) -> list[Link]:
+        """Return the links along `dimension` of the ring whose first node is `base`, twice around."""
+        nodes = self.torus.ring(dimension, base)
+        found = self._rings[dimension, base] = [self.link(node, dimension) for node in nodes] * 2
+        return found
 
 
-def _delays(steps: Sequence[int]) -> list[int]:
+def _delays(steps: Sequence[int]) -> Delays:
     """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
     delays = [_OUT_PS]
     for count in filter(None, steps):
         delays += [_HOP_PS] * count
         delays[-1] += _TURN_PS
     delays[-1] += _IN_PS - (_TURN_PS if len(delays) > 1 else 0)
-    return [*delays, 0]
+    return Delays([*delays, 0])
 
 
 def _response(steps: Sequence[int]) -> int:

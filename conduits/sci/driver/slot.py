@@ -6,6 +6,7 @@ lands in the event of its flags; in weak ordering every part lands in an event o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ class RemoteSlot:
         self._flag_bytes, start = flag_memory.place(first, max(flags) + 1 - first)
         self._places = tuple(start + flag - first for flag in flags)
         self._data: Buffer = b""
-        self._announced: list[tuple[Segment, int, Buffer]] = []
+        self._announced: Sequence[tuple[Segment, int, Buffer]] = ()
         self._issued: Then = _nothing
         # Made once, since every message needs them.
         self._store, self._stored, self._flag = self._store_data, self._data_stored, self._store_flags
@@ -178,7 +179,7 @@ class RemoteSlot:
         if self._announced:
             for segment, offset, others in self._announced:
                 segment.memory.write(offset, others)
-            self._announced = []
+            self._announced = ()
         flags = self._flag_bytes
         for place in self._places:
             flags[place] = 1

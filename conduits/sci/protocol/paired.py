@@ -40,7 +40,7 @@ class Peer:
         control: the peer's control segment, imported.
         payload: the peer's payload segment, once it has been connected.
         incoming: this rank's command segment for the peer.
-        slots: the peer's request slots and its reply slots for this rank, as far as they have been used.
+        slots: the peer's request slots for this rank, then its reply slots, as far as they have been used.
     """
 
     __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "slots")
@@ -52,7 +52,7 @@ class Peer:
         self.control = control
         self.payload: Remote | None = None
         self.incoming = incoming
-        self.slots: tuple[list[RemoteSlot | None], ...] = ([None] * slots, [None] * slots)
+        self.slots: list[RemoteSlot | None] = [None] * (2 * slots)
 
 
 class Arrival:
@@ -148,7 +148,7 @@ class PairedSlots(SciPath):
         cpu = self.cpu
         cpu.free = when = cpu.free + takes
         self._then = then
-        slot = peer.slots[kind][number]
+        slot = peer.slots[kind * self._slots + number]
         if slot is None:
             slot = self._slot(peer, kind, number)
         header = wire.pack(message, number)
@@ -162,7 +162,7 @@ class PairedSlots(SciPath):
         layout = self.layout
         place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
         made = self.driver.slot(peer.command, place, layout.slot_bytes, peer.control, flags)
-        peer.slots[kind][number] = made
+        peer.slots[kind * self._slots + number] = made
         return made
 
     def _send_payload(

@@ -156,7 +156,7 @@ class Lane(Route):
         self.cables = [cable for _, cable in cables]
         self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = 0
-        self.duplex = tuple(_both_ways(link, after, takes) for link, after, takes in self.steps)
+        self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
         self._steps: dict[int, list[Step]] = {}  # by size
         source.lanes_out.append(self)
         target.lanes_in.append(self)
@@ -222,8 +222,8 @@ Duplex = tuple[Link, int, Link | None, Mapping[int, int], Mapping[int, int]]
 Step = tuple[Link, int, Link | None, int, int]
 
 
-def _both_ways(link: Link, after: int, takes: Mapping[int, int]) -> Duplex:
+def _both_ways(link: Link, after: int) -> Duplex:
     """Return a step of a lane; a data path is one resource for both directions, and has no reverse."""
     if isinstance(link, Half):
-        return link, after, link.reverse, takes, link.both
-    return link, after, None, takes, takes
+        return link, after, link.reverse, link.takes, link.both
+    return link, after, None, link.takes, link.takes
