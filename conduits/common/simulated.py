@@ -7,13 +7,16 @@ from contextvars import Context
 from typing import Any, ClassVar
 
 from conduit.contract import Conduit, Core, JobSetup
-from conduit.errors import ConduitError
+from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduits.common.host import HostModel
 from conduits.common.meeting import Meeting
 from conduits.common.path import Path
 from conduits.common.port import SimulatedPort
 from conduits.common.shm import SharedMemoryPath
+
+MAX_RANKS = 1 << 20
+"""Of a job: with 20 KB for each, what the largest machines of today have memory for."""
 
 
 class SimulatedConduit(Conduit):
@@ -39,6 +42,20 @@ class SimulatedConduit(Conduit):
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
         self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
+
+    @classmethod
+    def placement(cls, options: Any, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank; see `conduit.contract.Conduit.placement`.
+
+        Raises:
+            BadRequest: it does not fit, or nobody's machine could simulate so many.
+        """
+        if ranks > MAX_RANKS:
+            raise BadRequest(
+                f"ranks={ranks} is more than a simulation can have; use at most {MAX_RANKS}, and fewer where memory is "
+                "short: a rank takes some 20 KB of it"
+            )
+        return super().placement(options, ranks, ranks_per_host)
 
     @abstractmethod
     def make_host(self) -> HostModel:

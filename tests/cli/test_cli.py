@@ -72,6 +72,7 @@ WRONG = [
     (["--ranks-per-host", "-1"], "--ranks-per-host -1 is too small; it must be at least 1"),
     (["--ranks-per-host", "3"], "ranks_per_host=3 does not fit 2 ranks on 'sci'; the smallest that does is 1"),
     (["--ranks", "200000"], "ranks=200000 does not fit on 'sci', with room for 2 ranks on each of 65536 hosts"),
+    (["--conduit", "loggp", "--ranks", "100000000"], "ranks=100000000 is more than a simulation can have; use at most"),
     (["--conduit", "sci:torus=1x2", "--conduit", "loggp", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--conduit", "loggp", "--conduit", "sci:torus=1x2", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--iterations", "0"], "--iterations 0 is too small; it must be at least 1"),
