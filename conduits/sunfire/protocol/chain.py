@@ -30,6 +30,9 @@ class Chain:
         steps: the acts.
         then: to be called when only CPU time is left.
 
+    Raises:
+        NetworkError: what the first step raises; what a later one does ends the job.
+
     Attributes:
         rank: whose it is, for errors.
     """

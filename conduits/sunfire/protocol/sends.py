@@ -122,12 +122,16 @@ class Sends:
     # -- requests ------------------------------------------------------------------------------
 
     def request(self, peer: Peer, message: Message, then: Then) -> None:
-        """Send a request."""
-        path, outbox, remote, nbytes = self._path, peer.requests, peer.area.remote, message.nbytes
-        if outbox is None or remote is None or nbytes > self._short_limit:
-            Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
-            return
+        """Send a request with what was set aside.
+
+        Raises:
+            NetworkError: the peer's segment cannot be imported any more; all is as before.
+        """
+        outbox, remote, nbytes = peer.requests, peer.area.remote, message.nbytes
         peer.area.pool.reserved -= self._max_medium
+        if outbox is None or remote is None or nbytes > self._short_limit:
+            self._begin_long(peer, message, then)
+            return
         if nbytes + len(message.args) <= wire.SINGLE:
             first = outbox.tail
             stores: Stores = [outbox.place_single(wire.pack_single(message, first))]
@@ -137,6 +141,15 @@ class Sends:
             head = header.pack(message)
             stores = self._place_request(peer, outbox, head + message.payload if nbytes else head, Form.INLINE, None)
         self._post.begin(remote.mapping, stores, then)
+
+    def _begin_long(self, peer: Peer, message: Message, then: Then) -> None:
+        path = self._path
+        try:
+            Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
+        except NetworkError:  # before anything was stored
+            peer.credits += 1
+            peer.room += self._largest
+            raise
 
     def _place_request(self, peer: Peer, outbox: Outbox, head: bytes, form: int, grant: Grant | None) -> Stores:
         """Put a request behind the last one; return the stores of its postboxes."""
@@ -154,7 +167,6 @@ class Sends:
         outbox, area = peer.requests, peer.area
         assert outbox is not None
         assert area.remote is not None
-        area.pool.reserved -= self._max_medium
         head, form, grant = header.pack(message), Form.INLINE, None
         if message.nbytes <= self._short_limit:
             head += message.payload

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import conduit
+from conduits.sunfire.protocol.connections import Connections
 
 SHORTS, OTHERS = 60, 12
 
@@ -425,3 +426,40 @@ def test_ranks_of_one_host_need_no_path():
         return got
 
     assert conduit.run(main, ranks=2, ranks_per_host=2, conduit="sunfire:fault=nis@1us").values == [[1], [0]]
+
+
+def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypatch):
+    """The last path goes between the grant of a slot and the first long payload, which imports the peer's segment."""
+    import_segment, failures = Connections.segment_of, 20
+
+    def gone(self, peer):
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise conduit.NetworkError("no path")
+        return import_segment(self, peer)
+
+    monkeypatch.setattr(Connections, "segment_of", gone)
+
+    async def main(ep):
+        got = []
+
+        def loaded(token, payload):
+            got.append(len(payload))
+
+        await ep.attach(loaded)
+        if ep.rank == 0:
+            await ep.request_medium(1, loaded, bytes(1))
+            for _ in range(20):
+                with pytest.raises(conduit.NetworkError, match="no path"):
+                    await ep.request_long(1, loaded, bytes(9000), 0)
+            await ep.request_long(1, loaded, bytes(9000), 0)
+        else:
+            await ep.block_until(lambda: got == [1, 9000])
+
+    conduit.run(main, conduit="sunfire", segment=9000)
+    path = jobs[0].ports[0].paths[0]
+    path.reclaim(path.areas[1])
+    peer, pool = path.peers[1], path.areas[1].pool
+    assert (peer.credits, peer.room) == (path.layout.outstanding, path.layout.postboxes)
+    assert (pool.free, pool.reserved) == (pool.shape.blocks, 0)
