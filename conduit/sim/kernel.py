@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -27,10 +27,11 @@ from typing import Any
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
+from conduit.sim.actions import nothing, rank_of
 from conduit.sim.ending import End
 from conduit.sim.standstill import Standstill
 from conduit.sim.units import deadline_ps
-from conduit.sim.waiter import OWNER, Ending, Owner, Waiter
+from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
 FOREVER = 1 << 100
 BUDGET = 1000  # events between two looks at signals and at other threads (I3)
@@ -77,7 +78,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._nobody = Waiter()  # for Trio's loop, which waits for any task
         self._budget = BUDGET if inline else 0
         self._deadlines: Sequence[object] = ()
-        self._parked: dict[Waiter, None] = {}
+        self._parked = Parked()
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
         self._standstill = Standstill()
@@ -107,7 +108,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def stop(self) -> None:
         """Let every task of the job out of its wait (D6)."""
-        self.ending = True
+        self.ending = self._parked.ending = True
         self._budget = 0
         self._guard.wake()
 
@@ -128,7 +129,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Run work events up to `limit`; return whether none is left that is due."""
         heap = self._heap
         start, left = self.now, 0
-        action: Callable[[], object] = _nothing
+        action: Callable[[], object] = nothing
         try:
             for left in range(self._budget - 1, -1, -1):
                 if not heap:
@@ -223,7 +224,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 # One event woke this task and others; parked, it would be put in order with them.
                 await trio.lowlevel.cancel_shielded_checkpoint()
             else:
-                await self._park(waiter)
+                await self._parked.wait(waiter)
         if self.ending:
             raise Ending
 
@@ -256,11 +257,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         start(waiter.wake)
         await self.wait(waiter, shielded=True)
 
-    async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
-        """Await `action()` under a shield from the caller's cancellation."""
-        with trio.CancelScope(shield=True):
-            await action()
-
     async def checkpoint_if_cancelled(self) -> None:
         """Raise what a cancelled scope raises; otherwise no schedule point."""
         await trio.lowlevel.checkpoint_if_cancelled()
@@ -269,21 +265,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Let other tasks, signals and threads have their turn; counts as so many steps of the task (T6)."""
         self._standstill.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
-
-    async def _park(self, waiter: Waiter) -> None:
-        waiter.task = trio.lowlevel.current_task()
-        self._parked[waiter] = None
-
-        def abort(_: object) -> trio.lowlevel.Abort:
-            if waiter.shielded and not self.ending:
-                return trio.lowlevel.Abort.FAILED
-            waiter.task = None
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        try:
-            await trio.lowlevel.wait_task_rescheduled(abort)
-        finally:
-            self._parked.pop(waiter, None)
 
     def _look_again(self) -> bool:
         """Let the ranks whose tasks have run look at their predicates (P3); return whether a task can run."""
@@ -298,13 +279,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._messengers = inspect_tasks.messengers()
         try:
             if not self._guard.done:
-                await self._park(self._guard)
+                await self._parked.wait(self._guard)
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
             self.end.closing = True
-            for waiter in list(self._parked):
-                waiter.wake()
+            self._parked.wake()
 
     def finish(self) -> None:
         """End the guard's wait because every task has returned."""
@@ -380,20 +360,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _give_up(self, what: str) -> None:
         if not self.ending:
             self.fail(self.on_stall("livelock", what))
-
-
-def acting(action: Any) -> Any:
-    """Return the function or method that an event runs, without the arguments that `Kernel.at` has bound to it."""
-    return action.func if isinstance(action, partial) else action
-
-
-def rank_of(action: Any) -> int:
-    """Return the rank to which an event belongs, -1 if to none."""
-    return getattr(getattr(acting(action), "__self__", None), "rank", -1)
-
-
-def _nothing() -> None:
-    """Stand in for an event before the first."""
 
 
 def _plain_stall(kind: str, detail: str) -> BaseException:

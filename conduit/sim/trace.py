@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.kernel import Kernel, acting, rank_of
+from conduit.sim.actions import acting, rank_of
+from conduit.sim.kernel import Kernel
 
 
 class TraceEvent(NamedTuple):

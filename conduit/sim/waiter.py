@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -50,3 +51,47 @@ class Waiter:
         if task is not None:
             self.task = None
             trio.lowlevel.reschedule(task)
+
+
+class Parked:
+    """The waits of a job that go through Trio's own loop.
+
+    Attributes:
+        ending: whether the job is ending: then no shield holds.
+    """
+
+    __slots__ = ("_waiters", "ending")
+
+    def __init__(self) -> None:
+        self._waiters: dict[Waiter, None] = {}
+        self.ending = False
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    async def wait(self, waiter: Waiter) -> None:
+        """Let the running task wait until `waiter` is woken, or until it is cancelled and not shielded."""
+        waiter.task = trio.lowlevel.current_task()
+        self._waiters[waiter] = None
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            if waiter.shielded and not self.ending:
+                return trio.lowlevel.Abort.FAILED
+            waiter.task = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        try:
+            await trio.lowlevel.wait_task_rescheduled(abort)
+        finally:
+            self._waiters.pop(waiter, None)
+
+    def wake(self) -> None:
+        """End all the waits there are."""
+        for waiter in list(self._waiters):
+            waiter.wake()
+
+
+async def shielded(action: Callable[[], Awaitable[object]]) -> None:
+    """Await `action()` under a shield from the caller's cancellation."""
+    with trio.CancelScope(shield=True):
+        await action()

@@ -15,6 +15,7 @@ from conduit.contract import Bytes, Core, Message, Port, Wait
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Ending, Waiter
 from conduit.sim.trio_private import cancelled
+from conduit.sim.waiter import shielded
 from conduits.common.path import Path
 from conduits.common.polling import PollingLoop
 from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
@@ -166,7 +167,7 @@ class SimulatedPort(PollingLoop, Port):
 
     async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
         """Await `action()` shielded from cancellation."""
-        await self.kernel.shielded(action)
+        await shielded(action)
 
     def nudge(self) -> None:
         """Poll again soon although nothing has arrived."""

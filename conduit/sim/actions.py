@@ -1,0 +1,20 @@
+"""What events do: functions without arguments, or with arguments bound to them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+
+def acting(action: Any) -> Any:
+    """Return the function or method that an event runs, without the arguments that `Kernel.at` has bound to it."""
+    return action.func if isinstance(action, partial) else action
+
+
+def rank_of(action: Any) -> int:
+    """Return the rank to which an event belongs, -1 if to none."""
+    return getattr(getattr(acting(action), "__self__", None), "rank", -1)
+
+
+def nothing() -> None:
+    """Stand in for an event before the first."""
