@@ -22,6 +22,11 @@ from conduit.statistics import Counts
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
 _READ_ONLY = frozenset({"rank", "size", "limits", "simulated", "host", "hosts", "segment"})
+_LATER = (
+    "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
+    "in ep.on_progress"
+)
+_INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
@@ -46,6 +51,8 @@ class Endpoint:
 
     __slots__ = (
         "_acts",
+        "_attached",
+        "_attaches",
         "_copies",
         "_dispatch",
         "_exits",
@@ -85,6 +92,8 @@ class Endpoint:
         self.host = hosts[rank]
         self.handlers = HandlerTable()
         self._indices = self.handlers.indices
+        self._attaches = 0  # begun by this rank's tasks; they take turns
+        self._attached = 0  # over, accepted or refused
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
@@ -162,12 +171,33 @@ class Endpoint:
         """
         self.refuse_in_handler("ep.attach")
         self.handlers.check(handlers)
-        return self._attach(guard(self, "ep.attach"), handlers)
+        return self._attach(guard(self, "ep.attach"), handlers, self._attached)
 
-    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...]) -> None:
+    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
         unused.clear()
+        turn = self._attaches
+        self._attaches += 1
+        try:
+            if turn > self._attached:
+                await self._turn_to_attach(turn)
+            if turn > attached:  # others have attached since the call
+                self.handlers.check(handlers)
+            await self._attach_in_turn(handlers)
+        finally:
+            self._attached += 1
+
+    async def _turn_to_attach(self, turn: int) -> None:
+        """Wait until this rank's tasks that called attach before are through, in whose handlers' places ours may be."""
+
+        def come() -> bool:
+            return self._attached == turn
+
+        await self._port.shielded(lambda: self._port.block_until(come, "an attach that this rank called before", ()))
+
+    async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
-        self.handlers.add(handlers)
+        before = len(self.handlers.entries)
+        self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
         try:
             tables = await self._port.exchange(names)
         except BaseException as error:
@@ -175,6 +205,7 @@ class Endpoint:
             raise
         problem = mismatch(tables, self.rank)
         if problem:
+            self.handlers.cut(before)
             raise BadRequest(problem)
 
     # -- requests ------------------------------------------------------------------------------
@@ -494,8 +525,8 @@ class Endpoint:
         """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
         if self._dispatch.running:
             raise HandlerError(
-                f"{call}: called in handler {self._dispatch.running!r}; a handler may only reply through its token, "
-                "charge and compute; let it set a flag and do the rest after block_until, or in ep.on_progress"
+                f"{call}: called in handler {self._dispatch.running!r}, which may not wait; "
+                + _INSTEAD.get(call, _LATER)
             )
 
     def place_in_segment(self, data: Buffer) -> int | None:

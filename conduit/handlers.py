@@ -76,6 +76,12 @@ class HandlerTable:
             self.indices[handler] = len(self.entries)
             self.entries.append((handler, _name(handler)))
 
+    def cut(self, length: int) -> None:
+        """Take out again what was added after the first `length` handlers."""
+        for handler, _ in self.entries[length:]:
+            del self.indices[handler]
+        del self.entries[length:]
+
 
 def describe(handler: object) -> str:
     """Return how messages name `handler`."""
