@@ -15,6 +15,24 @@ _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
 """Each packs so many handler arguments that fit 32 bits, signed."""
 UNPACK = [each.unpack for each in _ARGUMENTS]
+_SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int
+
+
+MOST_SECONDS = 1e9
+"""Of one act, and of a whole job with a time limit: more is a slip, and far more could not be simulated."""
+MOST_WORK = 10**24
+"""Operations or bytes of one act; how long they take is another question."""
+
+
+def shown(value: object) -> str:
+    """Return how messages show a value: what has no end, or cannot be shown, by its kind."""
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an int of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def integer(call: str, name: str, value: Any) -> int:
@@ -22,17 +40,36 @@ def integer(call: str, name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise BadRequest(f"{call}: {name}={value!r} is a {type(value).__name__}; pass an int") from None
+        raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass an int") from None
 
 
-def number(call: str, name: str, value: Any) -> float:
-    """Return `value` as a finite float that is not negative."""
+def number(call: str, name: str, value: Any, most: float) -> float:
+    """Return `value` as a float from 0 to `most`."""
     try:
-        result = math.nan if isinstance(value, str | bytes | bytearray) else float(value)
+        result = math.nan if _is_no_number(value) else float(value)
+    except OverflowError:  # an int longer than any float
+        result = math.inf
     except (TypeError, ValueError):
-        raise BadRequest(f"{call}: {name}={value!r} is a {type(value).__name__}; pass a number") from None
-    if not 0.0 <= result < float("inf"):
-        raise BadRequest(f"{call}: {name}={value!r} is not allowed; pass a finite number of at least 0")
+        raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass a number") from None
+    if not 0.0 <= result <= most:
+        raise BadRequest(
+            f"{call}: {name}={shown(value)} is not allowed; pass a finite number of at least 0 and at most {most:g}"
+        )
+    return result
+
+
+def _is_no_number(value: Any) -> bool:
+    """Say whether `value` is a text or an array, of which `float` would take some."""
+    return isinstance(value, str | bytes | bytearray) or getattr(value, "ndim", 0) != 0
+
+
+def amount(call: str, name: str, value: Any, least: int, most: int) -> int:
+    """Return `value` as an int from `least` to `most`."""
+    result = integer(call, name, value)
+    if not least <= result <= most:
+        raise BadRequest(
+            f"{call}: {name}={shown(result)} is not allowed; pass an integer of at least {least} and at most {most}"
+        )
     return result
 
 
@@ -40,7 +77,7 @@ def rank(call: str, name: str, value: Any, size: int) -> int:
     """Return `value` as a rank of a job of `size`."""
     result = integer(call, name, value)
     if not 0 <= result < size:
-        raise BadRequest(f"{call}: {name}={result} is no rank of this job; ranks go from 0 to {size - 1}")
+        raise BadRequest(f"{call}: {name}={shown(result)} is no rank of this job; ranks go from 0 to {size - 1}")
     return result
 
 
@@ -50,7 +87,7 @@ def pack(call: str, args: Sequence[Any], most: int) -> bytes:
         raise BadRequest(f"{call}: {len(args)} arguments are over max_args={most}; send the rest as a medium payload")
     try:
         return PACK[len(args)](*args)
-    except struct.error:
+    except (struct.error, TypeError):  # the latter from `__index__` of an array, say
         return PACK[len(args)](*[_word(call, index, value) for index, value in enumerate(args)])
 
 
@@ -58,8 +95,8 @@ def _word(call: str, index: int, value: Any) -> int:
     word = integer(call, f"args[{index}]", value)
     if not -(1 << 31) <= word < 1 << 32:
         raise BadRequest(
-            f"{call}: args[{index}]={word} does not fit 32 bits; arguments are integers from -2**31 to 2**32 - 1, "
-            "send a wider one as two"
+            f"{call}: args[{index}]={shown(word)} does not fit 32 bits; arguments are integers from -2**31 to "
+            "2**32 - 1, send a wider one as two"
         )
     return word - (1 << 32) if word >= 1 << 31 else word
 
@@ -101,7 +138,7 @@ def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
     result = integer(call, "offset", offset)
     if nbytes and not 0 <= result <= size - nbytes:
         raise BadRequest(
-            f"{call}: {nbytes} bytes at offset={result} are not inside the segment of rank {dest}, which has {size} "
-            "bytes; ask for a larger one with segment= or --segment"
+            f"{call}: {nbytes} bytes at offset={shown(result)} are not inside the segment of rank {dest}, which has "
+            f"{size} bytes; ask for a larger one with segment= or --segment"
         )
     return result

@@ -27,6 +27,8 @@ _LATER = (
     "in ep.on_progress"
 )
 _INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
+_MOST_SECONDS = arguments.MOST_SECONDS
+_MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
@@ -436,7 +438,7 @@ class Endpoint:
         if (seconds is None) == (flops is None):
             given = "neither" if seconds is None else f"seconds={seconds!r} and flops={flops!r}"
             raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
-        ticks = self._cost(call, seconds or 0.0, flops or 0, 0, threads)
+        ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
         return self._compute(guard(self, call), ticks)
 
     async def _compute(self, unused: Guard, ticks: int) -> None:
@@ -468,16 +470,27 @@ class Endpoint:
         self._port.charge(ticks)
 
     def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
-        time = arguments.number(call, "seconds", seconds)
-        operations = arguments.number(call, "flops", flops)
-        nbytes = arguments.integer(call, "copied", copied)
-        count = arguments.integer(call, "threads", threads)
-        if nbytes < 0:
-            raise BadRequest(f"{call}: copied={nbytes} is not allowed; pass a number of bytes of at least 0")
-        if count < 1:
-            raise BadRequest(f"{call}: threads={count} is not allowed; pass at least 1")
-        work = self._port.work_ticks(int(operations), count, nbytes) if operations or nbytes else 0
-        return round(time * _PS_PER_S) + work
+        if type(seconds) is float and 0.0 <= seconds <= _MOST_SECONDS:
+            time = seconds
+        else:
+            time = arguments.number(call, "seconds", seconds, _MOST_SECONDS)
+        ticks = round(time * _PS_PER_S)
+        if type(flops) is type(copied) is type(threads) is int and threads == 1 and not flops and not copied:
+            return ticks
+        return ticks + self._work(call, flops, copied, threads)
+
+    def _work(self, call: str, flops: int, copied: int, threads: int) -> int:
+        operations = int(arguments.number(call, "flops", flops, arguments.MOST_WORK))
+        nbytes = arguments.amount(call, "copied", copied, 0, arguments.MOST_WORK)
+        count = arguments.amount(call, "threads", threads, 1, _MOST_THREADS)
+        work = self._port.work_ticks(operations, count, nbytes) if operations or nbytes else 0
+        if work > _MOST_SECONDS * _PS_PER_S:
+            given = f"flops={operations}" if operations else f"copied={nbytes}"
+            raise BadRequest(
+                f"{call}: {given} would take {work / _PS_PER_S:.3g} s on this host; pass what takes at most "
+                f"{_MOST_SECONDS:g} s"
+            )
+        return work
 
     def exit(self, code: int = 0) -> NoReturn:
         """End the job at once everywhere; `run` raises SystemExit(code).
