@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
+import re
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +17,7 @@ _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
 """Each packs so many handler arguments that fit 32 bits, signed."""
 UNPACK = [each.unpack for each in _ARGUMENTS]
+_FIELD_NAME = re.compile(":[^:]*:")  # in the format of a buffer; what is left are its types
 _SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int
 
 
@@ -119,8 +122,15 @@ def buffer(call: str, name: str, value: Any) -> Buffer:
         )
     if view.nbytes == 0:
         return b""
+    if view.format == "B" and view.ndim == 1:
+        return view
+    if "O" in _FIELD_NAME.sub("", view.format):
+        raise BadRequest(
+            f"{call}: {name} is a {type(value).__name__} of format {view.format!r}: its elements are references to "
+            "objects, which mean nothing on another rank; pass plain numbers, or pickle.dumps(...) of the objects"
+        )
     try:
-        return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        return view.cast("B")
     except TypeError as error:
         raise BadRequest(f"{call}: {name} of format {view.format!r} cannot be read as bytes ({error})") from None
 
@@ -142,3 +152,23 @@ def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
             f"{size} bytes; ask for a larger one with segment= or --segment"
         )
     return result
+
+
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a deep copy of the arguments of `run`, as every rank gets one."""
+    try:
+        return copy.deepcopy(args)
+    except Exception as error:
+        raise BadRequest(
+            f"run: {_first_fixed(args)} cannot be copied ({type(error).__name__}: {error}), but every rank gets a deep "
+            "copy of the arguments; pass plain data, and make the rest in main"
+        ) from error
+
+
+def _first_fixed(args: tuple[Any, ...]) -> str:
+    for index, value in enumerate(args):
+        try:
+            copy.deepcopy(value)
+        except Exception:
+            return f"args[{index}]={shown(value)}"
+    return f"args={shown(args)}"

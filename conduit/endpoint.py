@@ -16,7 +16,7 @@ from conduit.calls import Action, Guard, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
-from conduit.handlers import WAITS, Handler, HandlerTable, describe, mismatch
+from conduit.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.statistics import Counts
 
 _PS_PER_S = 1e12
@@ -388,10 +388,12 @@ class Endpoint:
         call = "ep.block_until"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if not callable(predicate):
-            raise BadRequest(f"{call}: predicate={predicate!r} cannot be called; pass a function of no arguments")
-        code = getattr(predicate, "__code__", None)
-        if code is not None and code.co_flags & WAITS:
+        code = getattr(predicate, "__code__", None) or code_of(predicate)
+        if code is None:
+            raise BadRequest(
+                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments"
+            )
+        if code.co_flags & WAITS:
             raise BadRequest(
                 f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
                 "always true; pass an ordinary function"
@@ -399,10 +401,15 @@ class Endpoint:
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
         peers: tuple[int, ...] = ()
-        for rank in ranks:
-            if type(rank) is not int or not 0 <= rank < self.size:
-                rank = arguments.rank(call, "ranks", rank, self.size)
-            peers += (rank,)
+        try:
+            for rank in ranks:
+                if type(rank) is not int or not 0 <= rank < self.size:
+                    rank = arguments.rank(call, "ranks", rank, self.size)
+                peers += (rank,)
+        except TypeError:
+            raise BadRequest(
+                f"{call}: ranks={arguments.shown(ranks)} is a {type(ranks).__name__}; pass a tuple of ranks"
+            ) from None
         frame = _getframe(1)
         return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, peers)
 
