@@ -218,6 +218,27 @@ def test_R42_a_predicate_that_is_async_in_disguise_is_refused(on_loggp, predicat
     on_loggp.run(main)
 
 
+def test_R42_a_predicate_that_returns_a_coroutine_is_refused(both_ways):
+    async def main(ep):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            await ep.block_until(lambda: _async())
+
+    error = both_ways.fails(conduit.BadRequest, main)
+    assert str(error).startswith(
+        "ep.block_until: the predicate returned a coroutine of '_async', which is always true;"
+    )
+
+
+@pytest.mark.parametrize("answer", [True, 1, "text", [0], object()], ids=lambda answer: type(answer).__name__)
+def test_R42_any_true_answer_will_do(on_loggp, answer):
+    async def main(ep):
+        await ep.block_until(lambda: answer)
+        return ep.now
+
+    assert on_loggp.run(main).values == [1e-9] * 2  # no poll was made
+
+
 class _Call:
     def __call__(self):
         return True
