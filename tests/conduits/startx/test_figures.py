@@ -78,11 +78,40 @@ def test_packets_in_a_row_go_as_fast_as_the_slower_side():
 
 
 def test_a_short_round_trip():
-    """A packet of 16 bytes each way; a poll before the request, and one that finds each message."""
+    """A packet of 16 bytes each way; a poll before the request, and the last look of the one that takes the reply."""
     took = ping_pong("short", 0)
-    one_way = 1.2 + 0.4 + 16 / 150 + 1.273 + 1.383 + 3.5 + 1.2
-    assert 1.383 + 2 * one_way == pytest.approx(19.5, abs=0.1)
-    assert 1.383 + 2 * one_way <= took <= 1.383 + 2 * (one_way + 1.383)
+    one_way = 1.2 + 0.4 + 16 / 150 + 1.273 + 3.5 + 1.2
+    assert 2 * 1.383 + 2 * one_way == pytest.approx(18.1, abs=0.1)
+    assert 2 * 1.383 + 2 * one_way <= took <= 2 * 1.383 + 2 * (one_way + 1.383)
+
+
+def test_a_look_costs_only_where_it_finds_nothing():
+    """One poll takes three messages, so there is a look behind them; two of them make it no longer."""
+
+    def poll(messages):
+        async def main(ep):
+            def request(token):
+                handled.append(ep.now)
+
+            handled = []
+            await ep.attach(request)
+            if ep.rank:
+                for _ in range(messages):
+                    await ep.request_short(0, request)
+            else:
+                await ep.compute(1e-3)
+                began = ep.now
+                await ep.poll()
+                return [round((when - began) * 1e6, 3) for when in (*handled, ep.now)]
+
+        return conduit.run(main, ranks=2, conduit="startx").values[0]
+
+    assert poll(0) == [1.383]
+    assert poll(1)[0] == pytest.approx(3.5 + 1.2, abs=1e-3)
+    first, second, end = poll(2)
+    assert second - first > 3.5 + 1.2  # its bare answer too
+    assert end - second == pytest.approx(poll(1)[1] - poll(1)[0], abs=1e-3)
+    assert end - second > 1.383
 
 
 def test_words_cost_more_than_lines():
