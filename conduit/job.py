@@ -21,6 +21,7 @@ from conduit.result import Result
 from conduit.simulated_job import SimulatedJob
 
 Main = Callable[..., Awaitable[Any]]
+_MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
 
 
 def run(
@@ -149,6 +150,8 @@ def _at_least(name: str, value: Any, least: int) -> int:
     number = arguments.integer("run", name, value)
     if number < least:
         raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at least {least}")
+    if number > _MOST:
+        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at most {_MOST}")
     return number
 
 

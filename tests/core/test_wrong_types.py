@@ -158,6 +158,16 @@ def test_numbers_of_other_kinds_are_amounts(on_loggp):
     assert on_loggp.run(main).values == [pytest.approx(1 + 3e-6 + 2e-9)] * 2
 
 
+@pytest.mark.parametrize("value", [1 << 63, 10**5000], ids=["word", "unprintable"])
+@pytest.mark.parametrize("name", ["ranks", "segment", "ranks_per_host"])
+def test_counts_beyond_a_machine_word_are_refused(name, value):
+    async def main(ep):
+        pass
+
+    with pytest.raises(conduit.BadRequest, match=rf"\Arun: {name}=.* is not allowed; pass at most 9223372036854775807"):
+        conduit.run(main, conduit="loggp", **{name: value})
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_an_argument_that_cannot_be_copied_is_refused_before_anything_runs(place):
     ran = []
