@@ -33,8 +33,9 @@ class End:
         self._sleeps = 0
 
     def note(self, now: int, rank: int, error: BaseException) -> None:
-        """Keep an error of `rank` at `now`."""
-        (self.late_errors if self.closing else self.errors).append((now, rank, error))
+        """Keep an error of `rank` at `now`, once, although it is told of where it is made and where it arrives."""
+        if not any(rank == other and error is known for _, other, known in self.errors + self.late_errors):
+            (self.late_errors if self.closing else self.errors).append((now, rank, error))
 
     def outstayed(self) -> bool:
         """Count a timeout that tasks wait for, shielded; return whether these are more than any clean-up needs."""
