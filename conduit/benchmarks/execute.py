@@ -11,6 +11,7 @@ from rich.console import Console
 import conduit
 from conduit import BadRequest, ConduitError, Endpoint
 from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
+from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
 from conduit.benchmarks.report import Rate, Run, print_runs, write_json
@@ -33,7 +34,7 @@ class Program:
         fewest_ranks: what it needs to measure anything.
         least_size: the smallest `parameters.max_size` that shows what it measures, bytes.
         rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
-        raw: microseconds of the bare driver for what a record measured, None where nothing compares.
+        raw: microseconds of the bare driver between two hosts for what a record measured, None where nothing compares.
         notes: lines that say what the records of a run come to, printed below the table.
     """
 
@@ -130,10 +131,13 @@ def _run(
     note: str,
     console: Console,
 ) -> Run:
+    hosts: tuple[int, ...] = ()
     with Progress(console) as progress:
 
         async def main(ep: Endpoint) -> RecordList | None:
+            nonlocal hosts
             if ep.rank == 0:
+                hosts = ep.hosts
                 _announce(program, spec, parameters, segment, note, ep.size, console)
             return await program.main(ep, parameters, progress)
 
@@ -151,8 +155,22 @@ def _run(
         conduit=spec.text,
         ranks=result.ranks,
         clock="virtual" if spec.cls.simulated else "wall",
-        records=[attrs.evolve(record, raw=program.raw(spec, record)) for record in records],
+        records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
+
+
+def _compared(
+    program: Program, spec: Spec, records: RecordList, near: tuple[int, int] | None, console: Console
+) -> RecordList:
+    """Add the bare driver's times; they are between two hosts, and so of no use where a pair is `near`, on one host."""
+    compared = [attrs.evolve(record, raw=program.raw(spec, record)) for record in records]
+    if near is None or all(record.raw is None for record in compared):
+        return compared
+    who = "ranks {} and {} share one".format(*near) if near[0] != near[1] else f"rank {near[0]} is its own partner"
+    console.print(
+        f"  note: no driver us, no difference: the driver's figures are between two hosts, and {who}", soft_wrap=True
+    )
+    return records
 
 
 def _announce(

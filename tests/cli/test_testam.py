@@ -356,3 +356,30 @@ def test_program_runs_on_the_public_core_alone():
 def test_parameters_of_a_set_are_printed_as_they_are(testam):
     out = testam("--sections", "A", "--conduit", "loggp:set=ethernet100,L=7us")[0].out
     assert "set=ethernet100 L=7e-06 o_s=1.5e-05 o_r=2e-05 g=2.5e-05 G=9e-08" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--ranks", "2", "--ranks-per-host", "2"], "ranks 0 and 1 share one"),
+        (["--ranks", "1"], "rank 0 is its own partner"),
+        (["--ranks", "4", "--ranks-per-host", "3", "--pairing", "next"], "ranks 0 and 1 share one"),
+        (["--ranks", "6", "--ranks-per-host", "5", "--pairing", "cross"], "ranks 0 and 3 share one"),
+        (["--ranks", "4", "--ranks-per-host", "2", "--pairing", "cross"], ""),
+        (["--ranks", "3"], ""),  # the last rank is its own partner, and is not measured
+    ],
+)
+def test_no_driver_figures_unless_every_pair_is_on_two_hosts(testam, install, words, why):
+    install(CONDUITS, "driven", Driven)
+    outcome, _ = testam("--conduit", "driven", "--sections", "AE", "--max-size", "0", "--iterations", "2", *words)
+    head, _, table = outcome.out.partition(" operation ")
+    assert ("driver us" in table, "difference" in table) == (not why, not why)
+    note = "note: no driver us, no difference: the driver's figures are between two hosts, and "
+    assert (f"  {note}{why}" in head.splitlines()) == bool(why)
+    assert (note in head) == bool(why)
+
+
+def test_nothing_is_said_of_a_driver_where_nothing_compares(testam, install):
+    assert "driver us" not in testam("--sections", "A", "--ranks", "1")[0].out
+    install(CONDUITS, "driven", Driven)
+    assert "driver us" not in testam("--conduit", "driven", "--sections", "E", "--max-size", "0", "--ranks", "1")[0].out
