@@ -128,9 +128,9 @@ def test_a_table_that_fits_names_conduits_above_their_columns():
     assert "(1)" not in printed(runs, 160)
 
 
-@pytest.mark.parametrize(("width", "tables"), [(1, 4), (40, 4), (80, 4), (120, 4), (160, 2)])
-def test_a_narrow_terminal_shows_every_number_whole(width, tables):
-    """As many conduits side by side as there is room for; a number is never folded nor cut."""
+@pytest.mark.parametrize(("width", "tables"), [(80, 4), (120, 4), (160, 2)])
+def test_conduits_stand_side_by_side_as_far_as_there_is_room(width, tables):
+    """A number is never folded nor cut."""
     specs = ["sci", "loggp:slots=4,L=3e-06", "sunfire:fault=link0.0.0@1us", "startx"]
     records = [record(raw=90.0), record(nbytes=123456, seconds=12.0, raw=1234567.0)]
     runs = [run_of(spec, records) for spec in specs]
@@ -142,8 +142,64 @@ def test_a_narrow_terminal_shows_every_number_whole(width, tables):
     assert sorted(numbers(text)) == sorted(numbers(printed(runs, 400)))
 
 
+LONG = "AMMedium ping-pong roundtrip ReqRep"
+
+
+def lines_of(width: int, count: int = 1) -> list[str]:
+    records = [record(operation=LONG, raw=90.0), record(operation=LONG, nbytes=2048, seconds=12.0, raw=1234567.0)]
+    text = printed([run_of(f"sci:slots={number}", records) for number in range(count)], width)
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [
+        (110, []),
+        (109, ["total s"]),
+        (98, ["total s"]),
+        (97, ["total s", "difference"]),
+        (85, ["total s", "difference"]),
+        (84, ["total s", "difference", "driver us"]),
+        (71, ["total s", "difference", "driver us"]),
+    ],
+)
+def test_columns_are_left_out_before_operations_are_squeezed(width, left_out):
+    lines = lines_of(width)
+    values = {
+        "average us": "1200000.000",
+        "total s": "12.000000",
+        "driver us": "1234567.000",
+        "difference": "-34567.000",
+    }
+    text = "\n".join(lines)
+    assert all(len(line) <= width for line in lines)
+    for title, value in values.items():
+        assert (title in lines[1], value in text) == ((title not in left_out),) * 2
+    assert text.count(LONG) == 1
+    assert [line for line in lines if line.startswith("no room for")] == [
+        "no room for: " + ", ".join(left_out) for _ in left_out[:1]
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("width", [36, 39, 40, 46, 60, 70])
+def test_operations_get_lines_of_their_own_before_anything_is_broken(width, count):
+    lines = lines_of(width, count)
+    assert all(len(line) <= width for line in lines)
+    assert sum(line.strip() == f"B   {LONG}" for line in lines) == (count if width >= 40 else 0)
+    folded = " ".join(" ".join(lines).split())
+    assert folded.count(f"B {LONG} B 1024 100.000 9.766") == count
+    assert folded.count("B 2048 1200000.000 0.002") == count
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 30])
+def test_what_fits_nowhere_is_wider_than_the_terminal_but_whole(width):
+    text = " ".join(" ".join(lines_of(width)).split())
+    assert f"B {LONG} B 1024 100.000 9.766 B 2048 1200000.000 0.002" in text
+
+
 def test_one_conduit_needs_no_number():
-    text = printed([run_of("sci", [record(raw=90.0)])], 30)
+    text = printed([run_of("sci", [record(raw=90.0)])], 60)
     assert "(1)" not in text
     assert numbers(text) == ["100.000", "9.766", "90.000"]
 
