@@ -142,11 +142,16 @@ def render(options: object, *, defaults: bool = False) -> str:
         defaults: write all of them, not only those that differ from their default.  A class whose defaults depend on
             other options may have `in_effect() -> Mapping[str, object]`, the values that they come to.
     """
+    if defaults:
+        return ",".join(f"{name}={value_text(value)}" for name, value in in_effect(options).items())
     pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
-    if not defaults:
-        return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+
+
+def in_effect(options: object) -> dict[str, object]:
+    """Return the values of all options, in order of declaration; of those whose defaults depend, what they come to."""
     effective: Mapping[str, object] = getattr(options, "in_effect", dict)()
-    return ",".join(f"{name}={value_text(effective.get(name, value))}" for name, value, _ in pairs)
+    return {name: effective.get(name, getattr(options, name)) for name in _fields(type(options))}
 
 
 def value_text(value: object) -> str:

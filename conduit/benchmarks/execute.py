@@ -1,7 +1,8 @@
 """Run one benchmark on every conduit that was asked for, and show what came out."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from conduit.benchmarks.record import Record, RecordList, merge
 from conduit.benchmarks.report import Rate, Run, print_runs, write_json
 from conduit.console import make_console
 from conduit.contract import Limits
-from conduit.options import render
+from conduit.options import in_effect, render
 from conduit.registry import Spec, parse_spec
 
 
@@ -36,6 +37,9 @@ class Program:
         rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
         raw: microseconds of the bare driver between two hosts for what a record measured, None where nothing compares.
         notes: lines that say what the records of a run come to, printed below the table.
+        limits: the longest payloads that it sends at all on a conduit, bytes, by what carries them.
+        settings: options of its own, by name, None for those that were not given.
+        totals: whether a column shows the time of all iterations.
     """
 
     name: str
@@ -48,6 +52,9 @@ class Program:
     rate: Rate = "MB/s"
     raw: Callable[[Spec, Record], float | None] = lambda spec, record: None
     notes: Callable[[RecordList], Iterable[str]] = lambda records: ()
+    limits: Callable[[Parameters, Limits], Mapping[str, int]] = lambda parameters, limits: {}
+    settings: Mapping[str, object] = attrs.field(factory=dict)
+    totals: bool = True
 
 
 def execute(program: Program, options: Options, console: Console | None = None) -> int:
@@ -132,13 +139,18 @@ def _run(
     console: Console,
 ) -> Run:
     hosts: tuple[int, ...] = ()
+    shown = {**attrs.asdict(parameters), **program.settings, "ranks_per_host": options.ranks_per_host}
+    shown["segment"] = segment
+    notes = [note] if note else []
+    if options.max_size is not None:
+        notes += _lowered(program, spec, parameters)
     with Progress(console) as progress:
 
         async def main(ep: Endpoint) -> RecordList | None:
             nonlocal hosts
             if ep.rank == 0:
                 hosts = ep.hosts
-                _announce(program, spec, parameters, segment, note, ep.size, console)
+                _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
         result = conduit.run(
@@ -155,8 +167,21 @@ def _run(
         conduit=spec.text,
         ranks=result.ranks,
         clock="virtual" if spec.cls.simulated else "wall",
+        parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
+        options=in_effect(spec.options),
+        totals=program.totals,
         records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
+
+
+def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:
+    """Say where the largest size that the user gave is above what the conduit's messages hold."""
+    found = program.limits(parameters, spec.cls.limits(spec.options))
+    return [
+        f"max_size lowered to {most}, the largest {what} here"
+        for what, most in found.items()
+        if most < parameters.max_size
+    ]
 
 
 def _compared(
@@ -174,17 +199,16 @@ def _compared(
 
 
 def _announce(
-    program: Program, spec: Spec, parameters: Parameters, segment: int, note: str, ranks: int, console: Console
+    program: Program, spec: Spec, shown: Mapping[str, object], notes: list[str], ranks: int, console: Console
 ) -> None:
     """Print the parameters of a run."""
     clock = "virtual" if spec.cls.simulated else "wall"
     lines = [
         f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time",
-        f"  {_pairs(attrs.asdict(parameters))} segment={segment}",
+        f"  {_pairs(shown)}",
         f"  {render(spec.options, defaults=True).replace(',', ' ')}",
     ]
-    if note:
-        lines.append(f"  note: {note}")
+    lines += [f"  note: {note}" for note in notes]
     console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
@@ -194,7 +218,7 @@ def _print_notes(program: Program, run: Run, console: Console) -> None:
         console.print("\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]), soft_wrap=True, markup=False)
 
 
-def _pairs(values: dict[str, Any]) -> str:
+def _pairs(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
 
 

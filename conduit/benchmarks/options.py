@@ -39,7 +39,7 @@ class Options:
     """Smallest payload in bytes."""
 
     max_size: Integer | None = None
-    """Largest payload in bytes; by default lowered to what the conduit's segments can hold."""
+    """Largest payload in bytes; lowered to the conduit's largest message, by default also to what its segments hold."""
 
     max_step: Integer | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""

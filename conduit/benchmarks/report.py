@@ -6,7 +6,7 @@ below the table; where that is not enough, operations get lines of their own.  N
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -50,14 +50,20 @@ class Run:
         conduit: the spec.
         ranks: number of ranks.
         clock: whose seconds the figures are.
+        parameters: what the program ran with, by name.
+        options: all options of the conduit, with the values in effect.
         records: in the order measured.
+        totals: whether the time of all iterations is a figure of its own.
     """
 
     program: str
     conduit: str
     ranks: int
     clock: Literal["virtual", "wall"]
+    parameters: Mapping[str, object]
+    options: Mapping[str, object]
     records: RecordList
+    totals: bool = True
 
     def as_json(self) -> dict[str, object]:
         """Return what `--json` writes for this conduit."""
@@ -66,6 +72,8 @@ class Run:
             "conduit": self.conduit,
             "ranks": self.ranks,
             "clock": self.clock,
+            "parameters": dict(self.parameters),
+            "options": dict(self.options),
             "records": [record.as_json() for record in self.records],
         }
 
@@ -173,7 +181,7 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = (), l
 def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[[Record], str]]]:
     """Return titles and texts of a conduit's columns; the driver's figures only where there are any."""
     columns: list[tuple[str, Callable[[Record], str]]] = []
-    if single:
+    if single and run.totals:
         columns.append(("total s", lambda record: f"{record.seconds:.6f}"))
     columns.append(("average us", _average))
     if any(record.mb_per_s is not None for record in run.records):
@@ -188,8 +196,7 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
 
 
 def _average(record: Record) -> str:
-    value = record.microseconds
-    digits = f"{value:.3g}" if 0 < value < 0.01 else f"{value:.3f}"  # the time of a byte is less than a nanosecond
+    digits = f"{record.microseconds:.{record.digits}f}"
     return f"<= {digits}" if record.at_most else digits
 
 

@@ -219,6 +219,7 @@ def program(options: CollectiveOptions) -> Program:
         sections=LETTERS,
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
+        settings={"algorithms": None if algorithms is None else ",".join(algorithms)},
     )
 
 

@@ -89,8 +89,9 @@ def shown(runs, rate="MB/s") -> list[list[str]]:
     return [line.split() for line in out.getvalue().splitlines() if line.strip()]
 
 
-def run_of(conduit: str, records: list[Record]) -> Run:
-    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records)
+def run_of(conduit: str, records: list[Record], **more) -> Run:
+    given = {"parameters": {"iterations": 10}, "options": {"torus": (4, 2)}} | more
+    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records, **given)
 
 
 def test_table_of_one_conduit():
@@ -98,6 +99,19 @@ def test_table_of_one_conduit():
     assert rows[0] == ["operation", "bytes", "total", "s", "average", "us", "MB/s", "driver", "us", "difference"]
     assert rows[2] == ["B", "round", "trip", "1024", "0.001000", "100.000", "9.766", "90.000", "+10.000"]
     assert rows[3] == ["B", "max:", "1500", "0.001000", "100.000", "14.305"]
+
+
+def test_table_without_totals():
+    rows = shown([run_of("sci", [record()], totals=False)])
+    assert rows[0] == ["operation", "bytes", "average", "us", "MB/s"]
+    assert rows[2] == ["B", "round", "trip", "1024", "100.000", "9.766"]
+
+
+def test_digits_are_those_of_the_record_whatever_its_value():
+    """The same figure measured twice would else have other digits where it is close to a power of ten."""
+    for microseconds, text in ((0.00999, "0.010"), (0.01, "0.010"), (0.0101, "0.010"), (12.0, "12.000")):
+        assert shown([run_of("sci", [record(seconds=microseconds * 1e-5)])])[2][-2] == text
+    assert shown([run_of("sci", [record(seconds=0.000310 * 1e-5, digits=6)])])[2][-2] == "0.000310"
 
 
 def test_table_side_by_side_aligns_sizes():
@@ -205,23 +219,25 @@ def test_one_conduit_needs_no_number():
 
 
 def test_json_file(tmp_path):
-    write_json([run_of("sci", [record()])], tmp_path / "out.json")
+    write_json([run_of("sci", [record(), record(raw=90.0)])], tmp_path / "out.json")
+    one = {
+        "section": "B",
+        "operation": "round trip",
+        "bytes": 1024,
+        "iterations": 10,
+        "microseconds": pytest.approx(100),
+        "mb_per_s": pytest.approx(10_000 / 1024),
+        "driver_us": None,
+    }
     assert json.loads((tmp_path / "out.json").read_text()) == [
         {
             "program": "testx",
             "conduit": "sci",
             "ranks": 2,
             "clock": "virtual",
-            "records": [
-                {
-                    "section": "B",
-                    "operation": "round trip",
-                    "bytes": 1024,
-                    "iterations": 10,
-                    "microseconds": pytest.approx(100),
-                    "mb_per_s": pytest.approx(10_000 / 1024),
-                }
-            ],
+            "parameters": {"iterations": 10},
+            "options": {"torus": [4, 2]},
+            "records": [one, one | {"driver_us": 90.0}],
         }
     ]
 
