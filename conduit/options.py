@@ -231,7 +231,12 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def _read_float(text: str) -> float:
+def read_float(text: str) -> float:
+    """Read a number that may be a time with a suffix; seconds.
+
+    Raises:
+        ValueError: it is none, or not finite.
+    """
     if suffixed := _DURATION.fullmatch(text):
         number, suffix = suffixed.groups()
         # As decimals: 1.9 / 10**6 is not the number that 1.9e-6 is, and would be shown as 1.8999999999999998e-06.
@@ -255,7 +260,7 @@ def _refuse(text: str) -> Any:
 
 _READERS: dict[Any, Callable[[str], object]] = {
     int: _read_int,
-    float: _read_float,
+    float: read_float,
     bool: _read_bool,
     str: str,
     types.NoneType: _read_none,

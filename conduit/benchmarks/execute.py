@@ -11,11 +11,11 @@ from rich.console import Console
 
 import conduit
 from conduit import BadRequest, ConduitError, Endpoint
-from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
+from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
-from conduit.benchmarks.report import Rate, Run, print_runs, write_json
+from conduit.benchmarks.report import Rate, Run, json_text, print_runs
 from conduit.console import make_console
 from conduit.contract import Limits
 from conduit.options import in_effect, render
@@ -63,7 +63,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     Args:
         program: the benchmark.
         options: what the user asked for.
-        console: where to print; standard output by default.
+        console: where to print; by default standard output, or standard error where that is for JSON.
 
     Returns:
         The exit status, 0; failures are raised.
@@ -73,7 +73,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         UnknownConduit: there is no such conduit.
         ConduitError: a run failed, or contents did not arrive as they were sent.
     """
-    console = console or make_console()
+    console = console or make_console(stderr=options.json == STANDARD_OUTPUT)
     specs = [parse_spec(text) for text in options.conduit]
     _check_file(options)
     plans = [_plan(program, options, spec) for spec in specs]
@@ -224,7 +224,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 def _check_file(options: Options) -> None:
     """Refuse a file that cannot be written before the run, not after it."""
-    if options.json is None:
+    if options.json in (None, STANDARD_OUTPUT):
         return
     folder = options.json.absolute().parent
     if options.json.is_dir() or not folder.is_dir():
@@ -234,7 +234,11 @@ def _check_file(options: Options) -> None:
 
 
 def _write(runs: list[Run], path: Path) -> None:
+    text = json_text(runs)
+    if path == STANDARD_OUTPUT:
+        print(text, end="")
+        return
     try:
-        write_json(runs, path)
+        path.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConduitError(f"--json {path} cannot be written: {exc.strerror}") from exc

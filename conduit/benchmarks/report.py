@@ -7,7 +7,6 @@ below the table; where that is not enough, operations get lines of their own.  N
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import attrs
@@ -78,10 +77,9 @@ class Run:
         }
 
 
-def write_json(runs: Sequence[Run], path: Path) -> None:
-    """Write the results of all conduits, one object each in a list."""
-    text = json.dumps([run.as_json() for run in runs], indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+def json_text(runs: Sequence[Run]) -> str:
+    """Return the results of all conduits as JSON, one object each in a list."""
+    return json.dumps([run.as_json() for run in runs], indent=1) + "\n"
 
 
 def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> None:

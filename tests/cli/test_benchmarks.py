@@ -14,7 +14,7 @@ from conduit import BadRequest
 from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
-from conduit.benchmarks.report import Run, print_runs, table, write_json
+from conduit.benchmarks.report import Run, json_text, print_runs, table
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_one_conduit_needs_no_number():
     assert numbers(text) == ["100.000", "9.766", "90.000"]
 
 
-def test_json_file(tmp_path):
-    write_json([run_of("sci", [record(), record(raw=90.0)])], tmp_path / "out.json")
+def test_json():
+    text = json_text([run_of("sci", [record(), record(raw=90.0)])])
     one = {
         "section": "B",
         "operation": "round trip",
@@ -229,7 +229,7 @@ def test_json_file(tmp_path):
         "mb_per_s": pytest.approx(10_000 / 1024),
         "driver_us": None,
     }
-    assert json.loads((tmp_path / "out.json").read_text()) == [
+    assert json.loads(text) == [
         {
             "program": "testx",
             "conduit": "sci",
@@ -260,7 +260,8 @@ def test_defaults_of_parameters():
 
 
 def test_sections_in_any_case_and_order():
-    assert parameters_for(Options(sections="cA"), True, "ABC", (0, 1)).sections == "AC"
+    for asked in ("cA", "AC", "a,c", "C,A,", "A,C,a"):
+        assert parameters_for(Options(sections=asked), True, "ABC", (0, 1)).sections == "AC"
 
 
 def test_sizes_that_are_given():
@@ -284,7 +285,9 @@ def test_sizes_that_are_given():
         (Options(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
         (Options(sections="AZ"), "^--sections 'AZ' has 'Z' in it, which is no section; give letters out of ABC$"),
         (Options(sections="Z"), "^--sections 'Z' names no section; give letters out of ABC$"),
-        (Options(sections="A,B"), "^--sections 'A,B' has ',' in it, which is no section; give letters out of ABC$"),
+        (Options(sections="A;B"), "^--sections 'A;B' has ';' in it, which is no section; give letters out of ABC$"),
+        (Options(sections="A, B"), "^--sections 'A, B' has ' ' in it, which is no section; give letters out of ABC$"),
+        (Options(sections=","), "^--sections ',' names no section; give letters out of ABC$"),
         (Options(sections=""), "^--sections '' names no section; give letters out of ABC$"),
     ],
 )
