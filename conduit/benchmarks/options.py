@@ -53,7 +53,7 @@ class Options:
     """Smallest payload in bytes."""
 
     max_size: Integer | None = None
-    """Largest payload in bytes; lowered to the conduit's largest message, by default also to what its segments hold."""
+    """Largest payload in bytes; a note says if it is lowered to what messages, or by default segments, can hold."""
 
     max_step: Integer | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""
@@ -71,7 +71,8 @@ class Options:
     """Run some operations untimed first."""
 
     json: Annotated[File | None, Parameter(negative=())] = None
-    """File for the results as JSON, one object per conduit in a list; - is standard output, instead of tables."""
+    """File for the results as JSON, one object per conduit in a list; with - they go to standard output, tables to
+    standard error."""
 
 
 @attrs.frozen(kw_only=True)

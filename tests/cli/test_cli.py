@@ -1,6 +1,7 @@
 """Finding commands, and turning outcomes into exit statuses."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -28,6 +29,25 @@ def test_each_command_helps(command, name):
     status, out, _ = command(name, "--help")
     assert status == 0
     assert out.startswith(f"Usage: conduit {name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "unused"),
+    [
+        ("testbarrier", {"--min-size", "--max-size", "--max-step", "--local", "--pairing"}),
+        ("testcoll", {"--local", "--pairing"}),
+        ("testlogp", set()),
+    ],
+)
+def test_help_offers_what_is_not_refused(command, name, unused):
+    every = set(re.findall(r"--[a-z-]+", command("testam", "--help").out))
+    offered = set(re.findall(r"--[a-z-]+", command(name, "--help").out))
+    assert every - offered == unused
+    for option in unused:
+        status, _, err = command(name, option, {"--local": "in", "--pairing": "cross"}.get(option, "8"))
+        assert status == 2
+        assert err.startswith(f"conduit {name}: {option} ")
+        assert "means nothing to" in err
 
 
 @pytest.mark.parametrize("name", ["--help", *BENCHMARKS, "list", "show", "run", "raw", "conform", "new"])
