@@ -71,8 +71,7 @@ class Options:
     """Run some operations untimed first."""
 
     json: Annotated[File | None, Parameter(negative=())] = None
-    """File for the results as JSON, one object per conduit in a list; with - they go to standard output, tables to
-    standard error."""
+    """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""
 
 
 @attrs.frozen(kw_only=True)
