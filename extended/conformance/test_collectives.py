@@ -9,7 +9,7 @@ import pytest
 import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
-from conduit.conformance.programs import names, refusal
+from conduit.conformance.programs import linger, names, refusal
 from extended.conformance.oracle import DTYPES, array, rows, same, stacked
 from extended.conformance.programs import attached
 
@@ -142,6 +142,44 @@ def test_records_with_gaps_titles_and_parts(case: Case) -> None:
         assert found.dtype == dtype
         assert (found == sent).all()
         assert (await x.scatter(sent if ep.rank == 0 else None) == sent[ep.rank]).all()
+
+    case.run(main)
+
+
+@pytest.mark.rule("X77")
+def test_records_of_any_number_of_fields(case: Case) -> None:
+    """A description longer than a medium message comes in pieces, also down a tree, and before the call is made."""
+    fields = case.limits.max_medium // 20 + 1  # each takes more than 20 bytes
+    if fields > 1000:
+        pytest.skip(f"max_medium={case.limits.max_medium} is larger than the description of a thousand fields")
+    dtype = np.dtype([(f"field_{number}", "u1") for number in range(fields)])
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        sent = np.arange(ep.size * fields).astype("u1").view(dtype)
+        for turn, algorithm in enumerate((None, "flat", "tree", "two_level")):
+            root = turn % ep.size
+            await linger(ep, 1e-4 * ep.rank)
+            found = await x.broadcast(sent if ep.rank == root else None, root, algorithm=algorithm)
+            assert same(found, sent)
+            assert same(await x.scatter(sent if ep.rank == root else None, root, algorithm=algorithm), sent[ep.rank])
+
+    case.run(main)
+
+
+@pytest.mark.rule("X77")
+def test_numbers_whose_parts_have_names(case: Case) -> None:
+    """Such dtypes, and records that are known as attributes, arrive as what they are."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        parts = np.dtype(("<i4", {"lo": ("<i2", 0), "hi": ("<i2", 2)}))
+        record = np.dtype((np.record, [("t", "<M8[s]"), ("v", ">f8")]))
+        for dtype in (parts, record):
+            sent = np.frombuffer(bytes(range(3 * dtype.itemsize)), dtype)
+            found = await x.broadcast(sent if ep.rank == 0 else None)
+            assert (found.dtype, found.dtype.type, found.dtype.fields) == (dtype, dtype.type, dtype.fields)
+            assert found.tobytes() == sent.tobytes()
 
     case.run(main)
 
