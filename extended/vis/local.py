@@ -131,7 +131,7 @@ def array(values: npt.NDArray[Any]) -> Local:
     """Return an array of any strides."""
     if not values.nbytes:
         return Whole(EMPTY)
-    if values.flags.c_contiguous and values.dtype.kind not in "mM":
+    if values.flags.c_contiguous:
         return Whole(flat(values))
     return Scattered(local_items(values))
 
