@@ -1,5 +1,6 @@
 """Collectives that move data: what arrives where, in every form, dtype and size."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -316,6 +317,26 @@ def test_an_out_that_does_not_fit_is_refused(case: Case) -> None:
             assert message.startswith("all_gather: out ")
         names(refusal(partial(x.all_reduce_nb, np.zeros(2), out=bytearray(15))), "all_reduce_nb", "out", 15, 16)
         assert refusal(partial(x.broadcast, np.zeros(2), 0, out=frozen[0])).startswith("broadcast: out ")
+
+    case.run(main)
+
+
+@pytest.mark.rule("X78", "X88")
+def test_the_out_that_a_refusal_advises_is_taken(case: Case) -> None:
+    """The expression in the message gives an array that fits, of records too."""
+    parts = np.dtype(("<i4", {"lo": ("<i2", 0), "hi": ("<i2", 2)}))
+    gaps = {"names": ["b", "a"], "formats": ["<i2", ">f4"], "offsets": [4, 0], "itemsize": 16}
+    kinds: list[Any] = [">f8", "M8[s]", "U3", [("t", "<i8"), ("v", "<f8")], gaps, (np.record, [("p", parts, (2,))])]
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        for kind in kinds:
+            sent = np.zeros((2, 3), kind)
+            message = refusal(partial(x.all_gather, sent, out=np.empty(1, "V3")))
+            advised = re.search(r"give (numpy\.empty\(.*\)) or leave it out", message)
+            assert advised is not None
+            out = eval(advised[1], {"numpy": np})
+            assert await x.all_gather(sent, out=out) is out
 
     case.run(main)
 

@@ -91,7 +91,7 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
             for wrong in (objects, np.zeros(1, [("t", "M8[s]"), ("o", "O")])):
                 names(refusal(partial(call, 0, 0, wrong)), "data", "without objects")
         for call in (x.put_nb, x.put_nbi):
-            names(refusal(partial(call, 0, 0, b"a", "no")), call.__name__, "bulk")
+            names(refusal(partial(call, 0, 0, b"a", "no")), call.__name__, "bulk='no' is neither True nor False")
             names(refusal(partial(call, 0, 0, b"a", bulk=2)), call.__name__, "bulk", 2)
 
     case.run(main)
