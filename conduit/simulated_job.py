@@ -76,8 +76,12 @@ class SimulatedJob:
             BaseException: what ended it, as `conduit.run` says.
         """
         bodies = [self._body(rank) for rank in range(self._setup.ranks)]
-        run_tasks(self.kernel, bodies)
-        self._raise_error()
+        try:
+            run_tasks(self.kernel, bodies)
+            self._raise_error()
+        finally:
+            for endpoint in self._endpoints:
+                endpoint._end_job()
         return Result(
             values=self._values,
             seconds=max(port.ticks() for port in self._ports) / 1e12,

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trio
 
 import conduit
-from conduit import Endpoint
+from conduit import BadRequest, Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import names, refusal
 from extended import Extended
@@ -116,6 +117,40 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
             names(refusal(partial(call, 0, 0, 8.0)), call.__name__, "nbytes", 8.0)
 
     case.run(main)
+
+
+@pytest.mark.rule("X28")
+@pytest.mark.simulated
+def test_a_layer_that_was_kept_beyond_its_job_is_of_no_use(case: Case) -> None:
+    """Calls say so, those on the rank itself too."""
+    kept: list[Any] = []
+
+    async def main(ep: Endpoint) -> None:
+        kept.append(await attached(ep))
+
+    case.run(main)
+    x = kept[0]
+    calls: list[Callable[[], Any]] = [
+        lambda: x.put(right(x.ep), 0, b"late"),
+        lambda: x.put(x.ep.rank, 0, b"late"),
+        lambda: x.get_nb(right(x.ep), 0, 8),
+        lambda: x.get_indexed(right(x.ep), [0, 9], 8),
+        lambda: x.put_nbi(right(x.ep), 0, bytes(8)),
+        x.sync,
+        x.barrier,
+        lambda: x.all_reduce(1),
+        lambda: x.split(0),
+        lambda: x.all_alloc(8),
+        lambda: x.atomic("i8").inc(0, 0),
+        lambda: x.lock("late").acquire(),
+    ]
+    for call in calls:
+
+        async def late(call: Callable[[], Any] = call) -> None:
+            await call()
+
+        with pytest.raises(BadRequest, match="of a job that is over"):
+            trio.run(late)
 
 
 @pytest.mark.rule("X28")
