@@ -78,8 +78,12 @@ class SimulatedJob:
         """
         self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
         bodies = [self._body(rank) for rank in range(self._setup.ranks)]
-        run_tasks(self.kernel, bodies)
-        self._raise_error()
+        try:
+            run_tasks(self.kernel, bodies)
+            self._raise_error()
+        finally:
+            for endpoint in self._endpoints:
+                endpoint._end_job()
         return Result(
             values=self._values,
             seconds=max(port.ticks() for port in self._ports) / 1e12,
