@@ -29,7 +29,7 @@ async def _reaches(ep, handlers, ran):
     return list(ran)
 
 
-def test_R5_a_refused_attach_leaves_no_handler_behind(both_ways):
+def test_a_refused_attach_leaves_no_handler_behind(both_ways):
     async def main(ep):
         ran, (first, a, c, d) = _functions("first", "a", "c", "d")
         await ep.attach(first)
@@ -43,7 +43,7 @@ def test_R5_a_refused_attach_leaves_no_handler_behind(both_ways):
     assert both_ways.run(main, ranks=3).values == [["c", "d", "first"]] * 3
 
 
-def test_R5_what_was_refused_may_be_attached_again_in_the_right_order(both_ways):
+def test_what_was_refused_may_be_attached_again_in_the_right_order(both_ways):
     async def main(ep):
         ran, (a, b) = _functions("a", "b")
         with pytest.raises(conduit.BadRequest, match=r"every rank must pass the same handlers in the same order"):
@@ -54,7 +54,7 @@ def test_R5_what_was_refused_may_be_attached_again_in_the_right_order(both_ways)
     assert both_ways.run(main).values == [["a", "b"]] * 2
 
 
-def test_R5_of_attaches_at_once_the_refused_one_moves_no_handler_of_the_others(both_ways):
+def test_of_attaches_at_once_the_refused_one_moves_no_handler_of_the_others(both_ways):
     async def main(ep):
         ran, (a, b, c) = _functions("a", "b", "c")
         refused = []
@@ -83,7 +83,7 @@ async def _await(call):
     await call
 
 
-def test_R6_calls_made_before_one_is_awaited_attach_a_function_once(on_loggp):
+def test_calls_made_before_one_is_awaited_attach_a_function_once(on_loggp):
     async def main(ep):
         ran, (a,) = _functions("a")
         first, second = ep.attach(a), ep.attach(a)
@@ -95,7 +95,7 @@ def test_R6_calls_made_before_one_is_awaited_attach_a_function_once(on_loggp):
     assert on_loggp.run(main).values == [["a"]] * 2
 
 
-def test_R6_attaches_at_once_are_at_most_255_handlers_together(on_loggp):
+def test_attaches_at_once_are_at_most_255_handlers_together(on_loggp):
     async def main(ep):
         _, handlers = _functions(*(f"handler_{number}" for number in range(256)))
         first, second = ep.attach(*handlers[:200]), ep.attach(*handlers[200:])
@@ -144,7 +144,7 @@ def test_D1_an_attach_whose_turn_never_comes_is_told_of(on_loggp):
     ],
     ids=["compute", "poll"],
 )
-def test_R31_a_handler_is_told_what_to_do_instead(on_loggp, call, instead):
+def test_a_handler_is_told_what_to_do_instead(on_loggp, call, instead):
     async def main(ep):
         def handler(token):
             call(token.ep)
