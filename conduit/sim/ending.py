@@ -35,8 +35,9 @@ class End:
         self._rounds = 0
 
     def note(self, now: int, rank: int, error: BaseException) -> None:
-        """Keep an error of `rank` at `now`."""
-        (self.late_errors if self.closing else self.errors).append((now, rank, error))
+        """Keep an error of `rank` at `now`; Ctrl-C is never late."""
+        late = self.closing and not isinstance(error, KeyboardInterrupt)
+        (self.late_errors if late else self.errors).append((now, rank, error))
 
     def outstayed(self) -> bool:
         """Count a timeout that tasks wait for, shielded; return whether these are more than any clean-up needs."""

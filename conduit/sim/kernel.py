@@ -29,6 +29,7 @@ import trio
 from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.actions import attempt, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
+from conduit.sim.interrupts import attend
 from conduit.sim.standstill import Standstill
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
@@ -294,8 +295,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
-        self._look_again()
-        if self._runnable:
+        return attend(self._let_time_pass, deadline, self.fail, 0.0)
+
+    def _let_time_pass(self, deadline: float) -> float:
+        if self._look_again():
             return 0
         self._budget = BUDGET
         self._run(FOREVER if deadline == math.inf else deadline_ps(deadline), self._nobody)
