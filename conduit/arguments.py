@@ -10,6 +10,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from conduit.contract import Buffer
 from conduit.errors import BadRequest
 
@@ -111,9 +113,11 @@ def buffer(call: str, name: str, value: Any) -> Buffer:
     try:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError) as error:
+        # Of arrays these are dates, and fields that overlap or are out of order.
+        array = isinstance(value, np.ndarray)
+        advice = f"{name}.view('u1')" if array else "bytes, a bytearray, a memoryview or a numpy array"
         raise BadRequest(
-            f"{call}: {name} is a {type(value).__name__}, which has no buffer of plain bytes ({error}); pass bytes, "
-            "a bytearray, a memoryview or a numpy array"
+            f"{call}: {name} is a {type(value).__name__}, which has no buffer of plain bytes ({error}); pass {advice}"
         ) from None
     if not view.c_contiguous:
         raise BadRequest(

@@ -177,6 +177,8 @@ class Endpoint:
 
     async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
         unused.clear()
+        if self.forgotten:
+            raise self.forgotten[0]
         turn = self._attaches
         self._attaches += 1
         try:
@@ -560,6 +562,16 @@ class Endpoint:
     def _check_action(self, call: str, function: object) -> None:
         if not callable(function):
             raise BadRequest(f"{call}: function={function!r} cannot be called; pass an async function of no arguments")
+
+    def _end_job(self) -> None:
+        """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
+        # In the place of forgotten calls, which every call looks for anyway.
+        self.forgotten[:] = [
+            BadRequest(
+                f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "
+                "and return from it what is wanted afterwards"
+            )
+        ]
 
     async def _run_exits(self) -> None:
         while self._exits:

@@ -15,6 +15,7 @@ from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.registry import Spec
+from conduit.report import Stage
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
 from conduit.sim.trace import Listener, TracingKernel
@@ -62,7 +63,7 @@ class SimulatedJob:
         self._endpoints = [self._make_endpoint(rank) for rank in range(setup.ranks)]
         self._ports: list[Port] = [endpoint._port for endpoint in self._endpoints]
         self._values: list[Any] = [None] * setup.ranks
-        self._returned = [False] * setup.ranks
+        self._stages = [Stage.BEFORE] * setup.ranks
         self._still_running = setup.ranks
         self._over = False
         self._token: trio.lowlevel.TrioToken | None = None
@@ -78,8 +79,12 @@ class SimulatedJob:
         """
         self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
         bodies = [self._body(rank) for rank in range(self._setup.ranks)]
-        run_tasks(self.kernel, bodies)
-        self._raise_error()
+        try:
+            run_tasks(self.kernel, bodies)
+            self._raise_error()
+        finally:
+            for endpoint in self._endpoints:
+                endpoint._end_job()
         return Result(
             values=self._values,
             seconds=max(port.ticks() for port in self._ports) / 1e12,
@@ -119,7 +124,9 @@ class SimulatedJob:
             task = trio.lowlevel.current_task()
             self._network.bind(rank, task.context, task)
             try:
+                self._stages[rank] = Stage.STARTING
                 await port.start()
+                self._stages[rank] = Stage.RUNNING
                 self._values[rank] = await self._main(endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
@@ -133,7 +140,7 @@ class SimulatedJob:
                 return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
-            self._returned[rank] = True
+            self._stages[rank] = Stage.RETURNED
             self._still_running -= 1
             await port.block_until(self._is_over, "the other ranks to return", ())
 
@@ -153,16 +160,17 @@ class SimulatedJob:
 
     # -- the end -------------------------------------------------------------------------------
 
-    def _stalled(self, kind: str, detail: str) -> BaseException:
+    def _stalled(self, kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
         """Return the error for a job that gets no further (D1)."""
         for endpoint in self._endpoints:
             if endpoint.forgotten:
                 return endpoint.forgotten[0]
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
-        return error(report.write(kind, detail, self.kernel.now, self._ports, self._returned))
+        return error(report.write(kind, cause, self.kernel.now, self._ports, self._stages))
 
     def _time_is_up(self) -> None:
-        self.kernel.fail(self._stalled("time limit", ""))
+        if not self.kernel.ending:
+            self.kernel.fail(self._stalled("time limit", ""))
 
     def _raise_error(self) -> None:
         kernel = self.kernel
@@ -181,7 +189,7 @@ class SimulatedJob:
         for _, other, late in kernel.end.late_errors:
             error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {_text(late)}")
         for line in kernel.end.abandoned:
-            error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
+            error.add_note(f"while the job ended, {line}")
         for endpoint in self._endpoints:  # there is no result that has them
             for text in endpoint.warnings:
                 error.add_note(f"warning of rank {endpoint.rank}: {text}")

@@ -95,7 +95,7 @@ class Loggp(SimulatedConduit):
     constants: ClassVar[tuple[Constant, ...]] = (
         *(
             Constant(
-                f"{set_}.{name}", value * 1e6, "us", "assumed",
+                f"{set_}.{name}", value * 1e6, "us/byte" if name == "G" else "us", "assumed",
                 "a round figure of the order that such a network has; set the option to what you measured",
             )
             for set_, values in PARAMETER_SETS.items()
@@ -186,7 +186,7 @@ class LoggpPath(Path):
             return None
         name = source, is_request, slot = self.arrived.popleft()
         self.port.cpu.free += self.receive_ps
-        message = header.unpack(self.memory.pop(name), source, slot)
+        message = header.unpack(self.memory.pop(name), source, slot)  # a long one: its header alone
         if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
         return message
