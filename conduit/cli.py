@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.registry import DISTRIBUTION, commands
+from conduit.wrong_call import explain
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
@@ -39,10 +40,11 @@ def call(arguments: Sequence[str]) -> int:
     """
     name = next(iter(arguments), "")
     try:
-        status = _app(name)(list(arguments), exit_on_error=False, print_error=True, result_action="return_value")
+        status = _app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return status if isinstance(status, int) else DONE
-    except CycloptsError:
+    except CycloptsError as exc:
+        print(explain(name, exc), file=sys.stderr)
         return WRONG_CALL
     except ConduitError as exc:
         return _say(name, exc)

@@ -9,10 +9,10 @@ WIDTH = 160
 _ANY = 100_000
 
 
-def make_console() -> Console:
-    """Return a console on standard output: as wide as the terminal, `WIDTH` where there is none."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH)
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console on standard output or error: as wide as the terminal, `WIDTH` where there is none."""
+    console = Console(highlight=False, stderr=stderr)
+    return console if console.is_terminal else Console(highlight=False, stderr=stderr, width=WIDTH)
 
 
 def widths(console: Console, table: Table) -> tuple[int, int]:

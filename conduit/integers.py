@@ -12,7 +12,7 @@ def _integer(type_: Any, tokens: Sequence[Token]) -> int:
     try:
         return int(word)
     except ValueError:
-        raise ValueError(f"'{word}' is no integer") from None
+        raise ValueError(f"'{word}' is no integer; give a whole number") from None
 
 
 Integer = Annotated[int, Parameter(converter=_integer)]

@@ -142,11 +142,16 @@ def render(options: object, *, defaults: bool = False) -> str:
         defaults: write all of them, not only those that differ from their default.  A class whose defaults depend on
             other options may have `in_effect() -> Mapping[str, object]`, the values that they come to.
     """
+    if defaults:
+        return ",".join(f"{name}={value_text(value)}" for name, value in in_effect(options).items())
     pairs = ((name, getattr(options, name), field.default) for name, field in _fields(type(options)).items())
-    if not defaults:
-        return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+    return ",".join(f"{name}={value_text(value)}" for name, value, default in pairs if value != default)
+
+
+def in_effect(options: object) -> dict[str, object]:
+    """Return the values of all options, in order of declaration; of those whose defaults depend, what they come to."""
     effective: Mapping[str, object] = getattr(options, "in_effect", dict)()
-    return ",".join(f"{name}={value_text(effective.get(name, value))}" for name, value, _ in pairs)
+    return {name: effective.get(name, getattr(options, name)) for name in _fields(type(options))}
 
 
 def value_text(value: object) -> str:
@@ -226,7 +231,12 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def _read_float(text: str) -> float:
+def read_float(text: str) -> float:
+    """Read a number that may be a time with a suffix; seconds.
+
+    Raises:
+        ValueError: it is none, or not finite.
+    """
     if suffixed := _DURATION.fullmatch(text):
         number, suffix = suffixed.groups()
         # As decimals: 1.9 / 10**6 is not the number that 1.9e-6 is, and would be shown as 1.8999999999999998e-06.
@@ -250,7 +260,7 @@ def _refuse(text: str) -> Any:
 
 _READERS: dict[Any, Callable[[str], object]] = {
     int: _read_int,
-    float: _read_float,
+    float: read_float,
     bool: _read_bool,
     str: str,
     types.NoneType: _read_none,

@@ -5,7 +5,8 @@ name is first asked for, never on import, and only what is asked for is imported
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
@@ -77,12 +78,20 @@ def find(name: str) -> type[Conduit]:
         _lookup.cache_clear()  # it may have been installed since the first look
         entry = installed(CONDUITS).get(name)
     if entry is None:
-        known = ", ".join(sorted(installed(CONDUITS))) or "none"
-        raise UnknownConduit(f"there is no conduit '{name}'; installed are: {known}")
+        known = sorted(installed(CONDUITS))
+        raise UnknownConduit(
+            f"there is no conduit '{name}'{like(name, known)}; installed are: {', '.join(known) or 'none'}"
+        )
     found = _load(name, entry)
     if isinstance(found, ImportFailure):
         raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be imported: {found}") from found.error
     return found
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return a question after a name that is like the word, an empty text if none is."""
+    close = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def parse_spec(spec: str) -> Spec:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import trio
 
-from conduit import report
+from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
 from conduit.calls import CURRENT
 from conduit.contract import JobSetup, Port
@@ -24,6 +23,7 @@ from conduit.sim.units import ps
 from conduit.sim.waiter import OWNER
 
 Main = Callable[..., Awaitable[Any]]
+_LEAVES = 8  # errors of a group that a note names
 
 
 class SimulatedJob:
@@ -55,6 +55,7 @@ class SimulatedJob:
         self.kernel.on_stall = self._stalled
         self._main = main
         self._args = args
+        self._copy: tuple[Any, ...] | None = None
         self._spec = spec
         self._setup = setup
         self._network: Any = spec.cls(spec.options, setup, self.kernel)
@@ -76,9 +77,14 @@ class SimulatedJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
+        self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
         bodies = [self._body(rank) for rank in range(self._setup.ranks)]
-        run_tasks(self.kernel, bodies)
-        self._raise_error()
+        try:
+            run_tasks(self.kernel, bodies)
+            self._raise_error()
+        finally:
+            for endpoint in self._endpoints:
+                endpoint._end_job()
         return Result(
             values=self._values,
             seconds=max(port.ticks() for port in self._ports) / 1e12,
@@ -121,7 +127,7 @@ class SimulatedJob:
                 self._stages[rank] = Stage.STARTING
                 await port.start()
                 self._stages[rank] = Stage.RUNNING
-                self._values[rank] = await self._main(endpoint, *copy.deepcopy(self._args))
+                self._values[rank] = await self._main(endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
                 port.fail(error)
@@ -139,6 +145,11 @@ class SimulatedJob:
             await port.block_until(self._is_over, "the other ranks to return", ())
 
         return body
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Return a copy of the arguments for a rank alone: the first one that was made, then others."""
+        own, self._copy = self._copy, None
+        return arguments.copies(self._args) if own is None else own
 
     def _is_over(self) -> bool:
         """Return whether all have returned and all messages have been handled (E1)."""
@@ -174,9 +185,9 @@ class SimulatedJob:
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
         for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
-                error.add_note(f"rank {other} raised {type(too).__name__} too: {too}")
+                error.add_note(f"rank {other} raised {type(too).__name__} too: {_text(too)}")
         for _, other, late in kernel.end.late_errors:
-            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
+            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {_text(late)}")
         for line in kernel.end.abandoned:
             error.add_note(f"while the job ended, {line}")
         for endpoint in self._endpoints:  # there is no result that has them
@@ -194,3 +205,19 @@ def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _text(error: BaseException) -> str:
+    """Return what an error says, and what it is that a group of them holds."""
+    if not isinstance(error, BaseExceptionGroup):
+        return str(error)
+    leaves = []
+    parts: list[BaseException] = [error]
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, BaseExceptionGroup):
+            parts[:0] = part.exceptions
+        else:
+            leaves.append(f"{type(part).__name__}: {part}")
+    more = len(leaves) - _LEAVES
+    return "; ".join(leaves[:_LEAVES] + [f"and {more} more"] * (more > 0))

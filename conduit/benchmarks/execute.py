@@ -1,7 +1,8 @@
 """Run one benchmark on every conduit that was asked for, and show what came out."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from rich.console import Console
 
 import conduit
 from conduit import BadRequest, ConduitError, Endpoint
-from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
+from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
+from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
-from conduit.benchmarks.report import Rate, Run, print_runs, write_json
+from conduit.benchmarks.report import Rate, Run, json_text, print_runs
 from conduit.console import make_console
 from conduit.contract import Limits
-from conduit.options import render
+from conduit.options import in_effect, render
 from conduit.registry import Spec, parse_spec
 
 
@@ -33,8 +35,11 @@ class Program:
         fewest_ranks: what it needs to measure anything.
         least_size: the smallest `parameters.max_size` that shows what it measures, bytes.
         rate: the unit of its rates in tables; in JSON it is always 2**20 bytes per second.
-        raw: microseconds of the bare driver for what a record measured, None where nothing compares.
+        raw: microseconds of the bare driver between two hosts for what a record measured, None where nothing compares.
         notes: lines that say what the records of a run come to, printed below the table.
+        limits: the longest payloads that it sends at all on a conduit, bytes, by what carries them.
+        settings: options of its own, by name, None for those that were not given.
+        totals: whether a column shows the time of all iterations.
     """
 
     name: str
@@ -47,6 +52,9 @@ class Program:
     rate: Rate = "MB/s"
     raw: Callable[[Spec, Record], float | None] = lambda spec, record: None
     notes: Callable[[RecordList], Iterable[str]] = lambda records: ()
+    limits: Callable[[Parameters, Limits], Mapping[str, int]] = lambda parameters, limits: {}
+    settings: Mapping[str, object] = attrs.field(factory=dict)
+    totals: bool = True
 
 
 def execute(program: Program, options: Options, console: Console | None = None) -> int:
@@ -55,7 +63,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     Args:
         program: the benchmark.
         options: what the user asked for.
-        console: where to print; standard output by default.
+        console: where to print; by default standard output, or standard error where that is for JSON.
 
     Returns:
         The exit status, 0; failures are raised.
@@ -65,7 +73,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         UnknownConduit: there is no such conduit.
         ConduitError: a run failed, or contents did not arrive as they were sent.
     """
-    console = console or make_console()
+    console = console or make_console(stderr=options.json == STANDARD_OUTPUT)
     specs = [parse_spec(text) for text in options.conduit]
     _check_file(options)
     plans = [_plan(program, options, spec) for spec in specs]
@@ -130,11 +138,19 @@ def _run(
     note: str,
     console: Console,
 ) -> Run:
+    hosts: tuple[int, ...] = ()
+    shown = {**attrs.asdict(parameters), **program.settings, "ranks_per_host": options.ranks_per_host}
+    shown["segment"] = segment
+    notes = [note] if note else []
+    if options.max_size is not None:
+        notes += _lowered(program, spec, parameters)
     with Progress(console) as progress:
 
         async def main(ep: Endpoint) -> RecordList | None:
+            nonlocal hosts
             if ep.rank == 0:
-                _announce(program, spec, parameters, segment, note, ep.size, console)
+                hosts = ep.hosts
+                _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
         result = conduit.run(
@@ -151,22 +167,48 @@ def _run(
         conduit=spec.text,
         ranks=result.ranks,
         clock="virtual" if spec.cls.simulated else "wall",
-        records=[attrs.evolve(record, raw=program.raw(spec, record)) for record in records],
+        parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
+        options=in_effect(spec.options),
+        totals=program.totals,
+        records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
 
 
+def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:
+    """Say where the largest size that the user gave is above what the conduit's messages hold."""
+    found = program.limits(parameters, spec.cls.limits(spec.options))
+    return [
+        f"max_size lowered to {most}, the largest {what} here"
+        for what, most in found.items()
+        if most < parameters.max_size
+    ]
+
+
+def _compared(
+    program: Program, spec: Spec, records: RecordList, near: tuple[int, int] | None, console: Console
+) -> RecordList:
+    """Add the bare driver's times; they are between two hosts, and so of no use where a pair is `near`, on one host."""
+    compared = [attrs.evolve(record, raw=program.raw(spec, record)) for record in records]
+    if near is None or all(record.raw is None for record in compared):
+        return compared
+    who = "ranks {} and {} share one".format(*near) if near[0] != near[1] else f"rank {near[0]} is its own partner"
+    console.print(
+        f"  note: no driver us, no difference: the driver's figures are between two hosts, and {who}", soft_wrap=True
+    )
+    return records
+
+
 def _announce(
-    program: Program, spec: Spec, parameters: Parameters, segment: int, note: str, ranks: int, console: Console
+    program: Program, spec: Spec, shown: Mapping[str, object], notes: list[str], ranks: int, console: Console
 ) -> None:
     """Print the parameters of a run."""
     clock = "virtual" if spec.cls.simulated else "wall"
     lines = [
         f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time",
-        f"  {_pairs(attrs.asdict(parameters))} segment={segment}",
+        f"  {_pairs(shown)}",
         f"  {render(spec.options, defaults=True).replace(',', ' ')}",
     ]
-    if note:
-        lines.append(f"  note: {note}")
+    lines += [f"  note: {note}" for note in notes]
     console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
@@ -176,13 +218,13 @@ def _print_notes(program: Program, run: Run, console: Console) -> None:
         console.print("\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]), soft_wrap=True, markup=False)
 
 
-def _pairs(values: dict[str, Any]) -> str:
+def _pairs(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
 
 
 def _check_file(options: Options) -> None:
     """Refuse a file that cannot be written before the run, not after it."""
-    if options.json is None:
+    if options.json in (None, STANDARD_OUTPUT):
         return
     folder = options.json.absolute().parent
     if options.json.is_dir() or not folder.is_dir():
@@ -192,7 +234,11 @@ def _check_file(options: Options) -> None:
 
 
 def _write(runs: list[Run], path: Path) -> None:
+    text = json_text(runs)
+    if path == STANDARD_OUTPUT:
+        print(text, end="")
+        return
     try:
-        write_json(runs, path)
+        path.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConduitError(f"--json {path} cannot be written: {exc.strerror}") from exc

@@ -1,10 +1,11 @@
 """The options that all benchmark commands share, and what they come to for one conduit."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from conduit import BadRequest
 from conduit.integers import Integer
@@ -17,6 +18,19 @@ LARGEST = 2**31 - 1
 
 REAL_WARMUP = 10_000
 """Most warm-up operations on a real network; simulated ones have nothing to warm up beyond their first message."""
+
+STANDARD_OUTPUT = Path("-")
+
+
+def _file(type_: Any, tokens: Sequence[Token]) -> Path:
+    """Take one word; what looks like an option is one, whose file was forgotten."""
+    word = tokens[0].value
+    if word.startswith("-") and word != "-":
+        raise ValueError(f"'{word}' is no file; name one, or write - for standard output")
+    return Path(word)
+
+
+File = Annotated[Path, Parameter(converter=_file, allow_leading_hyphen=True)]
 
 
 @attrs.frozen(kw_only=True)
@@ -39,13 +53,13 @@ class Options:
     """Smallest payload in bytes."""
 
     max_size: Integer | None = None
-    """Largest payload in bytes; by default lowered to what the conduit's segments can hold."""
+    """Largest payload in bytes; a note says if it is lowered to what messages, or by default segments, can hold."""
 
     max_step: Integer | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""
 
     sections: str | None = None
-    """Letters of the sections to run, in any case; by default all."""
+    """Letters of the sections to run, as AB or a,b; by default all."""
 
     local: Literal["in", "out"] = "out"
     """Where the local side of a transfer lies: in or out of the segment."""
@@ -56,8 +70,8 @@ class Options:
     warmup: bool = True
     """Run some operations untimed first."""
 
-    json: Annotated[Path | None, Parameter(negative=())] = None
-    """File for the results as JSON, one object per conduit in a list."""
+    json: Annotated[File | None, Parameter(negative=())] = None
+    """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""
 
 
 @attrs.frozen(kw_only=True)
@@ -137,12 +151,13 @@ def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
 def _letters(asked: str | None, known: str) -> str:
     if asked is None:
         return known
-    unknown = sorted(set(asked.upper()) - set(known))
-    if unknown or not asked:
-        some = len(unknown) < len(set(asked.upper()))
+    letters = set(asked.upper()) - {","}
+    unknown = sorted(letters - set(known))
+    if unknown or not letters:
+        some = len(unknown) < len(letters)
         what = f"has '{unknown[0]}' in it, which is no section" if some else "names no section"
         raise BadRequest(f"--sections '{asked}' {what}; give letters out of {known}")
-    return "".join(letter for letter in known if letter in asked.upper())
+    return "".join(letter for letter in known if letter in letters)
 
 
 def _at_least(least: int, name: str, value: int) -> None:

@@ -1,5 +1,6 @@
 """Who measures with whom."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import attrs
@@ -36,3 +37,17 @@ def pair(rank: int, size: int, pairing: Literal["next", "cross"]) -> Pair:
         sends = rank < half
         peer = rank + half if sends else rank - half
     return Pair(peer, sends=sends, receives=not sends, measures=sends)
+
+
+def on_one_host(hosts: Sequence[int], pairing: Literal["next", "cross"]) -> tuple[int, int] | None:
+    """Return the first measured pair whose ranks share a host, None if all are of two hosts.
+
+    Args:
+        hosts: the host of every rank.
+        pairing: how partners are found.
+    """
+    for rank, host in enumerate(hosts):
+        mine = pair(rank, len(hosts), pairing)
+        if mine.measures and hosts[mine.peer] == host:
+            return rank, mine.peer
+    return None

@@ -24,6 +24,7 @@ class Record:
         raw: microseconds of the bare driver for one iteration, None where nothing compares.
         at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
         at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
+        digits: decimals of its microseconds in tables.
     """
 
     section: str
@@ -35,6 +36,7 @@ class Record:
     raw: float | None = None
     at_limit: bool = False
     at_most: str = ""
+    digits: int = 3
 
     @property
     def microseconds(self) -> float:
@@ -58,6 +60,7 @@ class Record:
             "iterations": self.iterations,
             "microseconds": self.microseconds,
             "mb_per_s": self.mb_per_s,
+            "driver_us": self.raw,
             **bound,
         }
 

@@ -1,9 +1,13 @@
-"""Tables and JSON of benchmark results."""
+"""Tables and JSON of benchmark results.
+
+A terminal may be too narrow for all columns of a conduit.  Then some are left out, in the order of `_LEAST`, and named
+below the table; where that is not enough, operations get lines of their own.  No number is ever cut.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Literal
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import attrs
 from rich import box
@@ -17,6 +21,24 @@ from conduit.console import print_table, widths
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
 
+_LEAST = ("total s", "difference", "driver us")
+"""Columns that are left out where there is no room, the first one first."""
+
+
+class Layout(NamedTuple):
+    """How much of a table is shown.
+
+    Attributes:
+        without: titles of the columns that are left out.
+        lines: operations stand on lines of their own, above their rows.
+    """
+
+    without: tuple[str, ...] = ()
+    lines: bool = False
+
+
+_LAYOUTS = [Layout(_LEAST[:count], lines) for lines in (False, True) for count in range(len(_LEAST) + 1)]
+
 
 @attrs.frozen(kw_only=True)
 class Run:
@@ -27,14 +49,20 @@ class Run:
         conduit: the spec.
         ranks: number of ranks.
         clock: whose seconds the figures are.
+        parameters: what the program ran with, by name.
+        options: all options of the conduit, with the values in effect.
         records: in the order measured.
+        totals: whether the time of all iterations is a figure of its own.
     """
 
     program: str
     conduit: str
     ranks: int
     clock: Literal["virtual", "wall"]
+    parameters: Mapping[str, object]
+    options: Mapping[str, object]
     records: RecordList
+    totals: bool = True
 
     def as_json(self) -> dict[str, object]:
         """Return what `--json` writes for this conduit."""
@@ -43,21 +71,21 @@ class Run:
             "conduit": self.conduit,
             "ranks": self.ranks,
             "clock": self.clock,
+            "parameters": dict(self.parameters),
+            "options": dict(self.options),
             "records": [record.as_json() for record in self.records],
         }
 
 
-def write_json(runs: Sequence[Run], path: Path) -> None:
-    """Write the results of all conduits, one object each in a list."""
-    text = json.dumps([run.as_json() for run in runs], indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+def json_text(runs: Sequence[Run]) -> str:
+    """Return the results of all conduits as JSON, one object each in a list."""
+    return json.dumps([run.as_json() for run in runs], indent=1) + "\n"
 
 
 def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> None:
     """Print the results: conduits side by side, as many in a table as the console has room for."""
-    whole = table(runs, rate)
-    if len(runs) == 1 or widths(console, whole)[1] <= console.width:
-        print_table(console, whole)
+    if len(runs) == 1 or _fits(console, table(runs, rate)):
+        _print_table(console, runs, rate)
         return
     names = [f"({number})" for number in range(1, len(runs) + 1)]
     for name, run in zip(names, runs, strict=True):
@@ -65,25 +93,69 @@ def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> No
     first = 0
     for after in range(1, len(runs) + 1):
         here = slice(first, after + 1)
-        if after == len(runs) or widths(console, table(runs[here], rate, names[here]))[0] > console.width:
-            print_table(console, table(runs[first:after], rate, names[first:after]))
+        if after == len(runs) or not _fits(console, table(runs[here], rate, names[here])):
+            _print_table(console, runs[first:after], rate, names[first:after])
             first = after
 
 
-def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = ()) -> Table:
+def _print_table(console: Console, runs: Sequence[Run], rate: Rate, names: Sequence[str] = ()) -> None:
+    """Print one table in the fullest layout that there is room for."""
+    for layout in _LAYOUTS:
+        whole = table(runs, rate, names, layout)
+        if _fits(console, whole):
+            break
+    if layout.lines:
+        _print_with_lines(console, runs, whole)
+    else:
+        print_table(console, whole)
+    titles = [title for run in runs for title, _ in _columns(run, rate, single=not names)]
+    if missing := [title for title in layout.without if title in titles]:
+        console.print(f"no room for: {', '.join(missing)}", markup=False)
+
+
+def _print_with_lines(console: Console, runs: Sequence[Run], whole: Table) -> None:
+    """Print a table without operations, and each of these where the table has a row of a section's letter alone."""
+    operations = iter(dict.fromkeys(key[:2] for key in _keys(runs)))
+    with console.capture() as capture:
+        print_table(console, whole)
+    for line in capture.get().splitlines():
+        if len(line.strip()) == 1:
+            section, operation = next(operations)
+            head = f" {section}   "
+            line = textwrap.fill(
+                operation,
+                max(console.width, len(head) + 1),
+                initial_indent=head,
+                subsequent_indent=" " * len(head),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        console.out(line, highlight=False)
+
+
+def _fits(console: Console, whole: Table) -> bool:
+    """Say whether there is room for a table with no text folded."""
+    return widths(console, whole)[1] <= console.width
+
+
+def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = (), layout: Layout = _LAYOUTS[0]) -> Table:
     """Return one table: a row for each timed block, a group of columns for each conduit.
 
     Args:
         runs: the results.
         rate: unit of the rates.
         names: what stands above the columns of each conduit; by default, of several, the specs.
+        layout: how much is shown; where operations have lines of their own, a row with the section alone stands there.
     """
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("")
-    grid.add_column("operation", overflow="fold")
+    if not layout.lines:
+        grid.add_column("operation", no_wrap=True)
     grid.add_column("bytes", justify="right", no_wrap=True)
     heads = names or ([run.conduit for run in runs] if len(runs) > 1 else [])
-    groups = [_columns(run, rate, single=not heads) for run in runs]
+    groups = [
+        [column for column in _columns(run, rate, single=not heads) if column[0] not in layout.without] for run in runs
+    ]
     for number, columns in enumerate(groups):
         for index, (title, _) in enumerate(columns):
             head = f"{escape(heads[number]) if index == 0 else ''}\n{title}" if heads else title
@@ -96,16 +168,18 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = ()) -
         operation = key[1] if key[:2] != shown else ""
         if key[0] != shown[0] and grid.row_count:
             grid.add_section()
+        if layout.lines and operation:
+            grid.add_row(key[0])
         shown = key[:2]
         cells = [_cell(record, show) for record, columns in zip(records, groups, strict=True) for _, show in columns]
-        grid.add_row(key[0], escape(operation), _size(some), *cells)
+        grid.add_row(key[0], *([] if layout.lines else [escape(operation)]), _size(some), *cells)
     return grid
 
 
 def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[[Record], str]]]:
     """Return titles and texts of a conduit's columns; the driver's figures only where there are any."""
     columns: list[tuple[str, Callable[[Record], str]]] = []
-    if single:
+    if single and run.totals:
         columns.append(("total s", lambda record: f"{record.seconds:.6f}"))
     columns.append(("average us", _average))
     if any(record.mb_per_s is not None for record in run.records):
@@ -120,8 +194,7 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
 
 
 def _average(record: Record) -> str:
-    value = record.microseconds
-    digits = f"{value:.3g}" if 0 < value < 0.01 else f"{value:.3f}"  # the time of a byte is less than a nanosecond
+    digits = f"{record.microseconds:.{record.digits}f}"
     return f"<= {digits}" if record.at_most else digits
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from conduit.errors import BadRequest, ConduitError
-from conduit.registry import CONDUITS, DISTRIBUTION, installed
+from conduit.registry import COMMANDS, CONDUITS, DISTRIBUTION, SUITES, installed
 
 TEMPLATE = "loggp"
 _SUFFIXES = (".py", ".md", ".toml")
@@ -40,6 +40,8 @@ packages = ["conduit_{name}"]
 # What `pytest` puts to the conformance suite; add specs with options of your own, such as "{name}:slots=1".
 conformance = ["{name}"]
 addopts = ["-p", "conduit.conformance.plugin"]
+# Where tests of your own are. Without this pytest takes the whole folder, and passes over a suite that is in its .venv.
+testpaths = ["tests", "conduit_{name}"]
 """
 
 _README = """\
@@ -95,10 +97,20 @@ def _check(name: str) -> None:
         )
     if f"conduit-{name}" == DISTRIBUTION:
         raise BadRequest(f"'{name}' cannot be the name of a conduit: {DISTRIBUTION} is this package; choose another")
+    if keyword.iskeyword(name):
+        raise BadRequest(f"'{name}' cannot be the name of a conduit: it is a keyword of Python; choose another")
+    if name in _packages():
+        raise BadRequest(f"'{name}' cannot be the name of a conduit: there is a package of that name; choose another")
     used = set(keyword.kwlist).union(*map(_words, _template()))
     taken = [title for title in (_title(name) + part for part in ("", "Options", "Path")) if title in used]
     if taken:
         raise BadRequest(f"'{name}' cannot be the name of a conduit: {taken[0]} is the name of another thing in it")
+
+
+def _packages() -> set[str]:
+    """Return the packages that this project is made of, and those of its plugins: to be taken for one misleads."""
+    entries = [entry for group in (CONDUITS, COMMANDS, SUITES) for entry in installed(group).values()]
+    return {entry.module.partition(".")[0] for entry in entries}
 
 
 def _files(name: str) -> Iterator[tuple[Path, str]]:

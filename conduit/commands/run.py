@@ -3,15 +3,27 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter, Token
 
 import conduit
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.integers import Integer
+from conduit.options import read_float
 from conduit.registry import FRONT_ENDS, installed, parse_spec
+
+
+def _seconds(type_: Any, tokens: Sequence[Token]) -> float:
+    """Read a time as specs have it; the text of the ValueError is shown with the option's name."""
+    word = tokens[0].value
+    try:
+        return read_float(word)
+    except ValueError:
+        raise ValueError(f"'{word}' is no time; give seconds as in 1e-6, or write 1us") from None
 
 
 def run(
@@ -23,7 +35,7 @@ def run(
     seed: Integer = 0,
     segment: Integer = 1 << 20,
     ranks_per_host: Integer | None = None,
-    time_limit: float | None = None,
+    time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
@@ -38,7 +50,7 @@ def run(
         seed: Of everything random.
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
-        time_limit: Simulated seconds after which the job is ended as a failure.
+        time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
     """
     file = ProgramFile(program)
     spec = parse_spec(conduit)

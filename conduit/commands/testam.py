@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit.benchmarks import Options, Parameters, Program, Record, execute
-from conduit.commands.testam_program import SECTIONS, SIZES, kinds, main, segment_needed
+from conduit.commands.testam_program import SECTIONS, SIZES, kinds, largest, main, segment_needed
 from conduit.contract import Category, Limits
 from conduit.registry import Spec
 
@@ -25,7 +25,13 @@ def testam(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:
     flood with replies, two-way flood. A ping-pong's time is the full round trip.
     """
     program = Program(
-        name="testam", main=main, sections=SECTIONS, sizes=SIZES, segment=_segment, raw=_driver_microseconds
+        name="testam",
+        main=main,
+        sections=SECTIONS,
+        sizes=SIZES,
+        segment=_segment,
+        raw=_driver_microseconds,
+        limits=largest,
     )
     return execute(program, options)
 

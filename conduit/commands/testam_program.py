@@ -19,7 +19,7 @@ exchange after each timed block is.
 Written on the public core alone.  Source: the GASNet benchmark of the same name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import attrs
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conduit import ConduitError, Endpoint, Token
-from conduit.benchmarks import Barrier, Parameters, Progress, Record, RecordList, pair, sizes
+from conduit.benchmarks import Barrier, Limits, Parameters, Progress, Record, RecordList, pair, sizes
 
 SECTIONS = "ABCDEFGHIJK"
 SIZES = (0, 2 << 20)
@@ -107,9 +107,9 @@ def _sized(ep: Endpoint, parameters: Parameters, kind: Block) -> Iterator[Block]
     if kind.category == "short":
         yield kind
         return
-    largest = min(parameters.max_size, _limit(ep, kind))
+    most = min(parameters.max_size, _limit(ep.limits, kind))
     regular = set(_regular(parameters))
-    for nbytes in sizes(parameters.min_size, largest, parameters.max_step):
+    for nbytes in sizes(parameters.min_size, most, parameters.max_step):
         yield attrs.evolve(kind, nbytes=nbytes, at_limit=nbytes not in regular)
 
 
@@ -118,11 +118,21 @@ def _regular(parameters: Parameters) -> Iterator[int]:
     yield from sizes(parameters.min_size, 2 * parameters.max_size + 2, parameters.max_step)
 
 
-def _limit(ep: Endpoint, kind: Block) -> int:
+def largest(parameters: Parameters, limits: Limits) -> Mapping[str, int]:
+    """Return the longest payloads of the chosen sections in bytes, by what carries them."""
+    found = {}
+    for kind in kinds():
+        if kind.section in parameters.sections and kind.category != "short":
+            replied = kind.category == "long" and _limit(limits, kind) < limits.max_long_request
+            found["long reply" if replied else f"{kind.category} message"] = _limit(limits, kind)
+    return found
+
+
+def _limit(limits: Limits, kind: Block) -> int:
     replies = kind.exchange in ("request-reply", "replies")
     if kind.category == "medium":
-        return ep.limits.max_medium
-    return min(ep.limits.max_long_request, ep.limits.max_long_reply) if replies else ep.limits.max_long_request
+        return limits.max_medium
+    return min(limits.max_long_request, limits.max_long_reply) if replies else limits.max_long_request
 
 
 class Side:
@@ -349,8 +359,8 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
 async def _warm_up(side: Side, blocks: list[Block], iterations: int) -> None:
     """Run a flood with replies at the largest size of a category, then one ping-pong, untimed."""
     category = blocks[0].category
-    largest = min(max(block.nbytes or 0 for block in blocks), _limit(side.ep, Block("", category, "replies")))
-    nbytes = None if category == "short" else largest
+    most = min(max(block.nbytes or 0 for block in blocks), _limit(side.ep.limits, Block("", category, "replies")))
+    nbytes = None if category == "short" else most
     await side.measure(Block("", category, "replies", nbytes), iterations)
     await side.measure(Block("", category, "request-reply", nbytes), 1)
 

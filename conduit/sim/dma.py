@@ -14,7 +14,9 @@ from conduit.sim.units import PS_PER_S
 class Stream:
     """One transfer at a source's own rate, which shares its links with others after every piece.
 
-    A piece is fed when the one before has left the source and has got a place on every link.
+    A piece is fed when the one before has left the source and has got a place on every link.  It stands for many
+    packets, between which those of others would go: so one that had to wait is made up for at the pace of the first
+    link, and the source falls behind only where that has no more room.
 
     Args:
         kernel: whose time it lives in.
@@ -29,8 +31,7 @@ class Stream:
     """
 
     __slots__ = (
-        "_fed", "_kernel", "_left", "_piece", "_piece_takes", "_piece_wire", "_rate", "_resume", "_route", "_tail",
-        "_then", "_wire",
+        "_bytes", "_due", "_fed", "_kernel", "_left", "_rate", "_route", "_size", "_tail", "_takes", "_then", "_wire",
     )  # fmt: skip
 
     def __init__(
@@ -47,53 +48,55 @@ class Stream:
         self._kernel = kernel
         self._route = route
         self._left = nbytes
-        self._piece = piece
         self._rate = bytes_per_s
         self._wire = wire
         self._fed = fed
         self._then = then
-        self._tail = 0
-        if nbytes > piece:  # nearly all pieces are as long
-            self._piece_wire, self._piece_takes = wire(piece), self._takes(piece)
-        self._resume = self._start_piece
+        self._tail = self._due = 0
+        self._cut(min(nbytes, piece))
 
     def start(self, when: int) -> None:
         """Feed the first link from `when` picoseconds on, which is not before the kernel's time."""
+        self._tail = when
+        self._start_piece(when)
+
+    def _cut(self, size: int) -> None:
+        """Take note of the size of the next piece; nearly all are as long."""
+        self._size = size
+        self._takes = -(-size * PS_PER_S // self._rate)
+        self._bytes = self._wire(size)
+
+    def _start_piece(self, when: int) -> None:
+        """Feed the next piece from `when` on, if the first link has room for it; else when it has."""
+        if self._left < self._size:
+            self._cut(self._left)
         first = self._route.first
-        if first.free_at > when:
+        self._due = due = self._tail + self._takes
+        if first.free_at > when and first.free_at + first.takes[self._bytes] > max(due, first.paced):
             first.wait(when, self._feed)
         else:
             self._feed(when)
 
-    def _start_piece(self) -> None:
-        """Feed the first link from now on."""
-        self.start(self._kernel.now)
-
-    def _takes(self, size: int) -> int:
-        return -(-size * PS_PER_S // self._rate)
-
     def _feed(self, when: int) -> None:
-        """Feed one piece to the first link, which is free."""
-        left = self._left
-        if left > self._piece:
-            self._left = left - self._piece
-            wire = self._piece_wire
-            self._tail = tail = when + self._piece_takes
-        else:
-            self._left = 0
-            wire = self._wire(left)
-            self._tail = tail = when + self._takes(left)
+        """Feed one piece to the first link, which has room for it."""
+        soonest = when + min(self._takes, self._route.first.takes[self._bytes])
+        self._tail = tail = max(self._due, soonest)
+        self._left -= self._size
+        if not self._left:
             self._fed(tail)
-        arrival = self._route.carry(wire, when, tail, self._placed)
+        arrival = self._route.carry(self._bytes, when, tail, self._placed)
         if arrival:
             self._placed(arrival)
 
     def _placed(self, arrival: int) -> None:
         if self._left:
-            tail, now = self._tail, self._kernel.now
-            self._kernel.call(tail if tail > now else now, self._resume)
+            self._kernel.call(max(self._tail, self._kernel.now), self._resume)
         else:
             self._then(arrival)
+
+    def _resume(self) -> None:
+        """Go on: the piece before has been fed and has its place."""
+        self._start_piece(self._kernel.now)
 
 
 class DmaStatistics(NamedTuple):

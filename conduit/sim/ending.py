@@ -35,9 +35,13 @@ class End:
         self._rounds = 0
 
     def note(self, now: int, rank: int, error: BaseException) -> None:
-        """Keep an error of `rank` at `now`; Ctrl-C is never late."""
+        """Keep an error of `rank` at `now`, once, although it is told of where it is made and where it arrives.
+
+        Ctrl-C is never late.
+        """
         late = self.closing and not isinstance(error, KeyboardInterrupt)
-        (self.late_errors if late else self.errors).append((now, rank, error))
+        if not any(rank == other and error is known for _, other, known in self.errors + self.late_errors):
+            (self.late_errors if late else self.errors).append((now, rank, error))
 
     def outstayed(self) -> bool:
         """Count a timeout that tasks wait for, shielded; return whether these are more than any clean-up needs."""

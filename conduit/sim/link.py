@@ -6,6 +6,10 @@ head gets there for as long as the bytes need at the link's rate.
 A route is reserved in one go as long as each link is free when the head gets there.  At the first
 busy link the rest is left to an event at that link's release (rule T7): one event per wait,
 none per hop.  Who waits for a link gets it in the order of arrival.
+
+Bytes that come slower than a link can carry them leave room between them for those of others.  So a
+link that is taken when the head gets there is not busy if it can carry all by the time of the tail, or
+by the tail of what it carries already.
 """
 
 from __future__ import annotations
@@ -54,7 +58,18 @@ class Link:
     """
 
     __slots__ = (
-        "_carried", "_queue", "_routes", "_until", "_waited", "_waits", "bytes_per_s", "free_at", "kernel", "name",
+        "_carried",
+        "_queue",
+        "_routes",
+        "_until",
+        "_waited",
+        "_waits",
+        "between",
+        "bytes_per_s",
+        "free_at",
+        "kernel",
+        "name",
+        "paced",
         "takes",
     )  # fmt: skip
 
@@ -66,6 +81,10 @@ class Link:
         """How long a number of bytes takes it, picoseconds, rounded up."""
         self.free_at = 0
         """From when on a newcomer may have it, picoseconds; never while others wait for it."""
+        self.paced = 0
+        """When the last tail gets to it of what it carries already: until then there is room between bytes."""
+        self.between = 0
+        """Until when it carries what has found room between the bytes of others."""
         self._until = 0
         self._queue: deque[tuple[int, Callable[[int], object]]] = deque()
         self._routes: list[Route] = []
@@ -88,6 +107,13 @@ class Link:
         self.free_at = end = head + self.takes[nbytes]
         self._carried[nbytes] += 1
         return end
+
+    def go_between(self, head: int, nbytes: int) -> int:
+        """Carry `nbytes` between the bytes of others, for which there is room; return when the head goes."""
+        begin, takes = max(head, self.between), self.takes[nbytes]
+        self.between = begin + takes
+        self.free_at += takes
+        return begin
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
@@ -150,7 +176,8 @@ class Delays:
     __slots__ = ("after", "latency")
 
     def __init__(self, delays: Iterable[int]) -> None:
-        *self.after, self.latency = accumulate(delays, initial=0)
+        *after, self.latency = accumulate(delays, initial=0)
+        self.after = tuple(after)
 
 
 class Route:
@@ -184,7 +211,7 @@ class Route:
         for link in links:
             link._routes.append(self)
 
-    def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> int:
+    def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0) -> int:
         """Carry `nbytes` over the route.
 
         Args:
@@ -192,17 +219,25 @@ class Route:
             head: when the first byte gets to the first link, picoseconds, not before the kernel's time.
             tail: when the last byte gets there.
             then: called as `then(arrival)` in a later event, not after the arrival, where a link is busy.
+            index: of the first link that has not been taken for it.
 
         Returns:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link, after in zip(self.links, self.after, strict=True):
-            begin = head + after
-            if link.free_at > begin:
+        for link, after in zip(self.links[index:], self.after[index:], strict=True):
+            begin, end = head + after, tail + after
+            if link.free_at <= begin:
+                link.free_at = begin + link.takes[nbytes]
+            elif link.free_at + link.takes[nbytes] <= end:
+                link.free_at += link.takes[nbytes]
+            elif link.free_at + link.takes[nbytes] <= link.paced:
+                head = link.go_between(begin, nbytes) - after
+            else:
                 self.wait(link, nbytes, head, tail, then)
                 return 0
-            link.free_at = begin + link.takes[nbytes]
+            if end > link.paced:
+                link.paced = end
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
@@ -250,9 +285,12 @@ class _Rest:
         for index in range(self.index, len(route.links)):
             link, after = route.links[index], route.after[index]
             # The tail is kept as seen from the first link, so that only what holds it up moves it.
-            if link.free_at > start + after:
-                self.index, self.tail = index, tail
-                link.wait(start + after, self)
-                return
-            tail = max(tail, link.take(start + after, self.nbytes) - after)
+            begin = start + after
+            if link.free_at > begin:
+                if link.free_at + link.takes[self.nbytes] > tail + after:
+                    self.index, self.tail = index, tail
+                    link.wait(begin, self)
+                    return
+                begin = link.free_at
+            tail = max(tail, link.take(begin, self.nbytes) - after)
         self.then(tail + route.latency)

@@ -54,7 +54,7 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     """Return the bytes on a link for `nbytes` of data in `count` packets (default: as few as can be)."""
     if count is None:
         count = -(-nbytes // _DATA)
-    return -(-nbytes // _UNIT) * _UNIT + count * _HEADER
+    return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
 
 
 class StorePlan:
@@ -286,6 +286,8 @@ class Adapter:
         """
         now, bus = self.kernel.now, self.bus
         if bus.free_at > now:
+            if bus.free_at + bus.takes[plan.wire] <= max(now + plan.takes, bus.paced):  # others leave room for it
+                return self._pio_in_a_crowd(plan, issued, landed)
             bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
         if self._quiet > now or not plan.whole:
@@ -301,8 +303,10 @@ class Adapter:
         for link, head, tail in links:
             if link.free_at > now + head:
                 self._count(plan)
-                plan.way.wait(link, plan.wire, now + PIO_START_PS, now + plan.takes, landed)
-                return -now - plan.takes
+                way = plan.way
+                index = way.links.index(link)
+                self.arrival = way.carry(plan.wire, now + PIO_START_PS, now + plan.takes, landed, index)
+                return now + plan.takes if self.arrival else -now - plan.takes
             link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + plan.arrives

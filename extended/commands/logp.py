@@ -343,7 +343,7 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
     latency = none.trip / 2 + longer - send - receive - 2 * poll
     if poll > _SMALL * send or probe.blurred(latency, 1):
         latency = none.trip / 2 + max(longer, 0.0) - send - receive - 1.5 * poll
-        at_most["L"] = "it has waits of up to a poll in it, which may be 5 % of it"
+        at_most["L"] = f"messages wait up to a poll ({poll * 1e6:.3f} us) until they are found"
     per_byte, reason = await probe.growth(largest)
     if reason:
         at_most["G"] = reason

@@ -13,7 +13,7 @@ The time of a block is that of the rank that took longest, from a barrier on.  S
 its barriers that are all unnamed by promise are the anonymous ones here.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import attrs
 from cyclopts import Parameter
@@ -21,7 +21,18 @@ from cyclopts import Parameter
 from conduit import Endpoint
 from conduit.benchmarks import Options, Parameters, Program, Progress, Record, RecordList, execute
 from extended import Extended, Team
-from extended.commands.unused import refuse_unused
+from extended.commands.unused import UNUSED, refuse_unused
+
+
+@attrs.frozen(kw_only=True)
+class BarrierOptions(Options):
+    """What users may ask of testbarrier; what means nothing to it is not in its help."""
+
+    min_size: Annotated[int | None, UNUSED] = None
+    max_size: Annotated[int | None, UNUSED] = None
+    max_step: Annotated[int | None, UNUSED] = None
+    local: Annotated[Literal["in", "out"], UNUSED] = "out"
+    pairing: Annotated[Literal["next", "cross"], UNUSED] = "next"
 
 
 @attrs.frozen
@@ -97,7 +108,7 @@ def _record(kind: Kind, iterations: int, seconds: float) -> Record:
 PROGRAM = Program(name="testbarrier", main=main, sections="ABCDEF", sizes=(0, 0), segment=lambda parameters, limits: 0)
 
 
-def testbarrier(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+def testbarrier(options: Annotated[BarrierOptions, Parameter(name="*")] = BarrierOptions()) -> int:
     """Time of a barrier: named, anonymous, in two phases, by trying, of a team."""
     refuse_unused("testbarrier", options, "min_size", "max_size", "max_step", "local", "pairing")
     return execute(PROGRAM, options)

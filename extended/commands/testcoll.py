@@ -11,7 +11,7 @@ benchmark of its collectives.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 import numpy as np
@@ -21,7 +21,7 @@ from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Options, Program, Record, execute, sizes
 from extended import Extended
 from extended.collectives.algorithms import TABLE
-from extended.commands.unused import refuse_unused
+from extended.commands.unused import UNUSED, refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +40,13 @@ LETTERS = "ABCDEFGH"
 
 @attrs.frozen(kw_only=True)
 class CollectiveOptions(Options):
-    """What users may ask of testcoll."""
+    """What users may ask of testcoll; what means nothing to it is not in its help."""
 
     algorithms: Annotated[str | None, Parameter(show_default=False)] = None
     """Algorithms to compare, separated by commas, or all; by default the one that each call would choose."""
+
+    local: Annotated[Literal["in", "out"], UNUSED] = "out"
+    pairing: Annotated[Literal["next", "cross"], UNUSED] = "next"
 
 
 @attrs.frozen(kw_only=True)
@@ -219,6 +222,7 @@ def program(options: CollectiveOptions) -> Program:
         sections=LETTERS,
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
+        settings={"algorithms": None if algorithms is None else ",".join(algorithms)},
     )
 
 

@@ -56,7 +56,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
 
 async def _measured(probe: Probe, parameters: Parameters, progress: Progress) -> RecordList:
     limits = probe.ep.limits
-    largest = min(parameters.max_size, limits.max_long_request, limits.max_long_reply)
+    largest = min(parameters.max_size, *_limits(parameters, limits).values())
     shown = list(sizes(parameters.min_size, largest, parameters.max_step)) if "A" in parameters.sections else []
     progress.begin(len(shown) + 3)
     await probe.prepare(parameters.warmup)
@@ -98,6 +98,7 @@ def _record(section: str, name: str, nbytes: int | None, seconds: float, iterati
         seconds=seconds * iterations,
         payloads=0,
         at_most=at_most,
+        digits=6 if name == "G" else 3,  # the time of a byte is less than a nanosecond
     )
 
 
@@ -118,6 +119,10 @@ def _quantity(name: str, microseconds: float) -> str:
     return f"{value * 1e3:.4g}ns" if name == "G" else f"{value:.4g}us"
 
 
+def _limits(parameters: Parameters, limits: Limits) -> dict[str, int]:
+    return {"long message with an answer as long": min(limits.max_long_request, limits.max_long_reply)}
+
+
 def _segment(parameters: Parameters, limits: Limits) -> int:
     return min(parameters.max_size, max(limits.max_long_request, limits.max_long_reply))
 
@@ -131,6 +136,8 @@ PROGRAM = Program(
     fewest_ranks=2,
     least_size=LEAST,
     notes=notes,
+    limits=_limits,
+    totals=False,
 )
 
 

@@ -1,9 +1,13 @@
-"""Options that all benchmarks share and one of them has no use for: refused, not ignored."""
+"""Options that all benchmarks share and one of them has no use for: not offered, and refused, not ignored."""
 
 import attrs
+from cyclopts import Parameter
 
 from conduit import BadRequest
 from conduit.benchmarks import Options
+
+UNUSED = Parameter(show=False)
+"""Marks such an option: parsed, for it to be refused in words of ours, and not shown."""
 
 
 def refuse_unused(program: str, options: Options, *names: str) -> None:

@@ -14,7 +14,7 @@ from conduit import BadRequest
 from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
-from conduit.benchmarks.report import Run, print_runs, table, write_json
+from conduit.benchmarks.report import Run, json_text, print_runs, table
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,9 @@ def shown(runs, rate="MB/s") -> list[list[str]]:
     return [line.split() for line in out.getvalue().splitlines() if line.strip()]
 
 
-def run_of(conduit: str, records: list[Record]) -> Run:
-    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records)
+def run_of(conduit: str, records: list[Record], **more) -> Run:
+    given = {"parameters": {"iterations": 10}, "options": {"torus": (4, 2)}} | more
+    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records, **given)
 
 
 def test_table_of_one_conduit():
@@ -98,6 +99,19 @@ def test_table_of_one_conduit():
     assert rows[0] == ["operation", "bytes", "total", "s", "average", "us", "MB/s", "driver", "us", "difference"]
     assert rows[2] == ["B", "round", "trip", "1024", "0.001000", "100.000", "9.766", "90.000", "+10.000"]
     assert rows[3] == ["B", "max:", "1500", "0.001000", "100.000", "14.305"]
+
+
+def test_table_without_totals():
+    rows = shown([run_of("sci", [record()], totals=False)])
+    assert rows[0] == ["operation", "bytes", "average", "us", "MB/s"]
+    assert rows[2] == ["B", "round", "trip", "1024", "100.000", "9.766"]
+
+
+def test_digits_are_those_of_the_record_whatever_its_value():
+    """The same figure measured twice would else have other digits where it is close to a power of ten."""
+    for microseconds, text in ((0.00999, "0.010"), (0.01, "0.010"), (0.0101, "0.010"), (12.0, "12.000")):
+        assert shown([run_of("sci", [record(seconds=microseconds * 1e-5)])])[2][-2] == text
+    assert shown([run_of("sci", [record(seconds=0.000310 * 1e-5, digits=6)])])[2][-2] == "0.000310"
 
 
 def test_table_side_by_side_aligns_sizes():
@@ -128,9 +142,9 @@ def test_a_table_that_fits_names_conduits_above_their_columns():
     assert "(1)" not in printed(runs, 160)
 
 
-@pytest.mark.parametrize(("width", "tables"), [(1, 4), (40, 4), (80, 4), (120, 4), (160, 2)])
-def test_a_narrow_terminal_shows_every_number_whole(width, tables):
-    """As many conduits side by side as there is room for; a number is never folded nor cut."""
+@pytest.mark.parametrize(("width", "tables"), [(80, 4), (120, 4), (160, 2)])
+def test_conduits_stand_side_by_side_as_far_as_there_is_room(width, tables):
+    """A number is never folded nor cut."""
     specs = ["sci", "loggp:slots=4,L=3e-06", "sunfire:fault=link0.0.0@1us", "startx"]
     records = [record(raw=90.0), record(nbytes=123456, seconds=12.0, raw=1234567.0)]
     runs = [run_of(spec, records) for spec in specs]
@@ -142,30 +156,88 @@ def test_a_narrow_terminal_shows_every_number_whole(width, tables):
     assert sorted(numbers(text)) == sorted(numbers(printed(runs, 400)))
 
 
+LONG = "AMMedium ping-pong roundtrip ReqRep"
+
+
+def lines_of(width: int, count: int = 1) -> list[str]:
+    records = [record(operation=LONG, raw=90.0), record(operation=LONG, nbytes=2048, seconds=12.0, raw=1234567.0)]
+    text = printed([run_of(f"sci:slots={number}", records) for number in range(count)], width)
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [
+        (110, []),
+        (109, ["total s"]),
+        (98, ["total s"]),
+        (97, ["total s", "difference"]),
+        (85, ["total s", "difference"]),
+        (84, ["total s", "difference", "driver us"]),
+        (71, ["total s", "difference", "driver us"]),
+    ],
+)
+def test_columns_are_left_out_before_operations_are_squeezed(width, left_out):
+    lines = lines_of(width)
+    values = {
+        "average us": "1200000.000",
+        "total s": "12.000000",
+        "driver us": "1234567.000",
+        "difference": "-34567.000",
+    }
+    text = "\n".join(lines)
+    assert all(len(line) <= width for line in lines)
+    for title, value in values.items():
+        assert (title in lines[1], value in text) == ((title not in left_out),) * 2
+    assert text.count(LONG) == 1
+    assert [line for line in lines if line.startswith("no room for")] == [
+        "no room for: " + ", ".join(left_out) for _ in left_out[:1]
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("width", [36, 39, 40, 46, 60, 70])
+def test_operations_get_lines_of_their_own_before_anything_is_broken(width, count):
+    lines = lines_of(width, count)
+    assert all(len(line) <= width for line in lines)
+    assert sum(line.strip() == f"B   {LONG}" for line in lines) == (count if width >= 40 else 0)
+    folded = " ".join(" ".join(lines).split())
+    assert folded.count(f"B {LONG} B 1024 100.000 9.766") == count
+    assert folded.count("B 2048 1200000.000 0.002") == count
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 30])
+def test_what_fits_nowhere_is_wider_than_the_terminal_but_whole(width):
+    text = " ".join(" ".join(lines_of(width)).split())
+    assert f"B {LONG} B 1024 100.000 9.766 B 2048 1200000.000 0.002" in text
+
+
 def test_one_conduit_needs_no_number():
-    text = printed([run_of("sci", [record(raw=90.0)])], 30)
+    text = printed([run_of("sci", [record(raw=90.0)])], 60)
     assert "(1)" not in text
     assert numbers(text) == ["100.000", "9.766", "90.000"]
 
 
-def test_json_file(tmp_path):
-    write_json([run_of("sci", [record()])], tmp_path / "out.json")
-    assert json.loads((tmp_path / "out.json").read_text()) == [
+def test_json():
+    text = json_text([run_of("sci", [record(), record(raw=90.0)])])
+    one = {
+        "section": "B",
+        "operation": "round trip",
+        "bytes": 1024,
+        "iterations": 10,
+        "microseconds": pytest.approx(100),
+        "mb_per_s": pytest.approx(10_000 / 1024),
+        "driver_us": None,
+    }
+    assert json.loads(text) == [
         {
             "program": "testx",
             "conduit": "sci",
             "ranks": 2,
             "clock": "virtual",
-            "records": [
-                {
-                    "section": "B",
-                    "operation": "round trip",
-                    "bytes": 1024,
-                    "iterations": 10,
-                    "microseconds": pytest.approx(100),
-                    "mb_per_s": pytest.approx(10_000 / 1024),
-                }
-            ],
+            "parameters": {"iterations": 10},
+            "options": {"torus": [4, 2]},
+            "records": [one, one | {"driver_us": 90.0}],
         }
     ]
 
@@ -188,7 +260,8 @@ def test_defaults_of_parameters():
 
 
 def test_sections_in_any_case_and_order():
-    assert parameters_for(Options(sections="cA"), True, "ABC", (0, 1)).sections == "AC"
+    for asked in ("cA", "AC", "a,c", "C,A,", "A,C,a"):
+        assert parameters_for(Options(sections=asked), True, "ABC", (0, 1)).sections == "AC"
 
 
 def test_sizes_that_are_given():
@@ -212,7 +285,9 @@ def test_sizes_that_are_given():
         (Options(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
         (Options(sections="AZ"), "^--sections 'AZ' has 'Z' in it, which is no section; give letters out of ABC$"),
         (Options(sections="Z"), "^--sections 'Z' names no section; give letters out of ABC$"),
-        (Options(sections="A,B"), "^--sections 'A,B' has ',' in it, which is no section; give letters out of ABC$"),
+        (Options(sections="A;B"), "^--sections 'A;B' has ';' in it, which is no section; give letters out of ABC$"),
+        (Options(sections="A, B"), "^--sections 'A, B' has ' ' in it, which is no section; give letters out of ABC$"),
+        (Options(sections=","), "^--sections ',' names no section; give letters out of ABC$"),
         (Options(sections=""), "^--sections '' names no section; give letters out of ABC$"),
     ],
 )

@@ -1,5 +1,7 @@
 """Finding commands, and turning outcomes into exit statuses."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -29,6 +31,25 @@ def test_each_command_helps(command, name):
     assert out.startswith(f"Usage: conduit {name}")
 
 
+@pytest.mark.parametrize(
+    ("name", "unused"),
+    [
+        ("testbarrier", {"--min-size", "--max-size", "--max-step", "--local", "--pairing"}),
+        ("testcoll", {"--local", "--pairing"}),
+        ("testlogp", set()),
+    ],
+)
+def test_help_offers_what_is_not_refused(command, name, unused):
+    every = set(re.findall(r"--[a-z-]+", command("testam", "--help").out))
+    offered = set(re.findall(r"--[a-z-]+", command(name, "--help").out))
+    assert every - offered == unused
+    for option in unused:
+        status, _, err = command(name, option, {"--local": "in", "--pairing": "cross"}.get(option, "8"))
+        assert status == 2
+        assert err.startswith(f"conduit {name}: {option} ")
+        assert "means nothing to" in err
+
+
 @pytest.mark.parametrize("name", ["--help", *BENCHMARKS, "list", "show", "run", "raw", "conform", "new"])
 def test_help_breaks_no_line_of_a_narrow_terminal_twice(command, monkeypatch, name):
     """Lines of a paragraph stay lines: one that is too long would be broken again, in the middle of the paragraph."""
@@ -47,24 +68,35 @@ def test_version(command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tetsam"], 'Unknown command "tetsam". Did you mean "testam"?'),
-        (["testam", "--rank", "2"], "Unknown option: --rank."),
-        (["testam", "--ranks", "two"], "Invalid value for --ranks: 'two' is no integer"),
-        (["testam", "--max-size", "1e6"], "Invalid value for --max-size: '1e6' is no integer"),
-        (["testsmall", "--iterations", "2.7"], "Invalid value for --iterations: '2.7' is no integer"),
-        (["run", "x.py", "--ranks", "1.5"], "Invalid value for --ranks: '1.5' is no integer"),
-        (["run", "x.py", "--seed", ""], "Invalid value for --seed: '' is no integer"),
-        (["testam", "--local", "near"], 'Invalid value "near" for --local. Choose from: "in", "out".'),
-        (["show"], 'Command "show" parameter NAME requires an argument.'),
+        (["tetsam"], "conduit: there is no command 'tetsam' (did you mean testam?); conduit --help lists them\n"),
+        (["--nosuch"], "conduit: there is no command '--nosuch'; conduit --help lists them\n"),
+        (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
+        (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
+        (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
+        (["testam", "--max-size", "1e6"], "conduit testam: --max-size '1e6' is no integer; give a whole number\n"),
+        (["testsmall", "--iterations", "2.7"], "conduit testsmall: --iterations '2.7' is no integer; give a whole"),
+        (["run", "x.py", "--ranks", "1.5"], "conduit run: --ranks '1.5' is no integer; give a whole number\n"),
+        (["run", "x.py", "--seed", ""], "conduit run: --seed '' is no integer; give a whole number\n"),
+        (["run", "x.py", "--time-limit", "soon"], "conduit run: --time-limit 'soon' is no time; give seconds as in 1e"),
+        (["run", "x.py", "--time-limit", "1xs"], "conduit run: --time-limit '1xs' is no time; give seconds as in 1e"),
+        (["testam", "--local", "near"], "conduit testam: --local cannot be 'near'; choose in or out\n"),
+        (["testam", "--ranks", "2", "--ranks", "3"], "conduit testam: --ranks is given twice; give it once\n"),
+        (["testam", "--no-warmup=3"], "conduit testam: --no-warmup takes no value, and not '3'; write --no-warmup"),
+        (["testam", "--json"], "conduit testam: --json needs a value; see conduit testam --help\n"),
+        (["testam", "--json", "--ranks", "3"], "conduit testam: --json '--ranks' is no file; name one, or write - for"),
+        (["list", "extra"], "conduit list: takes no argument 'extra'; see conduit list --help\n"),
+        (["show", "sci", "loggp"], "conduit show: takes no argument 'loggp'; see conduit show --help\n"),
+        (["show"], "conduit show: NAME is missing; see conduit show --help\n"),
         (["show", "tokenring"], "conduit show: there is no conduit 'tokenring'; installed are: "),
+        (["show", "scii"], "conduit show: there is no conduit 'scii' (did you mean sci?); installed are: "),
         (["raw", "loggp:slots=x"], "conduit raw: option 'slots' of conduit 'loggp' cannot be 'x'; allowed: an integer"),
     ],
 )
 def test_wrong_call_is_status_2(command, words, message):
-    status, _, err = command(*words)
-    assert status == 2
-    assert message in err
-    assert "Traceback" not in err
+    status, out, err = command(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(message)
+    assert err.count("\n") == 1
 
 
 WRONG = [
@@ -87,6 +119,13 @@ def test_wrong_options_of_benchmarks_are_refused_before_any_job(command, name, w
     status, out, err = command(name, *words)
     assert (status, out) == (2, "")
     assert err.startswith(f"conduit {name}: {message}")
+
+
+def test_results_on_standard_output_stand_there_alone(command):
+    status, out, err = command("testam", "--sections", "A", "--conduit", "loggp", "--conduit", "sci", "--json", "-")
+    assert status == 0
+    assert [run["conduit"] for run in json.loads(out)] == ["loggp", "sci"]
+    assert "AMShort" in err
 
 
 def test_a_file_that_may_not_be_written_is_refused_before_the_job(command, tmp_path, monkeypatch):

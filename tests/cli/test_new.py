@@ -67,6 +67,11 @@ def test_name_that_cannot_be_one(command, elsewhere, name):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
+        ("class", "it is a keyword of Python; choose another"),
+        ("async", "it is a keyword of Python; choose another"),
+        ("conduit", "there is a package of that name; choose another"),
+        ("conduits", "there is a package of that name; choose another"),
+        ("extended", "there is a package of that name; choose another"),
         ("true", "True is the name of another thing"),
         ("message", "Message is the name of another thing"),
         ("path", "Path is the name of another thing"),

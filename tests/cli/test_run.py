@@ -157,17 +157,18 @@ def test_deadlock_ends_with_its_report(run):
     assert "Traceback" not in err
 
 
-def test_time_limit(run):
+@pytest.mark.parametrize("limit", ["1e-4", "100us", "0.1ms"])
+def test_time_limit(run, limit):
     status, _, err = run(
         """
         async def main(ep):
             while True:
                 await ep.compute(1e-6)
         """,
-        *("--time-limit", "1e-4"),
+        *("--time-limit", limit),
     )
     assert status == 1
-    assert err.startswith("conduit run: time limit at ")
+    assert err.startswith("conduit run: time limit at 100.000 us: ")
 
 
 @pytest.mark.parametrize(("leave", "status"), [("ep.exit(7)", 7), ("ep.exit()", 0), ("raise SystemExit(3)", 3)])

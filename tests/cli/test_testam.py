@@ -3,13 +3,15 @@
 import json
 import re
 
+import attrs
 import pytest
 
 import conduit
 from conduit.benchmarks import Parameters, Progress
 from conduit.commands import testam_program
 from conduit.contract import Category
-from conduit.registry import CONDUITS
+from conduit.options import value_text
+from conduit.registry import CONDUITS, parse_spec
 from conduits.loggp import Loggp
 
 
@@ -39,7 +41,20 @@ def test_all_sections_in_json(testam):
         "ranks": 2,
         "clock": "virtual",
     }
-    assert set(found["records"][0]) == {"section", "operation", "bytes", "iterations", "microseconds", "mb_per_s"}
+    assert found["parameters"] == {
+        "iterations": 3,
+        "warmup": 1,
+        "min_size": 0,
+        "max_size": 8,
+        "max_step": None,
+        "sections": "ABCDEFGHIJK",
+        "local": "out",
+        "pairing": "next",
+        "ranks_per_host": 1,
+        "segment": 8,
+    }
+    entries = {"section", "operation", "bytes", "iterations", "microseconds", "mb_per_s", "driver_us"}
+    assert all(set(record) == entries for record in found["records"])
     assert "".join(dict.fromkeys(record["section"] for record in found["records"])) == "ABCDEFGHIJK"
     assert [record["operation"] for record in rows(found, "A")] == [
         "AMShort ping-pong roundtrip ReqRep",
@@ -103,8 +118,6 @@ def test_reply_limit_counts_where_there_are_replies(testam, install):
 
         @classmethod
         def limits(cls, options):
-            import attrs
-
             return attrs.evolve(super().limits(options), max_long_reply=700)
 
     install(CONDUITS, "lopsided", Lopsided)
@@ -356,3 +369,85 @@ def test_program_runs_on_the_public_core_alone():
 def test_parameters_of_a_set_are_printed_as_they_are(testam):
     out = testam("--sections", "A", "--conduit", "loggp:set=ethernet100,L=7us")[0].out
     assert "set=ethernet100 L=7e-06 o_s=1.5e-05 o_r=2e-05 g=2.5e-05 G=9e-08" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--ranks", "2", "--ranks-per-host", "2"], "ranks 0 and 1 share one"),
+        (["--ranks", "1"], "rank 0 is its own partner"),
+        (["--ranks", "4", "--ranks-per-host", "3", "--pairing", "next"], "ranks 0 and 1 share one"),
+        (["--ranks", "6", "--ranks-per-host", "5", "--pairing", "cross"], "ranks 0 and 3 share one"),
+        (["--ranks", "4", "--ranks-per-host", "2", "--pairing", "cross"], ""),
+        (["--ranks", "3"], ""),  # the last rank is its own partner, and is not measured
+    ],
+)
+def test_no_driver_figures_unless_every_pair_is_on_two_hosts(testam, install, words, why):
+    install(CONDUITS, "driven", Driven)
+    outcome, _ = testam("--conduit", "driven", "--sections", "AE", "--max-size", "0", "--iterations", "2", *words)
+    head, _, table = outcome.out.partition(" operation ")
+    assert ("driver us" in table, "difference" in table) == (not why, not why)
+    note = "note: no driver us, no difference: the driver's figures are between two hosts, and "
+    assert (f"  {note}{why}" in head.splitlines()) == bool(why)
+    assert (note in head) == bool(why)
+
+
+def test_nothing_is_said_of_a_driver_where_nothing_compares(testam, install):
+    assert "driver us" not in testam("--sections", "A", "--ranks", "1")[0].out
+    install(CONDUITS, "driven", Driven)
+    assert "driver us" not in testam("--conduit", "driven", "--sections", "E", "--max-size", "0", "--ranks", "1")[0].out
+
+
+@pytest.mark.parametrize("spec", ["loggp:set=ethernet100,L=7us,slots=3", "sci:torus=4x2", "startx", "sunfire"])
+def test_options_in_json_give_the_run_again(testam, spec):
+    """What the options come to, those of a parameter set included, are the options of the same run."""
+    _, [found] = testam("--conduit", spec, "--sections", "A", "--iterations", "2")
+    name = spec.partition(":")[0]
+    options = parse_spec(spec)
+    assert set(found["options"]) == {field.name for field in attrs.fields(type(options.options))}
+    texts = {option: value_text(tuple(v) if isinstance(v, list) else v) for option, v in found["options"].items()}
+    again = ",".join(f"{option}={text}" for option, text in texts.items() if text != "")
+    _, [repeated] = testam("--conduit", f"{name}:{again}", "--sections", "A", "--iterations", "2")
+    assert repeated["records"] == found["records"]
+
+
+def test_driver_time_in_json(testam, install):
+    install(CONDUITS, "driven", Driven)
+    words = ["--conduit", "driven", "--sections", "BEG", "--min-size", "1000", "--max-size", "1000"]
+    _, [found] = testam(*words)
+    assert [record["driver_us"] for record in found["records"]] == [pytest.approx(12), None, None]
+    _, [found] = testam(*words, "--ranks-per-host", "2")
+    assert [record["driver_us"] for record in found["records"]] == [None] * 3
+    assert found["parameters"]["ranks_per_host"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        (["--sections", "G", "--max-size", "4096"], ["2000, the largest long reply"]),
+        (["--sections", "HI", "--max-size", "4096"], ["3000, the largest long message"]),
+        (
+            ["--sections", "AFJK", "--max-size", "4096"],
+            ["1000, the largest medium message", "2000, the largest long reply", "3000, the largest long message"],
+        ),
+        (["--sections", "BG", "--max-size", "1024"], ["1000, the largest medium message"]),
+        (["--sections", "BG", "--max-size", "1000"], []),
+        (["--sections", "A", "--max-size", "4096"], []),
+        (["--sections", "BG"], []),  # nobody asked for more
+    ],
+)
+def test_a_size_that_was_given_is_not_cut_in_silence(testam, install, words, notes):
+    class Limited(Loggp):
+        name = "limited"
+
+        @classmethod
+        def limits(cls, options):
+            return attrs.evolve(super().limits(options), max_medium=1000, max_long_request=3000, max_long_reply=2000)
+
+    install(CONDUITS, "limited", Limited)
+    outcome, _ = testam("--conduit", "limited", "--iterations", "1", *words)
+    assert outcome.status == 0
+    head = outcome.out.partition(" operation ")[0]
+    assert [line for line in head.splitlines() if "note" in line] == [
+        f"  note: max_size lowered to {note} here" for note in notes
+    ]

@@ -93,8 +93,12 @@ def test_wrong_spec(toys, spec, message):
 
 
 def test_unknown_conduit_lists_the_known_ones(toys):
-    with pytest.raises(UnknownConduit, match=r"^there is no conduit 'tot'; installed are: broken, toy, wrong$"):
-        registry.parse_spec("tot:slots=2")
+    with pytest.raises(UnknownConduit, match=r"^there is no conduit 'xyz'; installed are: broken, toy, wrong$"):
+        registry.parse_spec("xyz:slots=2")
+    with pytest.raises(
+        UnknownConduit, match=r"^there is no conduit 'tot' \(did you mean toy\?\); installed are: broken"
+    ):
+        registry.find("tot")
 
 
 def test_no_conduit_at_all(plugins):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -104,6 +105,25 @@ def test_few_slots_bound_the_gap(tmp_path):
         assert (f"no more than {slots} requests to a rank may be under way" in text) == bound
         if not bound:
             assert found["g"]["microseconds"] == pytest.approx(4.0, rel=0.01)
+
+
+def test_the_poll_for_which_messages_wait_is_that_of_the_conduit(tmp_path):
+    given_set = {"L": 2e-6, "o_s": 1e-6, "o_r": 1e-6, "g": 4e-6, "G": 4e-9}
+    found, text = _measured(tmp_path, _spec(1.234e-6, **given_set))
+    assert found["L"]["because"] == "messages wait up to a poll (1.234 us) until they are found"
+    assert " B   poll                     1.234 " in text
+
+
+def test_the_time_of_all_iterations_is_not_shown_and_every_figure_has_its_digits(tmp_path):
+    for poll in (9e-9, 10e-9, 11e-9):
+        _, text = _measured(tmp_path, _spec(poll, L=5e-6, o_s=2e-6, o_r=1e-6, g=6e-6, G=4e-9), iterations=2)
+        assert "total s" not in text
+        assert re.search(rf"^ B   G +0\.00400\d *\n B   poll +{poll * 1e6:.3f} *$", text, re.MULTILINE)
+
+
+def test_a_size_above_what_is_measured_is_told(tmp_path):
+    _, text = _measured(tmp_path, "loggp:max_long=1000", max_size=5000, iterations=2)
+    assert "  note: max_size lowered to 1000, the largest long message with an answer as long here\n" in text
 
 
 def test_sizes_have_their_round_trips_overheads_and_gaps(tmp_path):

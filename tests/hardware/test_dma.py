@@ -57,6 +57,26 @@ def test_two_streams_share_a_link_piece_by_piece():
     assert dict(ends_a)["arrived"] == 20 * 1024 * 1000
 
 
+@given(st.sampled_from([256, 1000, 4096, 20_000]), st.integers(1, 10), st.integers(1, 10))
+def test_the_size_of_pieces_does_not_matter_to_streams_that_share_a_link(piece, one, other):
+    """Two sources of so many tenths of the link's rate: each has its own rate, or both the link's in sum."""
+    kernel, ends, nbytes = Kernel(), {}, 1_000_000
+    link = Link(kernel, GB)
+    for name, tenths in (("one", one), ("other", other)):
+        ends[name] = []
+        made = stream(kernel, Route([(link, 0)]), nbytes, piece, GB * tenths // 10, ends[name])
+        kernel.at(0, made.start, 0)
+    run(kernel)
+    first, last = sorted(dict(found)["arrived"] for found in ends.values())
+    slack = 3 * piece * 1000
+    alone = sorted(nbytes * 10_000 // tenths for tenths in (one, other))
+    assert first >= alone[0]
+    assert last <= max(alone[1], 2 * nbytes * 1000) + slack
+    if one + other <= 10:
+        assert first <= alone[0] + slack
+    assert link.statistics().nbytes == 2 * nbytes
+
+
 def test_a_stream_whose_piece_waits_does_not_run_ahead():
     """A far link that is busy holds the source back: at most one piece waits in the network."""
     kernel, ends = Kernel(), []

@@ -73,6 +73,35 @@ def test_who_comes_second_waits_for_the_release():
     assert link.statistics() == (3, 300, 300e-9, 2, (90_000 + 180_000) / 1e12)
 
 
+def test_slow_bytes_leave_room_for_those_of_others():
+    """A tail at 1000 ns leaves 900 ns of the link: nine more transfers wait for one another alone, the tenth for it."""
+    kernel = Kernel()
+    link = Link(kernel, RATE)
+    route, arrivals = Route([(link, 0)]), {}
+
+    def slow():
+        arrivals["slow"] = route.carry(100, 0, 1_000_000, lambda when: None)
+
+    others = [(0, carry(kernel, route, 100, arrivals, number)) for number in range(10)]
+    run(kernel, (0, slow), *others)
+    assert arrivals == {"slow": 1_000_000, **{number: (number + 1) * 100_000 for number in range(9)}, 9: 1_100_000}
+    assert link.statistics().waits == 1
+
+
+def test_a_slow_transfer_fits_between_the_bytes_of_others():
+    """It comes while the link is taken for 500 ns more, but its tail is in time."""
+    kernel = Kernel()
+    link = Link(kernel, RATE)
+    route, arrivals = Route([(link, 0)]), {}
+
+    def slow():
+        arrivals["slow"] = route.carry(100, 0, 600_000, lambda when: None)
+
+    run(kernel, (0, carry(kernel, route, 500, arrivals, "first")), (0, slow))
+    assert arrivals == {"first": 500_000, "slow": 600_000}
+    assert link.free_at == 600_000
+
+
 def test_a_transfer_that_waits_has_not_taken_what_lies_behind():
     """A stranger on the last link is not delayed by one that waits for the first."""
     kernel = Kernel()

@@ -144,18 +144,32 @@ def test_two_cpus_share_the_window():
     assert both[0] > alone[0] + 1 * NS
 
 
-def test_two_cpus_share_the_bus():
-    """While one stores a burst that occupies the bus for b, the other waits for the rest of it."""
+def test_a_few_bytes_of_one_cpu_go_between_those_of_another():
+    """A burst comes at 190 MB/s, and the bus carries it at 528: nobody waits for its end."""
     pair = Pair()
     second = Sisci(pair.fabric, 0)
     issued = []
-    wire = 4096 + 64 * 16
     run(
         pair.kernel,
         (0, lambda: pair.store(0, bytes(4096))),
         (1 * NS, lambda: pair.store(8192, bytes(8), issued.append, second)),
     )
-    assert issued == [200 * NS + bytes_at(wire, 528) + 200 * NS + bytes_at(8, 190)]
+    assert issued == [1 * NS + 200 * NS + bytes_at(8, 190)]
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 3, 5])
+def test_cpus_share_the_bus(cpus):
+    """Each stores 4096 bytes at its own 190 MB/s, until they are more than the bus has room for."""
+    pair = Pair()
+    issued = []
+    for cpu in range(cpus):
+        driver = Sisci(pair.fabric, 0)
+        pair.kernel.at(0, pair.store, 4096 * cpu, bytes(4096), issued.append, driver)
+    run(pair.kernel)
+    alone, wire = 200 * NS + bytes_at(4096, 190), bytes_at(4096 + 64 * 16, 528)
+    assert len(issued) == cpus
+    assert max(issued) >= max(alone, cpus * wire)
+    assert max(issued) <= max(alone, cpus * wire) + alone
 
 
 @pytest.mark.parametrize("nbytes", [4, 64, 256])

@@ -172,7 +172,7 @@ class PairedSlots(SciPath):
         if message.word & _CATEGORY != _MEDIUM:
             chain = self._long(message.nbytes)
         elif self.setting.transactions == 1:
-            block = header.ljust(HEADER_MAX, b"\0") + message.payload
+            block = header + message.payload
             self.cpu.free += self.setting.host.copy_ticks(len(block))
             slot.post(self.cpu.free, block, self._issued)
             return
@@ -251,7 +251,8 @@ class PairedSlots(SciPath):
 
     def _take_payload(self, message: Message, record: bytearray) -> None:
         if message.word & _CATEGORY == _MEDIUM:
-            message.payload = record[HEADER_MAX : HEADER_MAX + message.nbytes]
+            start = HEADER_MAX if self.setting.transactions == 2 else wire.FIXED + len(message.args)
+            message.payload = record[start : start + message.nbytes]
         elif not self.setting.dynamic_mapping:
             self._finish_long(message, memoryview(record)[HEADER_MAX:])
 

@@ -57,6 +57,7 @@ class Sending:
         lock = path.smp.lock
         if lock is None:
             self._store(0)
+            self._go_on()
         else:
             lock.take(self._locked)
 
@@ -68,18 +69,23 @@ class Sending:
             self._path.niu.when_room(HIGH, self._next)
             return
         self._store(LOCK_PS)
-        lock.leave(self._path.cpu.free)
+        lock.leave(self._path.cpu.free)  # before what comes then, which may take long
+        self._go_on()
 
     def _store(self, after: int) -> None:
         path = self._path
         tag, payload = self._packets[self._index]
-        path.cpu.free = end = path.kernel.now + after + self.store(tag, payload, after)
+        path.cpu.free = path.kernel.now + after + self.store(tag, payload, after)
         self._index += 1
+
+    def _go_on(self) -> None:
+        """Store the next packet when the processor is free, or end."""
+        path = self._path
         if self._index < len(self._packets):
-            path.kernel.call(end, self._next)
+            path.kernel.call(path.cpu.free, self._next)
             return
         if self._priority:
-            path.driver.release(end)
+            path.driver.release(path.cpu.free)
         self._then()
 
     def store(self, tag: int, payload: bytes, after: int) -> int:

@@ -78,9 +78,8 @@ def test_one_transaction_trades_a_copy_for_a_store():
     """One store fewer per message, and a copy of header and payload."""
     for nbytes in (64, 2048):
         two, one = ping_pong("medium", nbytes), ping_pong("medium", nbytes, spec="sci:transactions=1")
-        copy = 0.1 + (80 + nbytes) / 700
-        padding = (80 - 16) / 190
-        assert one - two == pytest.approx(2 * (copy + padding - 0.2), abs=0.15)
+        copy = 0.1 + (16 + nbytes) / 700
+        assert one - two == pytest.approx(2 * (copy - 0.2), abs=0.15)
 
 
 def test_a_payload_that_lies_wrong_is_staged():
