@@ -196,3 +196,50 @@ def test_D6_steps_of_a_clean_up_are_let_finish():
         conduit.run(main, conduit="loggp", ranks=30)
     assert len(ended) == 29
     assert len(caught.value.__notes__) == 1
+
+
+@pytest.mark.parametrize("call", ["poll", "block_until", "request"])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_T6_progress_that_asks_for_itself_again_is_a_livelock(inline, call, monkeypatch):
+    monkeypatch.setattr(standstill, "STILL", 5000)
+
+    async def main(ep):
+        async def again():
+            ep.want_progress()
+
+        def note(token):
+            pass
+
+        await ep.attach(note)
+        ep.on_progress(again)
+        if ep.rank == 0:
+            ep.want_progress()
+            if call == "poll":
+                await ep.poll()
+            elif call == "request":
+                await ep.request_short(1, note)
+        await ep.block_until(lambda: False, what="nothing")
+
+    with pytest.raises(conduit.Livelock, match=r"^livelock at .*test_ending\.py:\d+ in main\)\nrank 0: .*in main: "):
+        conduit.run(main, conduit=f"loggp:inline={inline}")
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_T6_progress_that_asks_for_itself_many_times_may_end(inline):
+    async def main(ep):
+        left = [20_000 + ep.rank]
+
+        async def again():
+            left[0] -= 1
+            if left[0]:
+                ep.want_progress()
+
+        ep.on_progress(again)
+        ep.want_progress()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+        await ep.poll()
+        return left
+
+    assert conduit.run(main, conduit=f"loggp:inline={inline}").values == [[0], [0]]
