@@ -29,7 +29,10 @@ class ActLog(list[int]):
 
     def flush(self) -> None:
         """Hash what is there."""
-        self._hash.update(array("q", self).tobytes())
+        try:
+            self._hash.update(array("q", self).tobytes())
+        except OverflowError:  # times of more than some hundred days
+            self._hash.update(b"".join(each.to_bytes(16, "little") for each in self))
         self.clear()
 
     def digest(self) -> bytes:

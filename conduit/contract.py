@@ -137,7 +137,7 @@ class Constant:
     Attributes:
         name: what `conduit show` calls it.
         value: the number, or a short text.
-        unit: "ns", "us", "bytes", "MB/s" (10**6) and so on; "-" for none.
+        unit: "ns", "us", "us/byte", "bytes", "MB/s" (10**6) and so on; "-" for none.
         kind: "fact" and "anchor" come from a paper, "assumed" from a stated reason.
         source: the id of the fact or anchor, with the arithmetic where there is any, or the reason.
     """

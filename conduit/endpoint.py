@@ -16,12 +16,19 @@ from conduit.calls import Action, Guard, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
-from conduit.handlers import WAITS, Handler, HandlerTable, describe, mismatch
+from conduit.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.statistics import Counts
 
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
 _READ_ONLY = frozenset({"rank", "size", "limits", "simulated", "host", "hosts", "segment"})
+_LATER = (
+    "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
+    "in ep.on_progress"
+)
+_INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
+_MOST_SECONDS = arguments.MOST_SECONDS
+_MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
@@ -46,6 +53,8 @@ class Endpoint:
 
     __slots__ = (
         "_acts",
+        "_attached",
+        "_attaches",
         "_copies",
         "_dispatch",
         "_exits",
@@ -85,6 +94,8 @@ class Endpoint:
         self.host = hosts[rank]
         self.handlers = HandlerTable()
         self._indices = self.handlers.indices
+        self._attaches = 0  # begun by this rank's tasks; they take turns
+        self._attached = 0  # over, accepted or refused
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
@@ -162,12 +173,35 @@ class Endpoint:
         """
         self.refuse_in_handler("ep.attach")
         self.handlers.check(handlers)
-        return self._attach(guard(self, "ep.attach"), handlers)
+        return self._attach(guard(self, "ep.attach"), handlers, self._attached)
 
-    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...]) -> None:
+    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
         unused.clear()
+        if self.forgotten:
+            raise self.forgotten[0]
+        turn = self._attaches
+        self._attaches += 1
+        try:
+            if turn > self._attached:
+                await self._turn_to_attach(turn)
+            if turn > attached:  # others have attached since the call
+                self.handlers.check(handlers)
+            await self._attach_in_turn(handlers)
+        finally:
+            self._attached += 1
+
+    async def _turn_to_attach(self, turn: int) -> None:
+        """Wait until this rank's tasks that called attach before are through, in whose handlers' places ours may be."""
+
+        def come() -> bool:
+            return self._attached == turn
+
+        await self._port.shielded(lambda: self._port.block_until(come, "an attach that this rank called before", ()))
+
+    async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
-        self.handlers.add(handlers)
+        before = len(self.handlers.entries)
+        self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
         try:
             tables = await self._port.exchange(names)
         except BaseException as error:
@@ -175,6 +209,7 @@ class Endpoint:
             raise
         problem = mismatch(tables, self.rank)
         if problem:
+            self.handlers.cut(before)
             raise BadRequest(problem)
 
     # -- requests ------------------------------------------------------------------------------
@@ -355,10 +390,12 @@ class Endpoint:
         call = "ep.block_until"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        if not callable(predicate):
-            raise BadRequest(f"{call}: predicate={predicate!r} cannot be called; pass a function of no arguments")
-        code = getattr(predicate, "__code__", None)
-        if code is not None and code.co_flags & WAITS:
+        code = getattr(predicate, "__code__", None) or code_of(predicate)
+        if code is None:
+            raise BadRequest(
+                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments"
+            )
+        if code.co_flags & WAITS:
             raise BadRequest(
                 f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
                 "always true; pass an ordinary function"
@@ -366,10 +403,15 @@ class Endpoint:
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
         peers: tuple[int, ...] = ()
-        for rank in ranks:
-            if type(rank) is not int or not 0 <= rank < self.size:
-                rank = arguments.rank(call, "ranks", rank, self.size)
-            peers += (rank,)
+        try:
+            for rank in ranks:
+                if type(rank) is not int or not 0 <= rank < self.size:
+                    rank = arguments.rank(call, "ranks", rank, self.size)
+                peers += (rank,)
+        except TypeError:
+            raise BadRequest(
+                f"{call}: ranks={arguments.shown(ranks)} is a {type(ranks).__name__}; pass a tuple of ranks"
+            ) from None
         frame = _getframe(1)
         return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, peers)
 
@@ -405,7 +447,7 @@ class Endpoint:
         if (seconds is None) == (flops is None):
             given = "neither" if seconds is None else f"seconds={seconds!r} and flops={flops!r}"
             raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
-        ticks = self._cost(call, seconds or 0.0, flops or 0, 0, threads)
+        ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
         return self._compute(guard(self, call), ticks)
 
     async def _compute(self, unused: Guard, ticks: int) -> None:
@@ -437,16 +479,27 @@ class Endpoint:
         self._port.charge(ticks)
 
     def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
-        time = arguments.number(call, "seconds", seconds)
-        operations = arguments.number(call, "flops", flops)
-        nbytes = arguments.integer(call, "copied", copied)
-        count = arguments.integer(call, "threads", threads)
-        if nbytes < 0:
-            raise BadRequest(f"{call}: copied={nbytes} is not allowed; pass a number of bytes of at least 0")
-        if count < 1:
-            raise BadRequest(f"{call}: threads={count} is not allowed; pass at least 1")
-        work = self._port.work_ticks(int(operations), count, nbytes) if operations or nbytes else 0
-        return round(time * _PS_PER_S) + work
+        if type(seconds) is float and 0.0 <= seconds <= _MOST_SECONDS:
+            time = seconds
+        else:
+            time = arguments.number(call, "seconds", seconds, _MOST_SECONDS)
+        ticks = round(time * _PS_PER_S)
+        if type(flops) is type(copied) is type(threads) is int and threads == 1 and not flops and not copied:
+            return ticks
+        return ticks + self._work(call, flops, copied, threads)
+
+    def _work(self, call: str, flops: int, copied: int, threads: int) -> int:
+        operations = int(arguments.number(call, "flops", flops, arguments.MOST_WORK))
+        nbytes = arguments.amount(call, "copied", copied, 0, arguments.MOST_WORK)
+        count = arguments.amount(call, "threads", threads, 1, _MOST_THREADS)
+        work = self._port.work_ticks(operations, count, nbytes) if operations or nbytes else 0
+        if work > _MOST_SECONDS * _PS_PER_S:
+            given = f"flops={operations}" if operations else f"copied={nbytes}"
+            raise BadRequest(
+                f"{call}: {given} would take {work / _PS_PER_S:.3g} s on this host; pass what takes at most "
+                f"{_MOST_SECONDS:g} s"
+            )
+        return work
 
     def exit(self, code: int = 0) -> NoReturn:
         """End the job at once everywhere; `run` raises SystemExit(code).
@@ -494,8 +547,8 @@ class Endpoint:
         """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
         if self._dispatch.running:
             raise HandlerError(
-                f"{call}: called in handler {self._dispatch.running!r}; a handler may only reply through its token, "
-                "charge and compute; let it set a flag and do the rest after block_until, or in ep.on_progress"
+                f"{call}: called in handler {self._dispatch.running!r}, which may not wait; "
+                + _INSTEAD.get(call, _LATER)
             )
 
     def place_in_segment(self, data: Buffer) -> int | None:
@@ -509,6 +562,16 @@ class Endpoint:
     def _check_action(self, call: str, function: object) -> None:
         if not callable(function):
             raise BadRequest(f"{call}: function={function!r} cannot be called; pass an async function of no arguments")
+
+    def _end_job(self) -> None:
+        """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
+        # In the place of forgotten calls, which every call looks for anyway.
+        self.forgotten[:] = [
+            BadRequest(
+                f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "
+                "and return from it what is wanted afterwards"
+            )
+        ]
 
     async def _run_exits(self) -> None:
         while self._exits:

@@ -6,9 +6,10 @@ same order, or an index would mean different things to different ranks.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from conduit.errors import BadRequest
@@ -76,10 +77,32 @@ class HandlerTable:
             self.indices[handler] = len(self.entries)
             self.entries.append((handler, _name(handler)))
 
+    def cut(self, length: int) -> None:
+        """Take out again what was added after the first `length` handlers."""
+        for handler, _ in self.entries[length:]:
+            del self.indices[handler]
+        del self.entries[length:]
+
 
 def describe(handler: object) -> str:
     """Return how messages name `handler`."""
     return _name(handler) if callable(handler) else repr(handler)
+
+
+def code_of(function: object) -> CodeType | None:
+    """Return the code that a call of `function` begins with, a plain one where none can be seen.
+
+    None: it cannot be called.
+    """
+    if not callable(function):
+        return None
+    while isinstance(function, functools.partial):
+        function = function.func
+    for each in (function, type(function).__call__):
+        code = getattr(each, "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return code_of.__code__
 
 
 def _name(handler: object) -> str:

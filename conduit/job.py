@@ -126,7 +126,7 @@ def _prepare(
     count = 2 if ranks is None else _at_least("ranks", ranks, 1)
     nbytes = _at_least("segment", segment, 0)
     per_host = None if ranks_per_host is None else _at_least("ranks_per_host", ranks_per_host, 1)
-    limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit)
+    limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
     if not spec.cls.simulated:
         raise BadRequest(f"run: conduit={conduit!r} is not a simulated network; only those can be run")
     hosts = spec.cls.placement(spec.options, count, per_host)
@@ -148,7 +148,7 @@ def _check_main(main: Any) -> None:
 def _at_least(name: str, value: Any, least: int) -> int:
     number = arguments.integer("run", name, value)
     if number < least:
-        raise BadRequest(f"run: {name}={number} is not allowed; pass at least {least}")
+        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at least {least}")
     return number
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from enum import Enum
+from functools import cache
 
 import trio
 
@@ -23,6 +25,16 @@ _TRUE = "which is true by now"  # what made it true may have been a handler of t
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
 
 
+class Stage(Enum):
+    """How far a rank has come."""
+
+    BEFORE = "has not begun"
+    STARTING = "is starting: it has not come to its main yet"
+    RUNNING = "runs its main"
+    RETURNED = "its main has returned"
+
+
+@cache
 def _own_folders() -> tuple[str, ...]:
     """Return the folders whose lines say nothing to the author of a program."""
     core = os.path.dirname(os.path.dirname(conduit.sim.__file__))
@@ -36,25 +48,26 @@ def _own_folders() -> tuple[str, ...]:
     return (*(folder + os.sep for folder in folders), *modules)
 
 
-def write(kind: str, detail: str, now: int, ports: Sequence[Port], returned: Sequence[bool]) -> str:
+def write(kind: str, cause: str | trio.lowlevel.Task, now: int, ports: Sequence[Port], stages: Sequence[Stage]) -> str:
     """Return the report.
 
     Args:
         kind: "deadlock", "livelock" or "time limit".
-        detail: what else is known of the cause, "" for nothing.
+        cause: what else is known of the cause, "" for nothing, or the task that is to blame.
         now: kernel time in picoseconds.
         ports: the ports of all ranks.
-        returned: for each rank, whether its main has returned.
+        stages: for each rank, how far it has come.
     """
     head = {
         "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
         "livelock": "time does not pass any more",
         "time limit": "the job's time is over",
     }[kind]
+    detail = cause if isinstance(cause, str) else inspect_tasks.describe(cause, _own_folders())
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
-    ranks = zip(ports, _tasks(ports), returned, strict=True)
+    ranks = zip(ports, _tasks(ports), stages, strict=True)
     true = _MISSED if kind == "deadlock" else _TRUE
-    lines += _grouped([_state(port, tasks, done, true) for port, tasks, done in ranks])
+    lines += _grouped([_state(port, tasks, stage, true) for port, tasks, stage in ranks])
     cycle = _cycle([port.waits() for port in ports])
     if cycle:
         lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
@@ -71,11 +84,13 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
     return [tasks[id(port)] for port in ports]
 
 
-def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool, true: str) -> list[str]:
-    return list(_rank_lines(port, tasks, returned, true)) or ["has ended" if returned else "has not begun"]
+def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str) -> list[str]:
+    if stage in (Stage.BEFORE, Stage.STARTING):
+        return [stage.value]
+    return list(_rank_lines(port, tasks, stage, true)) or ["has ended"]
 
 
-def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool, true: str) -> Iterator[str]:
+def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str) -> Iterator[str]:
     waits = {id(wait.task): wait for wait in port.waits()}
     own = _own_folders()
     polls = False
@@ -83,7 +98,9 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool,
         wait = waits.get(id(task))
         if wait is not None:
             polls = True
-            where = "its main has returned" if returned else inspect_tasks.user_line(task, own)
+            where = inspect_tasks.program_line(task, own)  # after the end, of what on_progress was given
+            if not where:
+                where = stage.value if stage is Stage.RETURNED else inspect_tasks.user_line(task, own)
             yield from _wait_lines(wait, where, true)
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
@@ -100,7 +117,7 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], returned: bool,
 
 def _endpoint_call(task: trio.lowlevel.Task) -> str:
     """Return which call of its endpoint a task is in."""
-    for frame, _ in task.iter_await_frames():
+    for frame, _ in inspect_tasks.frames(task):
         if frame.f_code.co_filename == endpoint.__file__:
             return f"ep.{frame.f_code.co_name.lstrip('_')}"
     return "a wait of Trio's own"

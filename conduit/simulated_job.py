@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import trio
 
-from conduit import report
+from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
 from conduit.calls import CURRENT
 from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.registry import Spec
+from conduit.report import Stage
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
 from conduit.sim.trace import Listener, TracingKernel
@@ -23,6 +23,7 @@ from conduit.sim.units import ps
 from conduit.sim.waiter import OWNER
 
 Main = Callable[..., Awaitable[Any]]
+_LEAVES = 8  # errors of a group that a note names
 
 
 class SimulatedJob:
@@ -54,6 +55,7 @@ class SimulatedJob:
         self.kernel.on_stall = self._stalled
         self._main = main
         self._args = args
+        self._copy: tuple[Any, ...] | None = None
         self._spec = spec
         self._setup = setup
         self._network: Any = spec.cls(spec.options, setup, self.kernel)
@@ -61,7 +63,7 @@ class SimulatedJob:
         self._endpoints = [self._make_endpoint(rank) for rank in range(setup.ranks)]
         self._ports: list[Port] = [endpoint._port for endpoint in self._endpoints]
         self._values: list[Any] = [None] * setup.ranks
-        self._returned = [False] * setup.ranks
+        self._stages = [Stage.BEFORE] * setup.ranks
         self._still_running = setup.ranks
         self._over = False
         self._token: trio.lowlevel.TrioToken | None = None
@@ -75,9 +77,14 @@ class SimulatedJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
+        self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
         bodies = [self._body(rank) for rank in range(self._setup.ranks)]
-        run_tasks(self.kernel, bodies)
-        self._raise_error()
+        try:
+            run_tasks(self.kernel, bodies)
+            self._raise_error()
+        finally:
+            for endpoint in self._endpoints:
+                endpoint._end_job()
         return Result(
             values=self._values,
             seconds=max(port.ticks() for port in self._ports) / 1e12,
@@ -117,8 +124,10 @@ class SimulatedJob:
             task = trio.lowlevel.current_task()
             self._network.bind(rank, task.context, task)
             try:
+                self._stages[rank] = Stage.STARTING
                 await port.start()
-                self._values[rank] = await self._main(endpoint, *copy.deepcopy(self._args))
+                self._stages[rank] = Stage.RUNNING
+                self._values[rank] = await self._main(endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
                 port.fail(error)
@@ -131,11 +140,16 @@ class SimulatedJob:
                 return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
-            self._returned[rank] = True
+            self._stages[rank] = Stage.RETURNED
             self._still_running -= 1
             await port.block_until(self._is_over, "the other ranks to return", ())
 
         return body
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Return a copy of the arguments for a rank alone: the first one that was made, then others."""
+        own, self._copy = self._copy, None
+        return arguments.copies(self._args) if own is None else own
 
     def _is_over(self) -> bool:
         """Return whether all have returned and all messages have been handled (E1)."""
@@ -146,16 +160,17 @@ class SimulatedJob:
 
     # -- the end -------------------------------------------------------------------------------
 
-    def _stalled(self, kind: str, detail: str) -> BaseException:
+    def _stalled(self, kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
         """Return the error for a job that gets no further (D1)."""
         for endpoint in self._endpoints:
             if endpoint.forgotten:
                 return endpoint.forgotten[0]
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
-        return error(report.write(kind, detail, self.kernel.now, self._ports, self._returned))
+        return error(report.write(kind, cause, self.kernel.now, self._ports, self._stages))
 
     def _time_is_up(self) -> None:
-        self.kernel.fail(self._stalled("time limit", ""))
+        if not self.kernel.ending:
+            self.kernel.fail(self._stalled("time limit", ""))
 
     def _raise_error(self) -> None:
         kernel = self.kernel
@@ -170,11 +185,11 @@ class SimulatedJob:
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
         for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
-                error.add_note(f"rank {other} raised {type(too).__name__} too: {too}")
+                error.add_note(f"rank {other} raised {type(too).__name__} too: {_text(too)}")
         for _, other, late in kernel.end.late_errors:
-            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {late}")
+            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {_text(late)}")
         for line in kernel.end.abandoned:
-            error.add_note(f"while the job ended, a shielded wait was ended by force: {line}")
+            error.add_note(f"while the job ended, {line}")
         for endpoint in self._endpoints:  # there is no result that has them
             for text in endpoint.warnings:
                 error.add_note(f"warning of rank {endpoint.rank}: {text}")
@@ -190,3 +205,19 @@ def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _text(error: BaseException) -> str:
+    """Return what an error says, and what it is that a group of them holds."""
+    if not isinstance(error, BaseExceptionGroup):
+        return str(error)
+    leaves = []
+    parts: list[BaseException] = [error]
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, BaseExceptionGroup):
+            parts[:0] = part.exceptions
+        else:
+            leaves.append(f"{type(part).__name__}: {part}")
+    more = len(leaves) - _LEAVES
+    return "; ".join(leaves[:_LEAVES] + [f"and {more} more"] * (more > 0))

@@ -24,7 +24,10 @@ EMPTY = memoryview(bytearray())
 
 def flat(data: Source) -> memoryview:
     """Return the bytes of a C-contiguous buffer as a one-dimensional view of format ``B``."""
-    view = memoryview(data)  # type: ignore[arg-type]
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        view = _not_exported(data)
     if view.ndim == 1 and view.format == "B":
         return view
     if not view.nbytes:
@@ -68,24 +71,41 @@ def check_writable(call: str, name: str, out: object) -> int:
 
 
 def _checked_view(call: str, name: str, data: object) -> memoryview:
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except (TypeError, ValueError, BufferError) as error:
-        dates = isinstance(data, np.ndarray) and data.dtype.kind in "mM"
-        advice = f"{name}.view('i8')" if dates else "bytes, a bytearray, a memoryview or a numpy array"
-        raise conduit.BadRequest(
-            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give {advice}"
-        ) from None
-    if not view.c_contiguous:
-        raise conduit.BadRequest(
-            f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; give numpy.ascontiguousarray({name})"
-        )
     if isinstance(data, np.ndarray) and data.dtype.hasobject:
         raise conduit.BadRequest(
             f"{call}: {name} is an array of dtype {data.dtype}, whose elements are references that mean nothing on "
             "another rank; convert it to a dtype without objects"
         )
+    try:
+        try:
+            view = memoryview(data)  # type: ignore[arg-type]
+        except (TypeError, ValueError, BufferError):
+            view = _not_exported(data)
+    except (TypeError, ValueError, BufferError) as error:
+        raise conduit.BadRequest(
+            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray, a "
+            "memoryview or a numpy array"
+        ) from None
+    if not view.c_contiguous:
+        raise conduit.BadRequest(
+            f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; give numpy.ascontiguousarray({name})"
+        )
     return view
+
+
+def _not_exported(data: Any) -> memoryview:
+    """Return a view of what numpy does not export by itself: dates, and fields that overlap or are out of order.
+
+    Raises:
+        Exception: what is wrong with anything else, as `memoryview` says it.
+    """
+    if not isinstance(data, np.ndarray | np.generic):
+        return memoryview(data)
+    array = np.asarray(data)
+    array = array.view(f"V{array.itemsize}")
+    if isinstance(data, np.generic):  # which nobody may write to, while this is a copy
+        array.flags.writeable = False
+    return memoryview(array)  # type: ignore[arg-type]
 
 
 def offset_in(segment: npt.NDArray[np.uint8], view: memoryview) -> int | None:

@@ -52,8 +52,8 @@ def flag(call: str, name: str, value: object) -> bool:
     """
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if (number := integer(call, name, value)) in (0, 1):
-        return bool(number)
+    if hasattr(value, "__index__") and index(value) in (0, 1):
+        return bool(index(value))
     raise conduit.BadRequest(f"{call}: {name}={value!r} is neither True nor False; give one of them")
 
 

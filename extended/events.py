@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import trio
 
 import conduit
+from extended.buffers import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -89,6 +90,10 @@ class Operation:
     def missing(self) -> tuple[int, ...]:
         """Return the rank at the other side, while it has not answered."""
         return (self.peer,) if self.pending else ()
+
+    def release(self) -> None:
+        """Let go of the memory that a get has filled: the handle that keeps the operation must not hold it."""
+        self.out = EMPTY
 
 
 class Events:

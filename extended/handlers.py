@@ -101,6 +101,8 @@ class PutGetHandlers:
         operation.out[start : start + nbytes] = payload
         self._ep.charge(copied=nbytes)
         self._events.piece_done(number)
+        if not operation.pending:
+            operation.release()
 
     def get_long(
         self, token: Token, number: int, nbytes: int, low_word: int, high_word: int, to_low: int, to_high: int
@@ -111,4 +113,8 @@ class PutGetHandlers:
 
     def got_long(self, token: Token, payload: memoryview, number: int) -> None:
         """Reply: a piece of a get has landed in its place."""
+        operation = self._events.operations[number]
+        assert operation is not None
         self._events.piece_done(number)
+        if not operation.pending:
+            operation.release()

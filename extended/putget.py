@@ -89,9 +89,10 @@ def _for_memset(call: str) -> Callable[..., None]:
     return check
 
 
-def _for_handles(call: str) -> Callable[..., None]:
-    def check(x: PutGet, handles: object) -> None:
+def _for_handles(call: str) -> Callable[..., tuple[Any, ...]]:
+    def check(x: PutGet, handles: Any) -> tuple[Any, ...]:
         check_handles(call, handles)
+        return x, list(handles)  # which the program may change before it awaits the call
 
     return check
 
@@ -349,8 +350,7 @@ class PutGet:
         Raises:
             conduit.BadRequest: what is given is no list of handles.
         """
-        waited = list(handles)
-        pending = [handle.awaited for handle in waited if not handle.awaited.done()]
+        pending = [handle.awaited for handle in handles if not handle.awaited.done()]
 
         def complete() -> bool:
             # What is complete stays so: each operation is looked at once, however often this is asked.
@@ -359,7 +359,7 @@ class PutGet:
             return not pending
 
         await self._events.wait_until(complete, list(pending), "wait_all")
-        return [handle.result() for handle in waited]
+        return [handle.result() for handle in handles]
 
     @public(_for_handles("wait_some"))
     async def wait_some(self, handles: Collection[Handle[T]]) -> tuple[list[Handle[T]], list[Handle[T]]]:
@@ -371,8 +371,7 @@ class PutGet:
         Raises:
             conduit.BadRequest: what is given is no list of handles.
         """
-        waited = list(handles)
-        found = not waited
+        found = not handles
         seen = -1
 
         def any_complete() -> bool:
@@ -380,12 +379,12 @@ class PutGet:
             nonlocal found, seen
             if not found and seen != self._events.completed:
                 seen = self._events.completed
-                found = any(handle.awaited.done() for handle in waited)
+                found = any(handle.awaited.done() for handle in handles)
             return found
 
-        await self._events.wait_until(any_complete, [handle.awaited for handle in waited], "wait_some")
-        done = [handle for handle in waited if handle.done]
-        return done, [handle for handle in waited if not handle.awaited.done()]
+        await self._events.wait_until(any_complete, [handle.awaited for handle in handles], "wait_some")
+        done = [handle for handle in handles if handle.done]
+        return done, [handle for handle in handles if not handle.awaited.done()]
 
     # -------------------------------------------------------------------------------------------------------- implicit
 

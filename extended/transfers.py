@@ -128,13 +128,13 @@ class Transfers:
             out: flat writable view that is filled by the time the operation is done.
         """
         nbytes = len(out)
-        operation.out = out
-        operation.chunk = 0
         if dest == self._rank or not nbytes:
             await self._ep.poll()
             out[:] = self._memory[offset : offset + nbytes]
             self._ep.charge(copied=nbytes)
         elif nbytes <= self._max_medium:
+            operation.out = out
+            operation.chunk = 0
             number = self._events.enter(operation, 1)
             try:
                 await self._ep.request_short(dest, self._get_medium, number, 0, nbytes, low(offset), high(offset))
@@ -144,7 +144,7 @@ class Transfers:
         elif (landing := offset_in(self._ep.segment, out)) is not None:
             await self._get_by_long_replies(operation, dest, offset, nbytes, landing)
         else:
-            await self._get_by_medium_replies(operation, dest, offset, nbytes)
+            await self._get_by_medium_replies(operation, dest, offset, out)
 
     async def _get_by_long_replies(
         self, operation: Operation, dest: int, offset: int, nbytes: int, landing: int
@@ -160,8 +160,10 @@ class Transfers:
 
         await self.issue(operation, number, map(request, range(0, nbytes, chunk)))
 
-    async def _get_by_medium_replies(self, operation: Operation, dest: int, offset: int, nbytes: int) -> None:
-        chunk = operation.chunk = self._max_medium
+    async def _get_by_medium_replies(self, operation: Operation, dest: int, offset: int, out: memoryview) -> None:
+        operation.out = out
+        nbytes, chunk = len(out), self._max_medium
+        operation.chunk = chunk
         number = self._events.enter(operation, -(-nbytes // chunk))
 
         def request(piece: int) -> Send:

@@ -40,6 +40,8 @@ packages = ["conduit_{name}"]
 # What `pytest` puts to the conformance suite; add specs with options of your own, such as "{name}:slots=1".
 conformance = ["{name}"]
 addopts = ["-p", "conduit.conformance.plugin"]
+# Where tests of your own are. Without this pytest takes the whole folder, and passes over a suite that is in its .venv.
+testpaths = ["tests", "conduit_{name}"]
 """
 
 _README = """\

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from datetime import date
+from fnmatch import fnmatch
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error
     if config.getini("conformance") and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        _check_paths(config)
         config.args.extend(str(folder) for folder in suite_folders().values())
 
 
@@ -109,6 +111,23 @@ def pytest_runtest_makereport(
 def pytest_configure_node(node: Any) -> None:
     """Give the workers of pytest-xdist the seed, so that all collect the same cases, at midnight too."""
     node.workerinput["conformance_seed"] = _seed(node.config)
+
+
+def _check_paths(config: pytest.Config) -> None:
+    """Refuse to leave the suites out, which pytest would do without a word.
+
+    Of two paths, one inside the other, it collects the outer one alone, and passes over environments in it.
+    """
+    hidden = config.getini("norecursedirs")
+    for path in (config.invocation_params.dir / arg for arg in config.args):
+        for suite in suite_folders().values():
+            inside = [folder for folder in suite.parents if folder.is_relative_to(path) and folder != path]
+            for folder in inside:
+                if (folder / "pyvenv.cfg").exists() or any(fnmatch(folder.name, pattern) for pattern in hidden):
+                    raise pytest.UsageError(
+                        f"the conformance suite is in {suite}, but pytest collects {path} and passes over {folder} "
+                        'in it; name the folders of your own tests: testpaths = ["tests"] among the settings of pytest'
+                    )
 
 
 @attrs.frozen

@@ -1,12 +1,13 @@
 """The end of a job: exits, errors, time limits, and what a program may still do."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 import trio
 
-from conduit import Endpoint, TimeLimit, Token
+from conduit import BadRequest, Endpoint, TimeLimit, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import attached, chain, names, neighbour
 
@@ -207,6 +208,45 @@ def test_swallowing_the_end_does_not_keep_a_rank_alive(case: Case) -> None:
 
     with pytest.raises(_Oops, match=r"\Aenough\n"):
         case.run(main)
+
+
+@pytest.mark.rule("R66")
+@pytest.mark.simulated
+@pytest.mark.parametrize("how", ["well", "badly"])
+def test_calls_on_an_endpoint_that_was_kept_are_refused(case: Case, how: str) -> None:
+    """When its job is over, however it ended; what the endpoint knows can still be read."""
+    kept: list[Endpoint] = []
+
+    def hello(token: Token) -> None:
+        pass
+
+    async def main(ep: Endpoint) -> None:
+        await ep.attach(hello)
+        kept.append(ep)
+        if how == "badly":
+            raise _Oops("so be it")
+
+    with suppress(_Oops):
+        case.run(main)
+    assert len(kept) == case.size or how == "badly"
+    ep = kept[0]
+    calls: list[Callable[[], Awaitable[object]]] = [
+        ep.poll,
+        ep.attach,
+        lambda: ep.block_until(lambda: True),
+        lambda: ep.compute(1e-6),
+        lambda: ep.request_short(neighbour(ep), hello),
+        lambda: ep.request_short(ep.rank, hello),
+    ]
+    for call in calls:
+
+        async def late(call: Callable[[], Awaitable[object]] = call) -> None:
+            await call()
+
+        with pytest.raises(BadRequest, match=rf"rank {ep.rank} of a job that is over; make calls while"):
+            trio.run(late)
+    assert ep.now >= 0.0
+    assert ep.counts.requests_sent == 0
 
 
 @pytest.mark.rule("R68")

@@ -39,6 +39,8 @@ def test_arguments_are_checked_when_the_function_is_called(case: Case) -> None:
             partial(ep.request_long_async, 0, box.long, b"x", -1),
             partial(ep.block_until, none),
             partial(ep.block_until, bool, what=five),
+            partial(ep.block_until, bool, ranks=five),
+            partial(ep.block_until, partial(_nothing, ep)),
             partial(ep.block_until, bool, ranks=(ep.size,)),
             partial(ep.compute, -1.0),
             partial(ep.compute),

@@ -143,6 +143,7 @@ def test_arguments_of_the_wrong_kind_are_refused(case: Case) -> None:
         ("1", "str"),
         (None, "NoneType"),
         (b"\1", "bytes"),
+        (np.array([1]), "ndarray"),
     ]
 
     async def main(ep: Endpoint) -> None:

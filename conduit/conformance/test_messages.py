@@ -287,6 +287,8 @@ def test_what_is_no_contiguous_buffer_is_refused(case: Case) -> None:
         (columns, "C-contiguous"),
         (np.asfortranarray(np.zeros((4, 6))), "C-contiguous"),
         (memoryview(b"abcdef")[::-1], "C-contiguous"),
+        (np.array([None, 1]), "objects"),
+        (np.zeros(2, "M8[s]"), "payload.view('u1')"),
     ]
 
     async def main(ep: Endpoint) -> None:

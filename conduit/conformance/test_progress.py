@@ -352,6 +352,9 @@ def test_wrong_amounts_of_work_are_refused(case: Case) -> None:
             ({"seconds": math.nan}, "seconds"),
             ({"seconds": math.inf}, "seconds"),
             ({"seconds": "1"}, "seconds"),
+            ({"seconds": 1e19}, "seconds"),
+            ({"seconds": 10**400}, "seconds"),
+            ({"flops": 10**400}, "flops"),
             ({"flops": -1}, "flops"),
             ({"flops": math.nan}, "flops"),
         ]
@@ -360,6 +363,7 @@ def test_wrong_amounts_of_work_are_refused(case: Case) -> None:
             names(refusal(partial(ep.charge, **arguments)), word)
         names(refusal(partial(ep.compute, flops=10, threads=0)), "threads", 0)
         names(refusal(partial(ep.charge, copied=-5)), "copied", -5)
+        names(refusal(partial(ep.charge, copied=10**30)), "copied", 10**30)
 
     case.run(main)
 

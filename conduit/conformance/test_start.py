@@ -158,6 +158,36 @@ def test_tables_that_differ_are_refused_on_every_rank(case: Case, difference: st
         names(message, case.size - 1)
 
 
+@pytest.mark.rule("R5", "R7", "R60")
+def test_a_refused_attach_leaves_no_handler_behind(case: Case) -> None:
+    """What is attached next is what messages name, on the ranks that passed more and on those that passed less."""
+    case = case.at_least(2)
+
+    async def main(ep: Endpoint) -> str:
+        ran: list[str] = []
+
+        def refused(token: Token) -> None:
+            ran.append("refused")
+
+        def first(token: Token) -> None:
+            ran.append("first")
+
+        def second(token: Token) -> None:
+            ran.append("second")
+
+        with pytest.raises(BadRequest):
+            await ep.attach(*[refused, second][: ep.rank % 3])
+        await ep.attach(first, second)
+        names(refusal(lambda: ep.request_short(0, refused)), "refused")
+        await ep.request_short(neighbour(ep), first)
+        await ep.block_until(lambda: len(ran) == 1)
+        await ep.request_short(neighbour(ep), second)
+        await ep.block_until(lambda: len(ran) == 2)
+        return " ".join(ran)
+
+    assert list(case.run(main).values) == ["first second"] * case.size
+
+
 @pytest.mark.rule("R5")
 def test_tables_that_differ_end_the_job_when_nobody_cares(case: Case) -> None:
     """Uncaught, the mismatch is what the job ends with."""

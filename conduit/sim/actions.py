@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,16 @@ def acting(action: Any) -> Any:
 def rank_of(action: Any) -> int:
     """Return the rank to which an event belongs, -1 if to none."""
     return getattr(getattr(acting(action), "__self__", None), "rank", -1)
+
+
+def attempt(action: Callable[[], object], fail: Callable[[BaseException, int], object]) -> None:
+    """Run an event; what it raises goes to `fail`, with the rank that it belongs to (I5)."""
+    try:
+        action()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        fail(error, rank_of(action))
 
 
 def nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from types import FrameType
 
@@ -44,22 +45,53 @@ def _parent(task: trio.lowlevel.Task) -> trio.lowlevel.Task | None:
 
 
 def _in_thread_call(task: trio.lowlevel.Task) -> bool:
+    return _in_trio(task, "to_thread_run_sync")
+
+
+def leaves_nursery(task: trio.lowlevel.Task) -> bool:
+    """Return whether a task is at the end of a nursery's block, where Trio's own book-keeping must not be disturbed."""
+    return _in_trio(task, "_nested_child_finished")
+
+
+def _in_trio(task: trio.lowlevel.Task, name: str) -> bool:
+    """Return whether a function of Trio's is among those that a task is in."""
     return any(
-        frame.f_code.co_name == "to_thread_run_sync" and frame.f_code.co_filename.startswith(_OWN[0])
+        frame.f_code.co_name == name and frame.f_code.co_filename.startswith(_OWN[0])
         for frame, _ in task.iter_await_frames()
     )
 
 
+def frames(task: trio.lowlevel.Task) -> Iterator[tuple[FrameType, int]]:
+    """Return the frames of a task with their lines, outermost first, also where the task is the one that runs."""
+    if not getattr(task.coro, "cr_running", False):
+        return task.iter_await_frames()
+    outermost = task.coro.cr_frame
+    found: list[tuple[FrameType, int]] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        found.append((frame, frame.f_lineno))
+        if frame is outermost:
+            break
+        frame = frame.f_back
+    return reversed(found)
+
+
+def program_line(task: trio.lowlevel.Task, own: tuple[str, ...] = _OWN) -> str:
+    """Return `file:line in function` of the innermost frame of `task` outside the folders `own`, "" for none."""
+    found = ""
+    for frame, line in frames(task):
+        if not frame.f_code.co_filename.startswith(own):
+            found = f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+    return found
+
+
 def user_line(task: trio.lowlevel.Task, own: tuple[str, ...] = _OWN) -> str:
-    """Return `file:line in function` of the innermost frame of `task` outside the folders `own`."""
-    found: tuple[FrameType, int] | None = None
-    for frame, line in task.iter_await_frames():
-        if found is None or not frame.f_code.co_filename.startswith(own):
-            found = (frame, line)
-    if found is None:
-        return "a task that has not started"
-    frame, line = found
-    return f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+    """Return what `program_line` does, of a task that is nowhere in a program its outermost line."""
+    line = program_line(task, own)
+    if not line:
+        for frame, number in frames(task):
+            return f"{frame.f_code.co_filename}:{number} in {frame.f_code.co_name}"
+    return line or "its end"
 
 
 def describe(task: trio.lowlevel.Task, own: tuple[str, ...] = _OWN) -> str:

@@ -27,8 +27,9 @@ from typing import Any
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
-from conduit.sim.actions import nothing, rank_of
-from conduit.sim.ending import End
+from conduit.sim.actions import attempt, nothing, rank_of
+from conduit.sim.ending import End, plain_stall
+from conduit.sim.interrupts import attend
 from conduit.sim.standstill import Standstill
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
@@ -63,7 +64,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.events = 0
         self.owner: Owner | None = None
         """What that task works for."""
-        self.on_stall: Callable[[str, str], BaseException] = _plain_stall
+        self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
@@ -110,6 +111,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Let every task of the job out of its wait (D6)."""
         self.ending = self._parked.ending = True
         self._budget = 0
+        self._standstill.hurry()
         self._guard.wake()
 
     def _run(self, limit: int, waiter: Waiter) -> None:
@@ -120,7 +122,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             if not self._run_work(first - 1, waiter) or (limit == FOREVER and not self._heap):
                 return
             self.now, _, action = heappop(background)
-            self._call(action)
+            attempt(action, self.fail)
             if self.look:
                 return
         self._run_work(limit, waiter)
@@ -159,15 +161,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             if not left and self.now == start and self._standstill.events(start, BUDGET, len(self._parked)):
                 self._give_up("events of the simulated hardware follow one another at one instant")
         return False
-
-    def _call(self, action: Callable[[], object]) -> None:
-        """Run a background event."""
-        try:
-            action()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self.fail(error, rank_of(action))
 
     def _may_go_on(self, waiter: Waiter) -> bool:
         """Return whether the driver may go on: False where code of its own rank cancelled it."""
@@ -262,7 +255,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         await trio.lowlevel.checkpoint_if_cancelled()
 
     async def checkpoint(self, steps: int = 1) -> None:
-        """Let other tasks, signals and threads have their turn; counts as so many steps of the task (T6)."""
+        """Let other tasks, signals and threads have their turn; counts as so many steps of the rank (T6)."""
         self._standstill.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
@@ -302,8 +295,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
-        self._look_again()
-        if self._runnable:
+        return attend(self._let_time_pass, deadline, self.fail, 0.0)
+
+    def _let_time_pass(self, deadline: float) -> float:
+        if self._look_again():
             return 0
         self._budget = BUDGET
         self._run(FOREVER if deadline == math.inf else deadline_ps(deadline), self._nobody)
@@ -348,8 +343,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         owner = self.owner = task.context.get(OWNER)
         if owner is None and self.events and not self._guard.done and task in self._messengers:
             self.untimed = True
-        if self._standstill.step(self.now, task):
-            self._give_up(inspect_tasks.describe(task))
+        if self._standstill.step(self.now, owner, task):
+            self._give_up(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now; what the step changed may be waited for."""
@@ -357,10 +352,11 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.recheck.append((self.owner, task))
         self.task = self.owner = None
 
-    def _give_up(self, what: str) -> None:
+    def _give_up(self, what: str | trio.lowlevel.Task) -> None:
+        """End the job because of events or a task that let no time pass, or these where it ends already (D6)."""
         if not self.ending:
             self.fail(self.on_stall("livelock", what))
-
-
-def _plain_stall(kind: str, detail: str) -> BaseException:
-    return RuntimeError(f"{kind}: nothing can happen any more" + (f" ({detail})" if detail else ""))
+        elif isinstance(what, str):
+            self._heap.clear()
+        else:
+            self.end.throw_out(what)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 import trio
 
 from conduit.sim import trio_private
+from conduit.sim.interrupts import interruptible
 from conduit.sim.kernel import Kernel
 from conduit.sim.waiter import Ending, Waiter
 
@@ -60,7 +60,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
-        with _interruptible(), _patient_collector(len(bodies)):
+        with interruptible(), _patient_collector(len(bodies)):
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
@@ -113,23 +113,6 @@ def _patient_collector(tasks: int) -> Iterator[None]:
             _collector_jobs -= 1
             if not _collector_jobs:
                 gc.set_threshold(*_collector_before)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C reach the job: Trio handles it where it finds Python's own handler (E8)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.getsignal(signal.SIGINT)
-    if previous in (None, signal.SIG_IGN, signal.default_int_handler):
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def simulate(kernel: Kernel, *bodies: Body) -> None:

@@ -78,6 +78,11 @@ def next_deadline() -> float:
         return trio.current_time() + statistics.seconds_to_next_deadline
 
 
+def throw(task: Any, error: BaseException) -> None:
+    """Let the next step of `task`, which is about to begin, raise `error` where it stands; called by a hook."""
+    task._next_send_fn, task._next_send = task.coro.throw, error
+
+
 def _cancelled_in_public(task: Any) -> bool:
     return trio.current_effective_deadline() == -math.inf
 

@@ -1,11 +1,13 @@
 """Units of the simulation: time is an integer number of picoseconds, sizes are bytes."""
 
+import math
 from functools import lru_cache
 
 PS_PER_S = 1_000_000_000_000
 NS = 1_000
 US = 1_000_000
 MS = 1_000_000_000
+_WHOLE = 2.0**53  # from here on not every whole number is a float
 
 
 def ps(seconds: float) -> int:
@@ -29,11 +31,26 @@ def deadline_ps(deadline: float) -> int:
     """Return the first whole picosecond whose `seconds` is not before `deadline`.
 
     Trio compares floats: a time rounded down would leave the deadline for ever in the future, one rounded up would
-    let a task go on past a deadline that Trio takes for due.
+    let a task go on past a deadline that Trio takes for due.  Times begin at 0.
     """
-    ticks = round(deadline * 1e12)
+    near = deadline * 1e12
+    if near >= _WHOLE:
+        return _late_deadline(deadline, near)
+    ticks = round(near) if near > 0.0 else 0
     while ticks / 1e12 < deadline:
         ticks += 1
-    while (ticks - 1) / 1e12 >= deadline:
+    while ticks and (ticks - 1) / 1e12 >= deadline:
         ticks -= 1
     return ticks
+
+
+def _late_deadline(deadline: float, near: float) -> int:
+    """Return the same where several picoseconds are one float: steps of one would never end."""
+    if near == math.inf:
+        return int(deadline) * PS_PER_S  # too late to be told in picoseconds as a float, or to come
+    while near / 1e12 < deadline:
+        near = math.nextafter(near, math.inf)
+    while (before := math.nextafter(near, 0.0)) / 1e12 >= deadline:
+        near = before
+    ticks = (int(before) + int(near)) // 2  # the last that may be rounded down to `before`
+    return ticks if float(ticks) == near else ticks + 1

@@ -44,6 +44,7 @@ class Waiter:
         self.shielded = False
         self.task: trio.lowlevel.Task | None = None
 
+    @trio.lowlevel.enable_ki_protection  # or a task that nothing will wake any more
     def wake(self) -> None:
         """End the wait.  Again, or after the wait was abandoned: no effect."""
         self.done = True
@@ -69,6 +70,7 @@ class Parked:
     def __len__(self) -> int:
         return len(self._waiters)
 
+    @trio.lowlevel.enable_ki_protection  # or an event would wake a task that has gone
     async def wait(self, waiter: Waiter) -> None:
         """Let the running task wait until `waiter` is woken, or until it is cancelled and not shielded."""
         waiter.task = trio.lowlevel.current_task()

@@ -4,9 +4,12 @@ A path is all that differs between simulated networks.  What a program sees of w
 cancelling is the port's business (`conduits.common.port`).
 
 Acts of a rank on anything shared happen in events, at the time of the act; the rank's own time runs
-ahead in `port.cpu`.  While a path's methods run the CPU is taken and `cpu.free` is not before the
-kernel's time, so `cpu.free += ticks` is how they spend time.  A send is a chain of such events that
-ends by calling `then()` in the event after which only CPU time is left.
+ahead in `port.cpu`.  A send is a chain of such events that ends by calling `then()` in the event after
+which only CPU time is left.
+
+While a path's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
+`cpu.free` is not before the kernel's time, `cpu.free += ticks` is the same without a call.  That is so
+in a path whose chains leave `cpu.free` no earlier than the event in which they call `then()`.
 """
 
 from __future__ import annotations
@@ -66,6 +69,9 @@ class Path(ABC):
     @abstractmethod
     def acquire(self, dest: int) -> Any | None:
         """Set aside what a request to `dest` and its reply need; None where that is not free now.
+
+        Neither is known yet, so there must be room for the largest of each.  Once a task waits, a pass looks again:
+        what becomes free without an arrival is told by `port.notify()`.
 
         Raises:
             NetworkError: it can never be sent.

@@ -18,7 +18,7 @@ from conduit.sim.trio_private import cancelled
 from conduit.sim.waiter import shielded
 from conduits.common.path import Path
 from conduits.common.polling import PollingLoop
-from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot, refuse_coroutine
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -135,8 +135,11 @@ class SimulatedPort(PollingLoop, Port):
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
         if self._interrupted():
             await self._enter()
-        if not predicate():
+        result = predicate()
+        if not result:
             await self._block(ForPredicate(self, predicate, what, ranks))
+        elif result is not True:
+            refuse_coroutine(result)
 
     async def compute(self, ticks: int) -> None:
         """Take the CPU for `ticks`, at least 1 ns (T6)."""

@@ -38,14 +38,15 @@ PARAMETER_SETS: Mapping[str, Mapping[str, float]] = {
     "ethernet100": {"L": 40e-6, "o_s": 15e-6, "o_r": 20e-6, "g": 25e-6, "G": 90e-9},
 }
 
-_at_least_0 = attrs.validators.ge(0)
+_MOST_SECONDS = 1_000_000  # some ten days; what the bytes of the longest message take at that is still a time to tell
+_at_most_long = attrs.validators.le(_MOST_SECONDS)
 _at_least_1 = attrs.validators.ge(1)
 _at_least_512 = attrs.validators.ge(512)
 
 
 def _parameter(text: str) -> Any:
     """Declare an option that the parameter set gives where the user does not."""
-    check = attrs.validators.optional(_at_least_0)
+    check = attrs.validators.optional([attrs.validators.ge(0), _at_most_long])
     return option(None, text, validator=check, shown="of the parameter set")
 
 
@@ -59,7 +60,9 @@ class LoggpOptions(SimOptions):
     o_r: float | None = _parameter("CPU time to take an arrived message, s")
     g: float | None = _parameter("gap: least time between two messages of a rank, s")
     G: float | None = _parameter("gap per byte: time of each further byte of a message, s")
-    poll: float = option(1e-8, "CPU time of a poll that finds nothing, s", validator=attrs.validators.ge(1e-9))
+    poll: float = option(
+        1e-8, "CPU time of a poll that finds nothing, s", validator=[attrs.validators.ge(1e-9), _at_most_long]
+    )
     slots: int = option(
         16, "outstanding requests of a rank to each other rank", validator=_at_least_1, conformance=(1, 16)
     )
@@ -92,7 +95,7 @@ class Loggp(SimulatedConduit):
     constants: ClassVar[tuple[Constant, ...]] = (
         *(
             Constant(
-                f"{set_}.{name}", value * 1e6, "us", "assumed",
+                f"{set_}.{name}", value * 1e6, "us/byte" if name == "G" else "us", "assumed",
                 "a round figure of the order that such a network has; set the option to what you measured",
             )
             for set_, values in PARAMETER_SETS.items()
@@ -183,7 +186,7 @@ class LoggpPath(Path):
             return None
         name = source, is_request, slot = self.arrived.popleft()
         self.port.cpu.free += self.receive_ps
-        message = header.unpack(self.memory.pop(name), source, slot)
+        message = header.unpack(self.memory.pop(name), source, slot)  # a long one: its header alone
         if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
         return message

@@ -41,9 +41,12 @@ def tables(torus: tuple[int, ...], piece: int) -> Sequence[RawTable]:
         RawTable(
             "DMA, one way (dma_bench)", columns,
             [_row(size, one_way(torus, piece, size, by_dma=True)) for size in DMA_SIZES],
-            "until the completion, set-up included",
+            "until the completion, set-up included; MB = 2**20 bytes",
         ),
-        RawTable("Remote read", columns, [_row(size, read(torus, piece, size)) for size in READ_SIZES]),
+        RawTable(
+            "Remote read", columns, [_row(size, read(torus, piece, size)) for size in READ_SIZES],
+            "until the bytes are here; MB = 2**20 bytes",
+        ),
     )  # fmt: skip
 
 

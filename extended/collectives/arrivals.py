@@ -87,14 +87,14 @@ class Arrivals:
     def collective_head(
         self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, *words: int
     ) -> None:
-        """Request: the first message of a broadcast or scatter, with the root's description."""
+        """Request: the first message of a broadcast or scatter, with the root's description or a piece of it."""
         mail = self._mail(token, lead, count, sequence, words)
         if mail is None:
             return
-        mail.head.words, mail.head.payload, mail.head.done = words, bytes(payload), True
+        mail.head.take(words, payload)
         self._ep.charge(copied=len(payload))
         call = self._call(lead, count, sequence)
-        if call is not None:
+        if call is not None and mail.head.done:
             self._wake(call, mail.head)
 
     def collective_data(

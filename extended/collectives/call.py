@@ -76,12 +76,27 @@ class Head(Wait):
         payload: the data, if that was small enough to come along, or the description, if that is long.
     """
 
-    __slots__ = ("payload", "words")
+    __slots__ = ("_missing", "_pieces", "payload", "words")
 
     def __init__(self) -> None:
         super().__init__()
         self.words: Words = ()
         self.payload = b""
+        self._pieces = bytearray()  # of a long description
+        self._missing = 0  # bytes of it
+
+    def take(self, words: Words, payload: memoryview) -> None:
+        """Store the message, or one of those that a long description comes in, in any order."""
+        if not signatures.flags_of(words) & signatures.ELSEWHERE:
+            self.words, self.payload, self.done = words, bytes(payload), True
+            return
+        at, nbytes = signatures.piece_of(words)
+        if not self.words:
+            self.words, self._pieces, self._missing = words, bytearray(nbytes), nbytes
+        self._pieces[at : at + len(payload)] = payload
+        self._missing -= len(payload)
+        if not self._missing:
+            self.payload, self.done = bytes(self._pieces), True
 
 
 class Mail:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from extended.calls import public
 from extended.collectives import plans
 
@@ -131,10 +133,23 @@ class Collectives:
         """Refuse a call on a team that is no more; see `Team`."""
         raise NotImplementedError
 
+    async def poll_alone(self, call: str) -> None:
+        """Poll before a call of a team of one, which sends nothing and waits for nobody.
+
+        So its calls too can be cancelled before they have done anything, and take time and turns.
+
+        Raises:
+            conduit.BadRequest: another task has ended the team meanwhile.
+        """
+        if self.topology.size == 1:
+            await self.ep.poll()
+            self.check_usable(call)
+
     async def _do(self, plan: Plan) -> Any:
         return await self._exchange.finish(self._box, await self._begin(plan, waited=True))
 
     async def _begin(self, plan: Plan, *, waited: bool = False) -> Any:
+        await self.poll_alone(plan.kind)
         work, copied = plan.build()
         self._exchange.outbox.charge(0, copied)
         return await self._exchange.begin(
@@ -150,6 +165,7 @@ class Collectives:
 
     async def _begin_with_handle(self, call: str, plan: Plan) -> Handle[Any]:
         begun = await self._begin(plan)
+        await trio.lowlevel.checkpoint_if_cancelled()  # not before, since other ranks depend on this one's part
         return self._events.handle(call, begun, begun.outcome)
 
     @public(_broadcast)

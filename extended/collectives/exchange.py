@@ -116,17 +116,19 @@ class Exchange:
         return call
 
     async def finish(self, box: Box, call: Call) -> Any:
-        """Wait for a call and return its result; cancelled, its team is broken.
+        """Wait for a call and return its result; cancelled before the call is over, its team is broken.
 
         Raises:
             conduit.ConduitError: the team was broken by another rank.
         """
         try:
-            if not call.is_done:
+            if call.is_done:
+                await trio.lowlevel.checkpoint_if_cancelled()
+            else:
                 await self._ep.block_until(call.done, what=call.text, ranks=call.missing())
         except trio.Cancelled:
             call.waited = False
-            if not call.failed:
+            if not call.is_done:
                 # It goes on, and ends for the others.
                 self._cancelled(box, call.sequence, call.text, last=call.sequence)
             raise

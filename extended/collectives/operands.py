@@ -59,7 +59,7 @@ def check_out(call: str, out: object, dtype: np.dtype[Any], shape: tuple[int, ..
         if out.shape != shape or out.dtype != dtype:
             raise conduit.BadRequest(
                 f"{call}: out of shape {out.shape} and dtype {out.dtype}, but the result has shape {shape} and dtype "
-                f"{dtype}; give numpy.empty({shape}, {dtype.str!r}) or leave it out"
+                f"{dtype}; give numpy.empty({shape}, {_spelled(dtype)}) or leave it out"
             )
         check_writable_out(call, out)
         return
@@ -69,6 +69,11 @@ def check_out(call: str, out: object, dtype: np.dtype[Any], shape: tuple[int, ..
         raise conduit.BadRequest(
             f"{call}: out has {nbytes} bytes, but the result has {needed}; give a buffer of that size"
         )
+
+
+def _spelled(dtype: np.dtype[Any]) -> str:
+    # As an expression that gives this very dtype.
+    return repr(dtype.str) if dtype.fields is None else str(dtype)
 
 
 def check_writable_out(call: str, out: object) -> None:

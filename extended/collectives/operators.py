@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,14 @@ NAMED: dict[str, np.ufunc] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+
+
+def _waits(function: object) -> bool:
+    return (
+        inspect.iscoroutinefunction(function)
+        or inspect.isgeneratorfunction(function)
+        or inspect.isasyncgenfunction(function)
+    )
 
 
 class Operator:
@@ -49,6 +58,11 @@ class Operator:
             raise conduit.BadRequest(
                 f"{call}: op={op!r} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, or an "
                 "associative function of two arrays"
+            )
+        if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
+            raise conduit.BadRequest(
+                f"{call}: op={getattr(function, '__name__', op)} is async or a generator function, whose result is no "
+                "array; give an ordinary function of two arrays"
             )
         self.elementwise = isinstance(function, np.ufunc) and function.signature is None
         self.name = op if isinstance(op, str) else getattr(function, "__name__", type(function).__name__)

@@ -124,13 +124,19 @@ class Outbox:
             call.held[place] = data
 
     def send_head(self, call: Call, dest: int, data: memoryview | None) -> None:
-        """Post the first message of a broadcast or scatter."""
-        call.unsent += 1
+        """Post the first message of a broadcast or scatter, or several where the description takes them."""
         words = call.signature.words
-        if data is None:
-            elsewhere = signatures.flags_of(words) & signatures.ELSEWHERE
-            data = memoryview(call.work.description if elsewhere else b"")
-        self._one(call, call.members[dest], self.handlers.collective_head, *words, of=call, payload=data)
+        if not signatures.flags_of(words) & signatures.ELSEWHERE:
+            self._head(call, dest, words, memoryview(b"") if data is None else data)
+            return
+        description = memoryview(call.work.description)
+        for at in range(0, len(description), self.medium_bytes):
+            piece = description[at : at + self.medium_bytes]
+            self._head(call, dest, signatures.with_piece(words, at, len(description)), piece)
+
+    def _head(self, call: Call, dest: int, words: tuple[int, ...], payload: memoryview) -> None:
+        call.unsent += 1
+        self._one(call, call.members[dest], self.handlers.collective_head, *words, of=call, payload=payload)
 
     def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
         """Post a receive; large data is asked for."""

@@ -36,7 +36,10 @@ ROOTED = {"broadcast", "scatter", "gather", "reduce"}
 NUMBER = 1
 """Flag: the root gave a number, and the result is one."""
 ELSEWHERE = 2
-"""Flag: the description is too long for the text and travels as payload."""
+"""Flag: the description is too long for the text and travels as payload, in as many pieces as it takes."""
+
+RECORD = "record"
+"""Stands for numpy.record in descriptions."""
 
 HEAD_WORDS = 3
 TEXT_BYTES = 28
@@ -122,6 +125,22 @@ def text_of(words: Words) -> bytes:
     return struct.pack(f"<{len(words) - HEAD_WORDS}i", *words[HEAD_WORDS:])[: words[0] >> 18 & 63]
 
 
+def with_piece(words: Words, at: int, nbytes: int) -> Words:
+    """Add to the words of a message whose description is `ELSEWHERE` which piece of it the payload is.
+
+    Args:
+        words: of the message.
+        at: byte of the description with which the payload begins.
+        nbytes: size of the whole description.
+    """
+    return *words, at, nbytes
+
+
+def piece_of(words: Words) -> tuple[int, int]:
+    """Return what `with_piece` has added: where the payload begins in the description, and the size of that."""
+    return words[-2], words[-1]
+
+
 def named(words: Words) -> str:
     """Return a call as a user would write it."""
     call, asked = CALLS[words[0] & 31], ALGORITHMS[words[0] >> 5 & 31]
@@ -143,10 +162,20 @@ def describe(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """Return dtype and shape as readable bytes, such as ``3:<f82,3``; a dtype of fields is spelled as a literal.
 
     Raises:
-        ValueError: a dtype of another package, which numpy does not know by a name.
+        ValueError: a dtype that cannot be made again from its description: of another package, or with a title that
+            is no literal.
     """
     spelled = _spelled(dtype)
-    name = (spelled if isinstance(spelled, str) else repr(spelled)).encode()
+    if isinstance(spelled, str):
+        name = spelled.encode()
+    else:
+        name = repr(spelled).encode()
+        try:
+            again = _read(literal_eval(name.decode()))
+        except (ValueError, SyntaxError):
+            raise ValueError(f"dtype {dtype} has a title that is no literal") from None
+        if again != dtype or again.type is not dtype.type:
+            raise ValueError(f"dtype {dtype} is not made of numpy's own")
     return b"%d:%b%b" % (len(name), name, ",".join(map(str, shape)).encode())
 
 
@@ -154,12 +183,12 @@ def read_description(description: bytes) -> tuple[np.dtype[Any], tuple[int, ...]
     """Return the dtype and shape that `describe` was given."""
     length, _, rest = description.partition(b":")
     name, shape = rest[: int(length)].decode(), rest[int(length) :]
-    dtype = np.dtype(literal_eval(name) if name.startswith("{") else name)
+    dtype = np.dtype(name) if name[0] not in "{(" else _read(literal_eval(name))
     return dtype, tuple(int(size) for size in shape.split(b",") if size)
 
 
 def _spelled(dtype: np.dtype[Any]) -> Any:
-    # Literals that `numpy.dtype` takes; not `dtype.descr`, which has no fields that overlap.
+    # Literals like those that `numpy.dtype` takes; not `dtype.descr`, which has no fields that overlap.
     if dtype.subdtype is not None:
         return _spelled(dtype.subdtype[0]), dtype.subdtype[1]
     if dtype.fields is None:
@@ -167,7 +196,7 @@ def _spelled(dtype: np.dtype[Any]) -> Any:
             raise ValueError(f"dtype {dtype} is not one of numpy's own")
         return dtype.str
     fields = [dtype.fields[name] for name in dtype.names or ()]
-    return {
+    spelled = {
         "names": list(dtype.names or ()),
         "formats": [_spelled(field[0]) for field in fields],
         "offsets": [field[1] for field in fields],
@@ -175,3 +204,19 @@ def _spelled(dtype: np.dtype[Any]) -> Any:
         "itemsize": dtype.itemsize,
         "aligned": dtype.isalignedstruct,
     }
+    if dtype.type is np.void:
+        return spelled
+    # Numbers whose parts have names, and numpy.record.
+    return RECORD if dtype.type is np.record else dtype.str, spelled
+
+
+def _read(spelled: Any) -> np.dtype[Any]:
+    # Inverse of `_spelled`.
+    made: Any = spelled
+    if isinstance(spelled, dict):
+        made = {**spelled, "formats": [_read(each) for each in spelled["formats"]]}
+    elif isinstance(spelled, tuple):
+        first, second = spelled
+        made = np.record if first == RECORD else _read(first), _read(second) if isinstance(second, dict) else second
+    found: np.dtype[Any] = np.dtype(made)
+    return found

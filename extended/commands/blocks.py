@@ -225,7 +225,7 @@ async def measure(
         if ep.rank == 0:
             progress.advance(f"{block.kind.section} {block.kind.name} {block.nbytes}")
         records.append(_record(block, await side.timed(block)))
-    return records if side.pair.sends else None
+    return records if side.pair.measures else None
 
 
 def _blocks(kinds: list[Kind], parameters: Parameters, *, bulk: bool) -> Iterator[Block]:

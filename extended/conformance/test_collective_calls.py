@@ -322,6 +322,50 @@ def test_a_collective_in_a_cancelled_scope(case: Case) -> None:
     case.run(main)
 
 
+@pytest.mark.rule("X84")
+def test_a_collective_of_one_rank_in_a_cancelled_scope(case: Case) -> None:
+    """It raises and has done nothing, and the team is whole."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(ep.rank)
+        out = np.zeros(2)
+        calls: list[Any] = [
+            lambda: team.broadcast(np.ones(2), out=out), lambda: team.all_reduce(np.ones(2), out=out),
+            lambda: team.gather_nb(np.ones(2), out=out.reshape(1, 2)), lambda: team.split(0), team.destroy,
+        ]  # fmt: skip
+        for call in calls:
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await call()
+            assert scope.cancelled_caught
+        assert not out.any()
+        assert await team.all_reduce(3) == 3
+
+    case.run(main)
+
+
+@pytest.mark.rule("X84")
+@pytest.mark.simulated
+def test_a_root_in_a_cancelled_scope(case: Case) -> None:
+    """A small broadcast needs nobody but the root: it is cancelled once that has given its part, and harms nobody."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        if ep.rank == 0:
+            for call in (x.broadcast, x.broadcast_nb):
+                with trio.CancelScope() as scope:
+                    scope.cancel()
+                    await call(5)
+                assert scope.cancelled_caught
+        else:
+            assert await x.broadcast() == 5
+            assert await (await x.broadcast_nb()) == 5
+        assert await x.all_reduce(1) == ep.size
+
+    case.run(main)
+
+
 @pytest.mark.rule("X84", "X63")
 @pytest.mark.simulated
 def test_a_cancelled_destroy_breaks_the_team(case: Case) -> None:

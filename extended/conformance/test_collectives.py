@@ -1,5 +1,6 @@
 """Collectives that move data: what arrives where, in every form, dtype and size."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
-from conduit.conformance.programs import names, refusal
+from conduit.conformance.programs import linger, names, refusal
 from extended.conformance.oracle import DTYPES, array, rows, same, stacked
 from extended.conformance.programs import attached
 
@@ -147,6 +148,44 @@ def test_records_with_gaps_titles_and_parts(case: Case) -> None:
 
 
 @pytest.mark.rule("X77")
+def test_records_of_any_number_of_fields(case: Case) -> None:
+    """A description longer than a medium message comes in pieces, also down a tree, and before the call is made."""
+    fields = case.limits.max_medium // 20 + 1  # each takes more than 20 bytes
+    if fields > 1000:
+        pytest.skip(f"max_medium={case.limits.max_medium} is larger than the description of a thousand fields")
+    dtype = np.dtype([(f"field_{number}", "u1") for number in range(fields)])
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        sent = np.arange(ep.size * fields).astype("u1").view(dtype)
+        for turn, algorithm in enumerate((None, "flat", "tree", "two_level")):
+            root = turn % ep.size
+            await linger(ep, 1e-4 * ep.rank)
+            found = await x.broadcast(sent if ep.rank == root else None, root, algorithm=algorithm)
+            assert same(found, sent)
+            assert same(await x.scatter(sent if ep.rank == root else None, root, algorithm=algorithm), sent[ep.rank])
+
+    case.run(main)
+
+
+@pytest.mark.rule("X77")
+def test_numbers_whose_parts_have_names(case: Case) -> None:
+    """Such dtypes, and records that are known as attributes, arrive as what they are."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        parts = np.dtype(("<i4", {"lo": ("<i2", 0), "hi": ("<i2", 2)}))
+        record = np.dtype((np.record, [("t", "<M8[s]"), ("v", ">f8")]))
+        for dtype in (parts, record):
+            sent = np.frombuffer(bytes(range(3 * dtype.itemsize)), dtype)
+            found = await x.broadcast(sent if ep.rank == 0 else None)
+            assert (found.dtype, found.dtype.type, found.dtype.fields) == (dtype, dtype.type, dtype.fields)
+            assert found.tobytes() == sent.tobytes()
+
+    case.run(main)
+
+
+@pytest.mark.rule("X77")
 def test_numbers_and_lists_are_taken_as_by_numpy(case: Case) -> None:
     """A number in gives a numpy scalar, on ranks without the number too; an array of no dimension stays one."""
 
@@ -278,6 +317,26 @@ def test_an_out_that_does_not_fit_is_refused(case: Case) -> None:
             assert message.startswith("all_gather: out ")
         names(refusal(partial(x.all_reduce_nb, np.zeros(2), out=bytearray(15))), "all_reduce_nb", "out", 15, 16)
         assert refusal(partial(x.broadcast, np.zeros(2), 0, out=frozen[0])).startswith("broadcast: out ")
+
+    case.run(main)
+
+
+@pytest.mark.rule("X78", "X88")
+def test_the_out_that_a_refusal_advises_is_taken(case: Case) -> None:
+    """The expression in the message gives an array that fits, of records too."""
+    parts = np.dtype(("<i4", {"lo": ("<i2", 0), "hi": ("<i2", 2)}))
+    gaps = {"names": ["b", "a"], "formats": ["<i2", ">f4"], "offsets": [4, 0], "itemsize": 16}
+    kinds: list[Any] = [">f8", "M8[s]", "U3", [("t", "<i8"), ("v", "<f8")], gaps, (np.record, [("p", parts, (2,))])]
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        for kind in kinds:
+            sent = np.zeros((2, 3), kind)
+            message = refusal(partial(x.all_gather, sent, out=np.empty(1, "V3")))
+            advised = re.search(r"give (numpy\.empty\(.*\)) or leave it out", message)
+            assert advised is not None
+            out = eval(advised[1], {"numpy": np})
+            assert await x.all_gather(sent, out=out) is out
 
     case.run(main)
 

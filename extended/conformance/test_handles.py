@@ -57,6 +57,33 @@ def test_a_handle_gives_the_result_as_often_as_asked(case: Case) -> None:
 
 
 @pytest.mark.rule("X14")
+def test_a_handle_that_is_done_holds_no_buffer(case: Case) -> None:
+    """A bytearray can grow again, while the handle lives; got from another rank and from this one, in every form."""
+    size = min(case.limits.max_medium + 1, max(transfer_sizes(case)) // 3)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        for dest in (right(ep), ep.rank):
+            here = [bytearray(count) for count in (8, size, 24, 24, size)]
+            inside = ep.segment[:size]
+            handles = [
+                await x.get_nb(dest, 0, out=here[0]),
+                await x.get_nb(dest, 0, out=here[1]),
+                await x.get_indexed_nb(dest, [0, 9, 40], 8, here[2]),
+                await x.get_vector_nb(dest, [(0, 8), (8, 16)], here[3]),
+                await x.get_vector_nb(dest, [(0, size), (size + 5, size)], [here[4], inside]),
+                await x.get_vector_nb(dest, [(0, size), (size + 5, size)], [inside, here[4]]),
+                await x.put_nb(dest, 2 * size, here[0]),
+            ]
+            await x.wait_all(handles)
+            for buffer in here:
+                buffer.extend(b"more")
+            assert all(handle.done for handle in handles)
+
+    case.run(main, **segment_for(size, size, size))
+
+
+@pytest.mark.rule("X14")
 def test_done_looks_without_polling(case: Case) -> None:
     """It turns true by some poll, never by looking; then the result is there at once."""
     case = case.at_least(2)
@@ -122,6 +149,12 @@ def test_wait_all_gives_the_results_in_order(case: Case) -> None:
         assert [None if one is None else bytes(one) for one in results] == [*expected, expected[0]]
         assert await x.wait_all(handles[::-1]) == results[-2::-1]
         assert await x.wait_all([]) == []
+        some = handles[:2]
+        for call, expected_here in ((x.wait_all, results[:2]), (x.wait_some, (handles[:2], []))):
+            begun = call(some)
+            some.append(3)  # too late to matter
+            assert await begun == expected_here
+            some.pop()
         assert all(handle.done for handle in handles)
 
     case.run(main)

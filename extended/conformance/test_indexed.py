@@ -155,7 +155,7 @@ def test_no_elements_and_elements_of_no_bytes_are_nothing(case: Case) -> None:
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         dest = right(ep)
-        for offsets, nbytes in (([], 8), ([1 << 70, -1, 5], 0), (np.zeros(0, int), 0)):
+        for offsets, nbytes in (([], 8), ([], (1 << 63) - 1), ([1 << 70, -1, 5], 0), (np.zeros(0, int), 0)):
             await x.put_indexed(dest, offsets, nbytes, b"")
             assert (await x.get_indexed(dest, offsets, nbytes)).shape == (len(offsets), nbytes)
             assert (await x.put_indexed_nb(dest, offsets, nbytes, b"")).done

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trio
 
 import conduit
-from conduit import Endpoint
+from conduit import BadRequest, Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import names, refusal
 from extended import Extended
@@ -74,7 +75,7 @@ def test_a_range_outside_the_segment_is_refused(case: Case) -> None:
 
 @pytest.mark.rule("X28", "X9")
 def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
-    """Text, lists, objects, dates, and arrays with gaps; the message says what to give."""
+    """Text, lists, objects, and arrays with gaps; the message says what to give."""
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
@@ -82,16 +83,16 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
         gaps = np.zeros(20, np.uint8)[::2]
         turned = np.zeros((4, 4)).T
         objects = np.array([None, 1], dtype=object)
-        dates = np.zeros(2, dtype="M8[s]")
         for call in (x.put, x.put_nb, x.put_nbi):
-            for wrong in ("text", [1, 2], 5, None, dates):
-                advice = "give data.view('i8')" if wrong is dates else "give bytes, a bytearray, a memoryview"
+            for wrong in ("text", [1, 2], 5, None):
+                advice = "give bytes, a bytearray, a memoryview"
                 names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", type(wrong).__name__, advice)
-            for wrong in (gaps, turned):
+            for wrong in (gaps, turned, np.zeros(4, "M8[s]")[::2]):
                 names(refusal(partial(call, 0, 0, wrong)), "data", "C-contiguous", "numpy.ascontiguousarray")
-            names(refusal(partial(call, 0, 0, objects)), "data", "object")
+            for wrong in (objects, np.zeros(1, [("t", "M8[s]"), ("o", "O")])):
+                names(refusal(partial(call, 0, 0, wrong)), "data", "without objects")
         for call in (x.put_nb, x.put_nbi):
-            names(refusal(partial(call, 0, 0, b"a", "no")), call.__name__, "bulk")
+            names(refusal(partial(call, 0, 0, b"a", "no")), call.__name__, "bulk='no' is neither True nor False")
             names(refusal(partial(call, 0, 0, b"a", bulk=2)), call.__name__, "bulk", 2)
 
     case.run(main)
@@ -106,7 +107,9 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
         for call in (x.get, x.get_nb, x.get_nbi):
             for wrong in ("text", [0] * 8, np.zeros(20, np.uint8)[::2]):
                 names(refusal(partial(call, 0, 0, out=wrong)), call.__name__, "out")
-            names(refusal(partial(call, 0, 0, out=bytes(8))), call.__name__, "out", "read-only")
+            frozen: Any
+            for frozen in (bytes(8), np.datetime64("2020", "s"), np.frombuffer(bytes(8), "M8[s]")):
+                names(refusal(partial(call, 0, 0, out=frozen)), call.__name__, "out", "read-only")
         for call in (x.get, x.get_nb):
             names(refusal(partial(call, 0, 0)), call.__name__, "neither nbytes nor out is given", "nbytes=", "out=")
             names(refusal(partial(call, 0, 0, 8, out=bytearray(8))), call.__name__, "nbytes=8 and out are both given")
@@ -114,6 +117,40 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
             names(refusal(partial(call, 0, 0, 8.0)), call.__name__, "nbytes", 8.0)
 
     case.run(main)
+
+
+@pytest.mark.rule("X28")
+@pytest.mark.simulated
+def test_a_layer_that_was_kept_beyond_its_job_is_of_no_use(case: Case) -> None:
+    """Calls say so, those on the rank itself too."""
+    kept: list[Any] = []
+
+    async def main(ep: Endpoint) -> None:
+        kept.append(await attached(ep))
+
+    case.run(main)
+    x = kept[0]
+    calls: list[Callable[[], Any]] = [
+        lambda: x.put(right(x.ep), 0, b"late"),
+        lambda: x.put(x.ep.rank, 0, b"late"),
+        lambda: x.get_nb(right(x.ep), 0, 8),
+        lambda: x.get_indexed(right(x.ep), [0, 9], 8),
+        lambda: x.put_nbi(right(x.ep), 0, bytes(8)),
+        x.sync,
+        x.barrier,
+        lambda: x.all_reduce(1),
+        lambda: x.split(0),
+        lambda: x.all_alloc(8),
+        lambda: x.atomic("i8").inc(0, 0),
+        lambda: x.lock("late").acquire(),
+    ]
+    for call in calls:
+
+        async def late(call: Callable[[], Any] = call) -> None:
+            await call()
+
+        with pytest.raises(BadRequest, match="of a job that is over"):
+            trio.run(late)
 
 
 @pytest.mark.rule("X28")

@@ -207,6 +207,11 @@ def test_data_may_be_any_contiguous_buffer(case: Case) -> None:
         np.float64(2.5),
         np.array(7, dtype=np.complex64),
         frozen,
+        np.arange(4).astype("M8[s]").reshape(2, 2),
+        np.timedelta64(5, "h"),
+        np.ones(3, [("t", "M8[s]"), ("v", "f8")]),
+        np.ones(3, [("t", "M8[s]"), ("v", "f8")])[1],
+        np.ones(3, {"names": ["b", "a"], "formats": ["i2", "i2"], "offsets": [2, 0]}),
     ]
 
     async def main(ep: Endpoint) -> None:
@@ -236,6 +241,9 @@ def test_out_may_be_any_writable_buffer(case: Case) -> None:
         await x.get(right(ep), 8, out=row.data[1:])
         assert not row[0].any()
         assert row[1].tobytes() == out.tobytes()[:12]
+        dates = np.zeros((2, 3), "M8[s]")
+        assert await x.get(right(ep), 8, out=dates) is dates
+        assert dates.tobytes() == out.tobytes()
 
     case.run(main)
 

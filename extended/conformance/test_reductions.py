@@ -194,7 +194,20 @@ def test_operations_on_records(case: Case) -> None:
 
 @pytest.mark.rule("X76", "X88")
 def test_operations_that_are_none_are_refused(case: Case) -> None:
-    """Unknown names, ufuncs of one or of two results, and those that cannot keep the dtype."""
+    """Unknown names, ufuncs of one or of two results, those that cannot keep the dtype, and what only begins."""
+
+    async def later(left: Any, right: Any) -> Any:
+        return left + right
+
+    def piece(left: Any, right: Any) -> Any:
+        yield left + right
+
+    async def pieces(left: Any, right: Any) -> Any:
+        yield left + right
+
+    class Later:
+        async def __call__(self, left: Any, right: Any) -> Any:
+            return left + right
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
@@ -203,6 +216,9 @@ def test_operations_that_are_none_are_refused(case: Case) -> None:
                 wrongs: list[Any] = ["add", "SUM", None, 3, np.negative, np.divmod]
                 for wrong in wrongs:
                     names(refusal(partial(call, np.zeros(2), wrong)), call.__name__, "op")
+                for wrong in (later, piece, pieces, partial(later), Later()):
+                    message = refusal(partial(call, np.zeros(2), wrong))
+                    names(message, call.__name__, "op", "is async or a generator function", "ordinary function")
                 pairs = ("f8", "and"), ("i8", np.logaddexp), ("M8[s]", "sum"), ("i4,i4", "max"), ("U1", "sum")
                 for dtype, wrong in pairs:
                     message = refusal(partial(call, np.zeros(2, dtype), wrong))

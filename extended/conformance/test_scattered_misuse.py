@@ -65,9 +65,21 @@ def test_a_piece_outside_the_segment_is_named(case: Case) -> None:
                 ):
                     names(message, "offsets[2]", offset, 8, SEGMENT, dest, way_out)
         names(refusal(partial(x.get_vector, dest, [(0, SEGMENT + 1)])), "pieces[0]", SEGMENT)
-        names(refusal(partial(x.get_indexed, dest, [1 << 80], 8)), "offsets[0]", SEGMENT)
+        wide = 1 << 80
+        for message in (
+            refusal(partial(x.get_indexed, dest, [0, wide], 8)),
+            refusal(partial(x.get_vector, dest, [(wide, 0), (wide, 8)])),
+        ):
+            names(message, f"offset {wide} with 8 bytes, is bytes {wide} to {wide + 7}", SEGMENT)
+        names(refusal(partial(x.get_vector, dest, [(0, wide)])), "pieces[0]", wide, SEGMENT)
+        names(refusal(partial(x.put_vector, dest, [(-wide, 1)], b"a")), "pieces[0]", -wide, "offsets begin at 0")
         names(refusal(partial(x.get_indexed, dest, np.array([2**64 - 8], np.uint64), 8)), "offsets[0]", SEGMENT)
-        names(refusal(partial(x.get_indexed, dest, [0], 1 << 80)), "offsets[0]", SEGMENT)
+        names(refusal(partial(x.get_indexed, dest, [0], (1 << 63) - 1)), "offsets[0]", (1 << 63) - 1, SEGMENT)
+        for suffix in SUFFIXES:  # also of no elements, of which it could not make an array
+            put, get = getattr(x, f"put_indexed{suffix}"), getattr(x, f"get_indexed{suffix}")
+            for places in ([], [0]):
+                names(refusal(partial(put, dest, places, wide, b"")), f"put_indexed{suffix}", f"nbytes={wide}")
+                names(refusal(partial(get, dest, places, 1 << 63, b"")), f"get_indexed{suffix}", f"nbytes={1 << 63}")
         assert (await x.get_indexed(dest, [SEGMENT - 8], 8)).shape == (1, 8)
         assert (await x.get_vector(dest, [(0, SEGMENT)])).shape == (SEGMENT,)
 

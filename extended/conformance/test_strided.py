@@ -211,6 +211,10 @@ def test_elements_may_be_of_any_plain_type(case: Case) -> None:
         np.array([f"ä{n}" for n in range(12)], "U3"),
         np.array([(n, n / 2) for n in range(12)], dtype=[("a", "i2"), ("b", ">f8")]),
         np.frombuffer(bytes(range(84)), "V7"),
+        # What numpy does not export as a buffer.
+        np.frombuffer(bytes(range(192)), [("t", "M8[s]"), ("v", "f8")]),
+        np.frombuffer(bytes(range(48)), {"names": ["b", "a"], "formats": ["i2", "i2"], "offsets": [2, 0]}),
+        np.frombuffer(bytes(range(48)), {"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [0, 1]}),
     ]
 
     async def main(ep: Endpoint) -> None:
@@ -222,6 +226,10 @@ def test_elements_may_be_of_any_plain_type(case: Case) -> None:
             out = np.zeros((2, 3), array.dtype).T
             assert await x.get_strided(right(ep), BASE, strides, out) is out
             assert out.tobytes() == array.tobytes()
+            whole = np.zeros(12, array.dtype)  # contiguous here and there
+            await x.put_strided(right(ep), BASE, (array.itemsize,), values)
+            await x.get_strided(right(ep), BASE, (array.itemsize,), whole)
+            assert whole.tobytes() == values.tobytes()
             await x.put_strided(right(ep), BASE, (), array[1, 1, ...])
             single = np.zeros((), array.dtype)
             await x.get_strided(right(ep), BASE, (), single)

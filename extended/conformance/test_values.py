@@ -76,7 +76,7 @@ def test_values_that_do_not_fit_are_refused(case: Case) -> None:
         for call in (x.get_value, x.get_value_nb):
             for nbytes in (0, 9, -1):
                 names(refusal(partial(call, 0, 0, nbytes)), call.__name__, "nbytes", nbytes)
-            names(refusal(partial(call, 0, 0, 8, "yes")), call.__name__, "signed")
+            names(refusal(partial(call, 0, 0, 8, "yes")), call.__name__, "signed='yes' is neither True nor False")
         for call in (x.memset, x.memset_nb, x.memset_nbi):
             for byte in (-1, 256):
                 names(refusal(partial(call, 0, 0, byte, 1)), call.__name__, "byte", byte)

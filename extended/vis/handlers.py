@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from extended.events import Operation
 from extended.handlers import joined
 from extended.vis.lattice import Lattice
+from extended.vis.local import NOTHING
 from extended.vis.runs import Places
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class ScatteredGet(Operation):
     __slots__ = ("local",)
 
     local: Local
+
+    def release(self) -> None:
+        """Let go of those places, once they are filled."""
+        super().release()
+        self.local = NOTHING
 
 
 class ScatterHandlers:
@@ -112,3 +118,5 @@ class ScatterHandlers:
         operation.local.write(joined(low_word, high_word), payload)
         self._ep.charge(copied=len(payload))
         self._events.piece_done(number)
+        if not operation.pending:
+            operation.release()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from extended import checks
 from extended.buffers import check_readable, check_writable, flat
 from extended.calls import public
 from extended.vis import places
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
 
     from extended.buffers import Source, Target
     from extended.events import Handle
-    from extended.vis.places import Integers, Offsets
+    from extended.vis.places import Offsets, Wide
     from extended.vis.runs import Runs
 
     Arguments = tuple[Any, ...]
 
 
-def _checked(call: str, x: Indexed, dest: object, offsets: object, nbytes: object) -> tuple[int, Integers, int]:
-    size = checks.count(call, "nbytes", nbytes)
+def _checked(call: str, x: Indexed, dest: object, offsets: object, nbytes: object) -> tuple[int, Wide, int]:
+    size = places.element_size(call, nbytes)
     starts = places.offsets(call, offsets)
     return places.check_runs(x.bounds, call, "offsets", dest, starts, size), starts, size
 

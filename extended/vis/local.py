@@ -61,6 +61,9 @@ class Whole:
         self._memory[start : start + len(data)] = data
 
 
+NOTHING = Whole(EMPTY)
+
+
 class Several:
     """Buffers, one after the other.
 
@@ -130,8 +133,8 @@ def buffers(data: Any) -> Local:
 def array(values: npt.NDArray[Any]) -> Local:
     """Return an array of any strides."""
     if not values.nbytes:
-        return Whole(EMPTY)
-    if values.flags.c_contiguous and values.dtype.kind not in "mM":
+        return NOTHING
+    if values.flags.c_contiguous:
         return Whole(flat(values))
     return Scattered(local_items(values))
 

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Integers = npt.NDArray[np.int64]
+    Wide = npt.NDArray[Any]  # of dtype object where a value has more than 64 bits
     Offsets: TypeAlias = Iterable[SupportsIndex] | npt.NDArray[np.integer[Any]]
     Pieces: TypeAlias = Iterable[tuple[SupportsIndex, SupportsIndex]] | npt.NDArray[np.integer[Any]]
     Strides: TypeAlias = Iterable[SupportsIndex] | npt.NDArray[np.integer[Any]]
 
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_MOST = (1 << 63) - 1
 
 
-def offsets(call: str, given: Any) -> Integers:
-    """Return a list of offsets as a new array; one beyond 64 bits as the nearest that has 64.
+def offsets(call: str, given: Any) -> Wide:
+    """Return a list of offsets as a new array.
 
     Raises:
         conduit.BadRequest: no list of integers.
@@ -50,10 +50,24 @@ def offsets(call: str, given: Any) -> Integers:
     try:
         return np.fromiter(map(index, listed), np.int64, len(listed))
     except (TypeError, OverflowError):
-        return _clipped([checks.integer(call, f"offsets[{number}]", each) for number, each in enumerate(listed)])
+        return _wide([checks.integer(call, f"offsets[{number}]", each) for number, each in enumerate(listed)])
 
 
-def pieces(call: str, given: Any) -> Integers:
+def element_size(call: str, nbytes: object) -> int:
+    """Return the size of the elements of an indexed transfer.
+
+    Raises:
+        conduit.BadRequest: no number of bytes, or more than an array can have.
+    """
+    size = checks.count(call, "nbytes", nbytes)
+    if size > _MOST:
+        raise conduit.BadRequest(
+            f"{call}: nbytes={size} is more than any memory has; give the size of one element, at most 2**63 - 1 bytes"
+        )
+    return size
+
+
+def pieces(call: str, given: Any) -> Wide:
     """Return a list of (offset, nbytes) as a new array of shape (n, 2).
 
     Raises:
@@ -74,7 +88,7 @@ def pieces(call: str, given: Any) -> Integers:
             ) from None
         listed.append(checks.integer(call, f"pieces[{number}][0]", offset))
         listed.append(checks.count(call, f"pieces[{number}][1]", nbytes))
-    return _clipped(listed).reshape(-1, 2)
+    return _wide(listed).reshape(-1, 2)
 
 
 def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[int, ...]:
@@ -101,27 +115,27 @@ def _iterable(given: object) -> bool:
     return hasattr(given, "__iter__") and not isinstance(given, str | bytes)
 
 
-def _clipped(values: list[int]) -> Integers:
+def _wide(values: list[int]) -> Wide:
     try:
         return np.array(values, np.int64)
     except OverflowError:
-        return np.array([min(max(value, _LEAST), _MOST) for value in values], np.int64)
+        return np.array(values, object)
 
 
 # ------------------------------------------------------------------------------------------------- inside the segment
 
 
-def check_runs(
-    bounds: checks.Bounds, call: str, name: str, dest: object, starts: Integers, lengths: Integers | int
-) -> int:
+def check_runs(bounds: checks.Bounds, call: str, name: str, dest: object, starts: Wide, lengths: Wide | int) -> int:
     """Check that runs lie in the segment of a rank; of no bytes the offset is not looked at.  Returns the rank.
+
+    What has more than 64 bits passes only as the offset of no bytes.
 
     Raises:
         conduit.BadRequest: `dest` is no rank, or a run is not all inside.
     """
     owner, size = bounds.segment(call, dest)
     if isinstance(lengths, int):
-        lengths = np.full(len(starts), min(lengths, _MOST), np.int64)
+        lengths = np.full(len(starts), lengths, np.int64)
     # Compared so that nothing overflows.
     wrong = np.flatnonzero((lengths > 0) & ((starts < 0) | (lengths > size) | (starts > size - lengths)))
     if len(wrong):
@@ -159,14 +173,20 @@ def check_total(call: str, name: str, there: int, here: int) -> None:
         )
 
 
-def of_pieces(array: Integers) -> Runs:
+def of_pieces(array: Wide) -> Runs:
     """Return the runs of a vector transfer."""
-    return Runs.of(array[:, 0], array[:, 1])
+    return _runs(array[:, 0], array[:, 1])
 
 
-def of_offsets(starts: Integers, nbytes: int) -> Runs:
+def of_offsets(starts: Wide, nbytes: int) -> Runs:
     """Return the runs of an indexed transfer."""
-    return Runs.of(starts, np.full(len(starts), nbytes, np.int64))
+    return _runs(starts, np.full(len(starts), nbytes, np.int64))
+
+
+def _runs(starts: Wide, lengths: Wide) -> Runs:
+    if starts.dtype == object:  # those of more than 64 bits have no bytes
+        starts = np.where(lengths > 0, starts, 0)
+    return Runs.of(starts.astype(np.int64, copy=False), lengths.astype(np.int64, copy=False))
 
 
 def of_strides(array: npt.NDArray[Any], offset: SupportsIndex, steps: tuple[int, ...]) -> Lattice:

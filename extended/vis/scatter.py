@@ -92,12 +92,12 @@ class Scatter:
                 local.write(0, where.read(self._memory))
                 self._ep.charge(copied=2 * local.nbytes)
             return
-        operation.local = local
         where = self._as_sent(where)
         start, view = where.only(), local.view(0, local.nbytes)
         if start is not None and view is not None:
             await self._transfers.get(operation, dest, start, view)
         else:
+            operation.local = local
             await self._issue(operation, list(self._get_parts(dest, where, local)))
 
     async def _issue(self, operation: Operation, parts: list[Part]) -> None:

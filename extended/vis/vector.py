@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from extended.buffers import Source, Target
     from extended.events import Handle
-    from extended.vis.places import Integers, Pieces
+    from extended.vis.places import Pieces, Wide
     from extended.vis.runs import Runs
 
     Arguments = tuple[Any, ...]
 
 
-def _checked(call: str, x: Vector, dest: object, pieces: object) -> tuple[int, Integers, int]:
+def _checked(call: str, x: Vector, dest: object, pieces: object) -> tuple[int, Wide, int]:
     listed = places.pieces(call, pieces)
     starts, lengths = listed[:, 0], listed[:, 1]
     owner = places.check_runs(x.bounds, call, "pieces", dest, starts, lengths)

@@ -34,3 +34,10 @@ def test_a_constant_names_its_source(constant):
         assert len(constant.source.split()) >= 5
     else:
         assert re.match(r"[a-z]+(\.[a-z0-9_]+)+(: |, |\Z)", constant.source), constant.source
+
+
+def test_a_parameter_that_counts_by_the_byte_has_a_unit_of_its_own():
+    units = {constant.name: constant.unit for constant in conduit.available()["loggp"].constants}
+    for name in ("default", "myrinet2000", "ethernet100"):
+        assert [units[f"{name}.{parameter}"] for parameter in ("L", "o_s", "o_r", "g")] == ["us"] * 4
+        assert units[f"{name}.G"] == "us/byte"

@@ -116,7 +116,7 @@ def test_E4_a_forgotten_call_is_noticed_wherever_it_is_dropped(on_loggp, last):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(child, ep)
         else:
-            await ep.block_until(lambda: ep.poll())
+            await ep.block_until(lambda: bool(ep.poll()))
 
     error = on_loggp.fails(conduit.BadRequest, main)
     assert str(error).startswith(f"ep.poll(...) at {__file__}:")

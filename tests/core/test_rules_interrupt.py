@@ -67,6 +67,69 @@ def test_E8_an_interrupt_ends_a_job_of_64_ranks_wherever_it_hits(where, inline, 
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def _computes_for_ever(where):
+    """A program one of whose handlers or predicates never returns, while no task runs; Ctrl-C comes while it does."""
+
+    async def main(ep):
+        def work(reached=()):
+            signal.raise_signal(signal.SIGINT)  # at once, were it let through
+            while True:
+                reached += (1,)
+                if len(reached) > 1000:
+                    reached = ()
+                    held.append(1)
+                    assert len(held) < 100, "Ctrl-C was held back"
+
+        def note(token):
+            got.append(1)
+            if where == "handler":
+                work()
+
+        def look():
+            if got and where == "predicate":
+                work()
+            return False
+
+        got, held = [], []
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(1, note)
+            await trio.sleep(1)
+        await ep.block_until(look)
+
+    return main
+
+
+@pytest.mark.parametrize("where", ["handler", "predicate"])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_ends_a_handler_or_a_predicate_that_never_returns(where, inline):
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(_computes_for_ever(where), conduit=f"loggp:inline={inline}", time_limit=0.1)
+    assert [note for note in getattr(caught.value, "__notes__", []) if "held back" in note] == []
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_of_a_job_that_is_ending_goes_before_what_ended_it(inline):
+    async def main(ep):
+        def note(token):
+            pass
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.compute(1e-6)
+            raise KeyError("first")
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(1)
+                signal.raise_signal(signal.SIGINT)
+                await trio.sleep(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, conduit=f"loggp:inline={inline}")
+
+
 def test_E8_an_interrupt_goes_before_other_errors():
     async def main(ep):
         if ep.rank == 0:
@@ -163,6 +226,53 @@ conduit.run(main, ranks=64, conduit="sci")
 def test_E8_a_signal_from_outside_ends_a_job_of_64_ranks():
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "KeyboardInterrupt" in errors.splitlines()
+    assert process.returncode == -signal.SIGINT
+
+
+ENDLESS = """
+import conduit, trio
+
+async def main(ep):
+    got = []
+
+    def note(token):
+        print("running", flush=True)
+        while True:
+            pass
+
+    def look():
+        if got:
+            print("running", flush=True)
+        while got:
+            pass
+
+    def only(token):
+        got.append(1)
+
+    await ep.attach(note, only)
+    if ep.rank == 0:
+        await ep.request_short(1, {request})
+        await trio.sleep(1)
+    await ep.block_until(look)
+
+conduit.run(main, conduit="loggp:inline={inline}")
+"""
+
+
+@pytest.mark.parametrize("request_", ["note", "only"])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_a_signal_from_outside_ends_a_handler_or_a_predicate_that_never_returns(request_, inline):
+    code = ENDLESS.format(request=request_, inline=inline)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout.readline() == "running\n"

@@ -34,6 +34,13 @@ from extended.topology import Topology
 hosts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 OVERLAPPING = np.dtype({"names": ["a", "b"], "formats": ["<i4", ">i2"], "offsets": [0, 2], "itemsize": 8})
 NESTED = np.dtype([("x", ">f8"), (("title", "é"), "S3", (2,)), ("z", [("q", "M8[ns]")], (3,))], align=True)
+PARTS = np.dtype(("<i4", {"lo": ("<i2", 0), "hi": ("<i2", 2)}))
+RECORD = np.dtype((np.record, [("a", PARTS), ("b", "M8[s]")]))
+NAMED = np.dtype([("x", RECORD, (2,)), ("y", np.dtype(("S4", [("first", "u1"), ("rest", "S3")])))])
+DTYPES = (
+    "u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16",
+    OVERLAPPING, NESTED, PARTS, RECORD, NAMED,
+)  # fmt: skip
 SHAPES = (trees.flat, trees.binomial, trees.two_level, trees.chain, trees.arms)
 IN_ORDER = (trees.flat, trees.binomial, trees.arms)  # two_level too, where hosts are in order
 
@@ -131,9 +138,7 @@ def test_signatures_tell_calls_apart():
 
 
 @given(
-    dtype=st.sampled_from(
-        ("u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16", OVERLAPPING, NESTED)
-    ),
+    dtype=st.sampled_from(DTYPES),
     shape=st.lists(st.integers(0, 2**40), max_size=5).map(tuple),
 )
 def test_descriptions_give_back_dtype_and_shape(dtype, shape):
@@ -141,6 +146,19 @@ def test_descriptions_give_back_dtype_and_shape(dtype, shape):
     found = read_description(describe(kind, shape))
     assert found == (kind, shape)
     assert (found[0].fields, found[0].isalignedstruct) == (kind.fields, kind.isalignedstruct)
+    assert found[0].type is kind.type
+    for name in kind.names or ():
+        assert found[0][name].type is kind[name].type
+
+
+def test_a_dtype_that_cannot_be_described_is_told():
+    class Own(np.void):
+        pass
+
+    titled = np.dtype({"names": ["a"], "formats": ["i4"], "titles": [frozenset([1])]})
+    for kind in (np.dtype((Own, [("a", "i4")])), titled):
+        with pytest.raises(ValueError, match="dtype"):
+            describe(kind, (3,))
 
 
 def test_every_algorithm_has_a_number_in_messages():

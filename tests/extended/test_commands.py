@@ -71,6 +71,16 @@ def test_contents_arrive_for_any_pairing(tmp_path, name, local, pairing, ranks):
     assert {record["bytes"] for record in run["records"]} == {500, 1000, 2000, 2100}
 
 
+def test_figures_of_the_odd_rank_which_is_its_own_partner_do_not_count(tmp_path):
+    """It copies in its own memory: no message, nearly no time."""
+    (two,), (three,) = (
+        _measure(tmp_path, "testsmall", sections="A", ranks=ranks, min_size=8, max_size=8, iterations=20)
+        for ranks in (2, 3)
+    )
+    for pair, odd in zip(two["records"], three["records"], strict=True):
+        assert odd["microseconds"] == pytest.approx(pair["microseconds"], rel=0.05)
+
+
 def test_a_blocking_put_takes_the_time_of_its_two_messages(tmp_path):
     """L, o_s and o_r of a medium request and a short reply: nothing else stands between put and put."""
     spec = "loggp:L=5us,o_s=1us,o_r=1us,g=0,G=0,poll=1ns"

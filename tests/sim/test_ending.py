@@ -4,6 +4,7 @@ import pytest
 import trio
 
 import conduit
+from conduit.sim import standstill
 
 
 def test_D6_an_endless_loop_of_shielded_sleeps_does_not_keep_a_job_alive():
@@ -49,3 +50,149 @@ def test_T6_calls_that_take_no_time_are_a_livelock_too(inline):
 
     with pytest.raises(conduit.Livelock, match=r"(?s)^livelock at .*test_ending\.py:\d+ in main"):
         conduit.run(main, ranks=1, conduit=f"loggp:inline={inline}")
+
+
+async def _chain_with_checkpoints(ep):
+    async with trio.open_nursery() as nursery:
+
+        async def link():
+            nursery.start_soon(link)
+            await trio.lowlevel.checkpoint()
+
+        nursery.start_soon(link)
+
+
+async def _chain_without(ep):
+    async with trio.open_nursery() as nursery:
+
+        async def link():
+            nursery.start_soon(link)
+
+        nursery.start_soon(link)
+
+
+async def _workers_that_replace_each_other(ep):
+    send, receive = trio.open_memory_channel(1)
+    async with trio.open_nursery() as nursery:
+
+        async def worker():
+            job = await receive.receive()
+            nursery.start_soon(worker)
+            await send.send(job + 1)
+
+        nursery.start_soon(worker)
+        await send.send(0)
+
+
+CHAINS = [_chain_with_checkpoints, _chain_without, _workers_that_replace_each_other]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_T6_tasks_that_start_one_another_at_one_instant_are_a_livelock(inline, chain, monkeypatch):
+    monkeypatch.setattr(standstill, "STILL", 2000)
+
+    async def main(ep):
+        await ep.compute(1e-6)
+        if ep.rank == 1:
+            await chain(ep)
+        await ep.block_until(lambda: False, what="nothing")
+
+    with pytest.raises(
+        conduit.Livelock, match=r"^livelock at 1\.001 us: .*test_ending\.py:\d+ in (link|worker)"
+    ) as caught:
+        conduit.run(main, ranks=3, conduit=f"loggp:inline={inline}")
+    assert "\nrank 0: " in str(caught.value)
+
+
+def test_T6_many_ranks_with_many_tasks_each_at_one_instant_are_no_livelock(monkeypatch):
+    monkeypatch.setattr(standstill, "STILL", 300)
+
+    async def some_steps():
+        for _ in range(10):
+            await trio.lowlevel.checkpoint()
+
+    async def main(ep):
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(some_steps)
+
+    conduit.run(main, ranks=64, conduit="loggp")
+
+
+async def _one_checkpoint_after_another():
+    with trio.CancelScope(shield=True):
+        while True:
+            await trio.lowlevel.checkpoint()
+
+
+async def _two_tasks_in_turn():
+    with trio.CancelScope(shield=True):
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(_one_checkpoint_after_another)
+
+
+async def _tasks_that_start_one_another():
+    await _chain_without(None)
+
+
+@pytest.mark.parametrize("loop", [_one_checkpoint_after_another, _two_tasks_in_turn, _tasks_that_start_one_another])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_D6_a_loop_on_the_way_out_that_lets_no_time_pass_is_ended_by_force(inline, loop):
+    async def main(ep):
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            await loop()
+
+    with pytest.raises(ValueError, match=r"^the reason") as caught:
+        conduit.run(main, ranks=4, conduit=f"loggp:inline={inline}")
+    forced = [
+        note for note in caught.value.__notes__ if "was ended by force: task" in note and "test_ending.py:" in note
+    ]
+    assert len(forced) >= 1
+    assert len(forced) == len(caught.value.__notes__) - 1, caught.value.__notes__
+
+
+def test_D6_waits_within_waits_on_the_way_out_are_all_ended_by_force():
+    async def wait():
+        with trio.CancelScope(shield=True):
+            await trio.Event().wait()
+
+    async def main(ep):
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(30):
+                    nursery.start_soon(wait)
+        finally:
+            await wait()
+
+    with pytest.raises(ValueError, match=r"^the reason") as caught:
+        conduit.run(main, conduit="loggp")
+    assert sum("a shielded wait was ended by force" in note for note in caught.value.__notes__) == 31
+
+
+def test_D6_steps_of_a_clean_up_are_let_finish():
+    ended = []
+
+    async def main(ep):
+        await ep.compute(2e-6 if ep.rank == 1 else 1e-6)
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            with trio.CancelScope(shield=True):
+                for _ in range(1000):
+                    await trio.lowlevel.checkpoint()
+            ended.append(ep.rank)
+
+    with pytest.raises(ValueError, match=r"^the reason") as caught:
+        conduit.run(main, conduit="loggp", ranks=30)
+    assert len(ended) == 29
+    assert len(caught.value.__notes__) == 1

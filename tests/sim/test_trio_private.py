@@ -83,6 +83,35 @@ def test_the_private_parts_are_there():
     trio.run(main)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_hook_may_raise_something_in_a_step_that_begins(waits):
+    class Hook(trio.abc.Instrument):
+        def before_task_step(self, task):
+            if task.name == "child" and (ran or not waits):
+                trio_private.throw(task, KeyError("thrown"))
+
+    ran, caught = [], []
+
+    async def child():
+        ran.append(1)
+        try:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+        except KeyError as error:
+            caught.append(error.args)
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(child, name="child")
+
+    if waits:
+        trio.run(main, instruments=[Hook()])
+        assert caught == [("thrown",)]
+    else:
+        with pytest.RaisesGroup(KeyError):
+            trio.run(main, instruments=[Hook()])
+        assert not ran
+
+
 def test_a_job_puts_trio_into_its_seeded_order_for_good():
     conduit.run(_nothing, conduit="loggp")
     assert trio_run._ALLOW_DETERMINISTIC_SCHEDULING is True

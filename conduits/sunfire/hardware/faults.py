@@ -40,6 +40,7 @@ _FAULT = re.compile(
 )
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(s|ms|us|ns|)")
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_MOST_SECONDS = 1e9
 _KINDS = {"links": "link", "nis": "ni", "switches": "switch"}
 
 
@@ -164,7 +165,10 @@ def _named(plant: Plant, name: str) -> list[Part]:
 
 def _time(text: str, written: str, least: int = 0) -> int:
     found = _TIME.fullmatch(written)
-    ticks = ps(float(found[1]) * _UNITS[found[2]]) if found else -1
+    seconds = float(found[1]) * _UNITS[found[2]] if found else -1.0
+    if seconds > _MOST_SECONDS:
+        raise ValueError(f"fault {text!r}: {written!r} is too long; write times of at most {_MOST_SECONDS:g} s")
+    ticks = ps(seconds)
     if ticks < least:
         raise ValueError(f"fault {text!r}: {written!r} is no time, such as 50us, 1.5ms, 2s; write {FORMS}")
     return ticks

@@ -96,7 +96,7 @@ class BusPath(Path):
         source, is_reply, slot = box // self.boxes // 2, box // self.boxes % 2, box % self.boxes
         message = header.unpack(self.memory.read(box * self.box_bytes, self.box_bytes), source, slot)
         if message.word & LONG:
-            message.payload = b""  # it is in the segment
+            message.payload = b""  # it is in the segment; here are old bytes
         if is_reply:
             self.free[source].append(slot)  # the pair is free again
         return message

@@ -1,0 +1,83 @@
+"""The notes on the error that a job ends with: what else was raised, each once, and what was in groups of errors."""
+
+import pytest
+import trio
+
+
+def _late(error):
+    """Return the notes but the first, which says where the error itself was raised."""
+    return error.__notes__[1:]
+
+
+def test_an_exit_while_the_job_ends_is_noted_once(both_ways):
+    async def main(ep):
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            ep.exit(3)
+
+    assert _late(both_ways.fails(ValueError, main)) == ["while the job ended, rank 0 raised SystemExit: 3"]
+
+
+def test_two_exits_at_once_are_noted_once_each(both_ways):
+    async def main(ep):
+        await trio.sleep(1e-3)  # all meet at one instant
+        if ep.rank == 3:
+            raise ValueError("the reason")
+        if ep.rank:
+            ep.exit(ep.rank)
+        await ep.block_until(lambda: False)
+
+    error = both_ways.fails(SystemExit, main, ranks=4)
+    notes = getattr(error, "__notes__", [])
+    assert error.code == 1
+    assert notes == ["rank 2 raised SystemExit too: 2", "rank 3 raised ValueError too: the reason"]
+
+
+async def _fail(error):
+    raise error
+
+
+def test_a_note_names_what_a_group_holds(both_ways):
+    async def main(ep):
+        if ep.rank == 1:
+            raise ValueError("the reason")
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_fail, KeyError("inside"))
+
+    assert _late(both_ways.fails(ValueError, main)) == [
+        "while the job ended, rank 0 raised ExceptionGroup: KeyError: 'inside'"
+    ]
+
+
+def test_a_note_names_all_leaves_of_groups_in_groups_and_says_how_many_it_leaves_out(both_ways):
+    async def main(ep):
+        await trio.sleep(1e-3)  # both meet at one instant
+        many = ExceptionGroup("many", [TypeError(str(number)) for number in range(10)])
+        if ep.rank == 1:
+            raise ExceptionGroup("outer", [KeyError("inside"), many, OSError("last")])
+        raise ValueError("the reason")
+
+    error = both_ways.fails(ValueError, main)
+    types = "; ".join(f"TypeError: {number}" for number in range(7))
+    assert _late(error) == [f"rank 1 raised ExceptionGroup too: KeyError: 'inside'; {types}; and 4 more"]
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at_once", "late"])
+def test_an_error_of_a_sole_rank_has_no_further_notes(both_ways, late):
+    async def main(ep):
+        await ep.compute(1e-6 * ep.rank)
+        try:
+            await ep.block_until(lambda: ep.rank == 0)
+            raise ValueError("the reason")
+        finally:
+            if late:
+                with trio.CancelScope(shield=True):
+                    await trio.sleep(1e-6)
+
+    assert _late(both_ways.fails(ValueError, main)) == []

@@ -1,0 +1,110 @@
+"""What reports say of ranks that run, start, end or serve: the same whoever drives."""
+
+import re
+
+import pytest
+import trio
+
+import conduit
+from conduit.sim import standstill
+
+NETWORKS = ["loggp", "sci", "sunfire", "startx"]
+
+
+def _report(error, main, network, **options):
+    """Return the lines of the report of a job that ends with `error`, the same both ways."""
+    texts = []
+    for inline in ("yes", "no"):
+        with pytest.raises(error) as caught:
+            conduit.run(main, conduit=f"{network}:inline={inline}", **options)
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]
+    return texts[0].splitlines()
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_D5_a_rank_that_computes_or_polls_at_the_limit_is_shown_at_its_line(network):
+    async def main(ep):
+        if ep.rank == 0:
+            while True:
+                await ep.compute(1e-5)
+        while True:
+            await ep.poll()
+
+    async def nothing(ep):
+        pass
+
+    start = main.__code__.co_firstlineno
+    limit = conduit.run(nothing, conduit=network).seconds + 1e-4
+    assert _report(conduit.TimeLimit, main, network, time_limit=limit)[1:] == [
+        f"rank 0: {__file__}:{start + 3} in main: is in ep.compute",
+        f"rank 1: {__file__}:{start + 5} in main: is in ep.poll",
+    ]
+
+
+def test_D5_a_task_of_a_nursery_that_runs_at_the_limit_is_shown_at_its_line():
+    async def main(ep):
+        async def work():
+            while True:
+                await ep.compute(1e-5)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+
+    start = main.__code__.co_firstlineno
+    assert _report(conduit.TimeLimit, main, "loggp", ranks=1, time_limit=1e-3)[1:] == [
+        f"rank 0: {__file__}:{start + 3} in work: is in ep.compute"
+    ]
+
+
+def test_D5_a_rank_that_is_starting_is_said_to_be():
+    async def main(ep):
+        pass
+
+    assert _report(conduit.TimeLimit, main, "sci", time_limit=1e-4)[1:] == [
+        "ranks 0-1: is starting: it has not come to its main yet"
+    ]
+
+
+def test_D5_a_limit_that_passes_while_the_job_ends_is_not_mentioned(both_ways):
+    async def main(ep):
+        await ep.compute(1e-6)
+        if ep.rank == 0:
+            raise ValueError("the reason")
+        try:
+            await trio.sleep(1)
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(5)
+
+    error = both_ways.fails(ValueError, main, time_limit=2)
+    assert len(error.__notes__) == 1, error.__notes__
+
+
+def test_T6_the_head_of_a_livelock_names_the_line_of_the_program(monkeypatch):
+    monkeypatch.setattr(standstill, "STILL", 10_000)
+
+    async def main(ep):
+        while True:
+            await ep.block_until(lambda: True)
+
+    line = main.__code__.co_firstlineno + 2
+    head = _report(conduit.Livelock, main, "sci", ranks=1)[0]
+    assert head.endswith(f": time does not pass any more (task rank 0 at {__file__}:{line} in main)")
+
+
+def test_D1_what_blocks_after_the_end_is_shown_at_its_line_too():
+    async def main(ep):
+        async def progress():
+            await ep.block_until(lambda: False, what="x")
+
+        await ep.attach()
+        ep.on_progress(progress)
+        if ep.rank == 1:
+            ep.want_progress()
+
+    line = main.__code__.co_firstlineno + 2
+    report = _report(conduit.Deadlock, main, "loggp", ranks=3)
+    served = "ranks 0, 2: its main has returned: waits for the other ranks to return since "
+    assert report[1].startswith(served)
+    assert re.fullmatch(rf"rank 1: {re.escape(__file__)}:{line} in progress: waits for x since [0-9.]+ us", report[2])
