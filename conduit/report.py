@@ -141,7 +141,7 @@ def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
         if len(lines) >= _MOST:
             lines.append(f"... and {len(groups) - count} more groups of ranks")
             break
-        name = f"rank{'s' * (len(ranks) > 1)} {_ranges(ranks)}"
+        name = f"ranks {_ranges(ranks)}, each" if len(ranks) > 1 else f"rank {ranks[0]}"
         lines.append(f"{name}: {state[0]}")
         lines += [f"    {line}" for line in state[1:]]
     return lines

@@ -139,8 +139,12 @@ def _run(
     console: Console,
 ) -> Run:
     hosts: tuple[int, ...] = ()
-    shown = {**attrs.asdict(parameters), **program.settings, "ranks_per_host": options.ranks_per_host}
-    shown["segment"] = segment
+    shown = {
+        **attrs.asdict(parameters),
+        **program.settings,
+        "ranks_per_host": options.ranks_per_host,
+        "segment": segment,
+    }
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)

@@ -69,6 +69,21 @@ def test_all_algorithms_are_compared(tmp_path):
     assert found == expected
 
 
+def test_the_head_and_json_name_algorithms_and_hosts(tmp_path, capsys):
+    chosen = testcoll.CollectiveOptions(
+        conduit=(SPEC,), ranks=5, ranks_per_host=2, iterations=1, json=tmp_path / "out.json", sections="A",
+        algorithms="flat, tree", max_size=8,
+    )  # fmt: skip
+    assert execute(testcoll.program(chosen), chosen) == 0
+    head = capsys.readouterr().out.partition(" operation ")[0]
+    assert " algorithms=flat,tree ranks_per_host=2 segment=0\n" in head
+    (run,) = json.loads((tmp_path / "out.json").read_text())
+    assert run["parameters"]["algorithms"] == "flat,tree"
+    assert run["parameters"]["ranks_per_host"] == 2
+    assert run["options"]["max_medium"] == 512
+    assert {record["driver_us"] for record in run["records"]} == {None}
+
+
 def test_unknown_algorithms_and_empty_choices_are_refused():
     with pytest.raises(conduit.BadRequest, match=r"\A--algorithms 'quick' is not known; give all, or some of .*tree"):
         testcoll.program(testcoll.CollectiveOptions(algorithms="tree,quick"))

@@ -62,7 +62,7 @@ def test_D5_a_rank_that_is_starting_is_said_to_be():
         pass
 
     assert _report(conduit.TimeLimit, main, "sci", time_limit=1e-4)[1:] == [
-        "ranks 0-1: is starting: it has not come to its main yet"
+        "ranks 0-1, each: is starting: it has not come to its main yet"
     ]
 
 
@@ -105,6 +105,6 @@ def test_D1_what_blocks_after_the_end_is_shown_at_its_line_too():
 
     line = main.__code__.co_firstlineno + 2
     report = _report(conduit.Deadlock, main, "loggp", ranks=3)
-    served = "ranks 0, 2: its main has returned: waits for the other ranks to return since "
+    served = "ranks 0, 2, each: its main has returned: waits for the other ranks to return since "
     assert report[1].startswith(served)
     assert re.fullmatch(rf"rank 1: {re.escape(__file__)}:{line} in progress: waits for x since [0-9.]+ us", report[2])

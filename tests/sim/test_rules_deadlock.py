@@ -73,8 +73,8 @@ def test_D1_ranks_in_the_same_state_are_reported_together(on_loggp):
     _matches(
         on_loggp.fails(conduit.Deadlock, main, ranks=8),
         "deadlock at # us: nothing can happen any more: no message is on its way and every rank waits",
-        f"ranks 0-1, 3-4: {{}}:{line} in main: waits for nothing since # us",
-        "ranks 2, 5-7: its main has returned: waits for the other ranks to return since # us",
+        f"ranks 0-1, 3-4, each: {{}}:{line} in main: waits for nothing since # us",
+        "ranks 2, 5-7, each: its main has returned: waits for the other ranks to return since # us",
     )
 
 
@@ -326,7 +326,7 @@ def test_D5_a_time_limit_that_is_not_reached_changes_nothing(both_ways, limit):
     if limit < 1e-3:
         error = both_ways.fails(conduit.TimeLimit, main, time_limit=limit)
         assert "has ended" not in str(error)
-        assert ("ranks 0-1: has not begun" in str(error)) == (limit == 0)
+        assert ("ranks 0-1, each: has not begun" in str(error)) == (limit == 0)
     elif both_ways.network == "loggp":
         free, limited = both_ways.run(main), both_ways.run(main, time_limit=limit)
         assert free.digest == limited.digest
