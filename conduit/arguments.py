@@ -7,13 +7,14 @@ import math
 import operator
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from conduit.contract import Buffer
 from conduit.errors import BadRequest
+from conduit.live_ranks import LiveRanks
 
 _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
@@ -84,6 +85,16 @@ def rank(call: str, name: str, value: Any, size: int) -> int:
     if not 0 <= result < size:
         raise BadRequest(f"{call}: {name}={shown(result)} is no rank of this job; ranks go from 0 to {size - 1}")
     return result
+
+
+def ranks(call: str, name: str, value: Any, size: int) -> Iterable[int]:
+    """Return `value` as ranks of a job of `size`; what may change is read anew at every look."""
+    if isinstance(value, Collection | Iterator):
+        first = tuple(rank(call, name, each, size) for each in value)
+        return LiveRanks(value, first, size) if isinstance(value, Collection) and type(value) is not tuple else first
+    if isinstance(value, Iterable):
+        return LiveRanks(value, (), size)
+    raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass ranks, such as [0, 1]")
 
 
 def pack(call: str, args: Sequence[Any], most: int) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -258,8 +258,11 @@ class Port(ABC):
         """Handle what has arrived, at most 10 messages."""
 
     @abstractmethod
-    async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
-        """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler."""
+    async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
+        """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler.
+
+        `what` and `ranks` are for `waits`, and `ranks` is read whenever that is called: it may change.
+        """
 
     @abstractmethod
     async def compute(self, ticks: int) -> None:

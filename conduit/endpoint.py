@@ -381,7 +381,8 @@ class Endpoint:
         Args:
             predicate: a plain function of no arguments, evaluated any number of times.
             what: what is waited for, for the report of a deadlock.
-            ranks: whom it waits for, for the same report.
+            ranks: whom it waits for, for the same report.  A collection is read again when that is made, an iterable
+                without a length only then, so that it may say who is missing by then.
 
         Raises:
             BadRequest: a wrong argument.
@@ -402,21 +403,17 @@ class Endpoint:
             )
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
-        peers: tuple[int, ...] = ()
-        try:
+        if type(ranks) is not tuple:
+            ranks = arguments.ranks(call, "ranks", ranks, self.size)
+        else:
             for rank in ranks:
                 if type(rank) is not int or not 0 <= rank < self.size:
-                    rank = arguments.rank(call, "ranks", rank, self.size)
-                peers += (rank,)
-        except TypeError:
-            raise BadRequest(
-                f"{call}: ranks={arguments.shown(ranks)} is a {type(ranks).__name__}; pass a tuple of ranks"
-            ) from None
+                    ranks = arguments.ranks(call, "ranks", ranks, self.size)
         frame = _getframe(1)
-        return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, peers)
+        return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, ranks)
 
     async def _block_until(
-        self, unused: Guard, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]
+        self, unused: Guard, predicate: Callable[[], object], what: str, ranks: Iterable[int]
     ) -> None:
         unused.clear()
         if self.forgotten:

@@ -125,7 +125,8 @@ def _endpoint_call(task: trio.lowlevel.Task) -> str:
 
 def _wait_lines(wait: Wait, where: str, true: str) -> Iterator[str]:
     what = wait.what or "a predicate (block_until takes what= and ranks= for this report)"
-    ranks = f", which rank{'s' * (len(wait.ranks) > 1)} {_ranges(wait.ranks)} must bring about," if wait.ranks else ""
+    peers = sorted(set(wait.ranks))
+    ranks = f", which rank{'s' * (len(peers) > 1)} {_ranges(peers)} must bring about," if peers else ""
     yield f"{where}: waits for {what}{ranks} since {_time(wait.since)}"
     if wait.ready():
         yield f"   {true}"

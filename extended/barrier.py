@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import conduit
 from extended.levels import above, below
+from extended.missing import Missing
 from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
@@ -102,13 +103,16 @@ class Phase:
         return self.steps & first == first
 
     def missing(self, places: Places, members: Sequence[int]) -> tuple[int, ...]:
-        """Return the ranks of the job whose signals this rank waits for."""
+        """Return the ranks of the job whose signals this rank waits for before it can do anything else."""
+        if self.done:
+            return ()
         if len(self.children) < len(places.children):
             children = (members[child] for child in places.children)
             return tuple(child for child in children if child not in self.children)
         if places.parent is not None:
             return (members[places.parent],)
-        return tuple(members[origin] for step, origin in enumerate(places.origins) if not self.steps >> step & 1)
+        # Those of later steps may wait for this rank in turn.
+        return tuple(members[origin] for step, origin in enumerate(places.origins) if not self.steps >> step & 1)[:1]
 
 
 class Places:
@@ -255,9 +259,8 @@ class Barrier:
                 await self._ep.poll()
             else:
                 what = "an anonymous barrier" if phase.id is None else f"barrier {phase.id}"
-                await self._ep.block_until(
-                    lambda: phase.done, what=what, ranks=phase.missing(self._places, self._members)
-                )
+                missing = Missing(lambda: phase.missing(self._places, self._members))
+                await self._ep.block_until(lambda: phase.done, what=what, ranks=missing)
         finally:
             self._waiting = False
         self._end(call, id)

@@ -15,6 +15,7 @@ import trio
 
 import conduit
 from extended.buffers import EMPTY
+from extended.missing import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -168,9 +169,8 @@ class Events:
         """Wait until `done()`, polling at least once; cancelled, what is `awaited` goes on in the implicit set."""
         if done():
             return await self.ep.poll()
-        peers = {rank for one in awaited for rank in one.missing()}
         try:
-            await self.ep.block_until(done, what=what, ranks=tuple(sorted(peers)))
+            await self.ep.block_until(done, what=what, ranks=Missing(lambda: _missing(awaited)))
         except trio.Cancelled:
             for one in awaited:
                 self.adopt(one)
@@ -214,7 +214,7 @@ class Events:
         if complete():
             await self.ep.poll()
         else:
-            await self.ep.block_until(complete, what=call, ranks=self._peers(groups, kinds))
+            await self.ep.block_until(complete, what=call, ranks=Missing(lambda: self._peers(groups, kinds)))
 
     def _close(self) -> list[Group]:
         # Operations that other tasks begin from now on count in a new group: they cannot keep this sync waiting.
@@ -331,6 +331,10 @@ class Handle(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Handle of {self.call} at {self.place}, {'done' if self.awaited.done() else 'pending'}>"
+
+
+def _missing(awaited: Sequence[Awaited]) -> list[int]:
+    return sorted({rank for one in awaited for rank in one.missing()})
 
 
 def check_handles(call: str, handles: object) -> None:

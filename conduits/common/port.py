@@ -6,7 +6,7 @@ and how blocked tasks poll, is the business of `conduits.common.polling`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +135,7 @@ class SimulatedPort(PollingLoop, Port):
         finally:
             self.cpu.release()
 
-    async def block_until(self, predicate: Callable[[], object], what: str, ranks: tuple[int, ...]) -> None:
+    async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
         if self._interrupted():
             await self._enter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ class ForPredicate(Blocked):
     __slots__ = ("predicate", "ranks")
 
     def __init__(
-        self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: tuple[int, ...] = ()
+        self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: Iterable[int] = ()
     ) -> None:
         self.done = self.shielded = False
         self.task = None
@@ -77,8 +77,8 @@ class ForPredicate(Blocked):
             return True
 
     def peers(self) -> tuple[int, ...]:
-        """Return the ranks that the caller named."""
-        return self.ranks
+        """Return the ranks that the caller named, or names by now."""
+        return tuple(self.ranks)
 
 
 class ForSlot(Blocked):

@@ -130,6 +130,14 @@ class Box:
         """Say whether a call need not wait for a fence."""
         return sequence < 0 or sequence // EPOCH <= self._fenced + 1
 
+    def missing(self, call: Call | None = None) -> list[int]:
+        """Return the ranks of the job that a call waits for, or all calls, as does one that has to wait for a fence."""
+        calls = self.calls.values() if call is None or call in self.waiting else (call,)
+        ranks = {rank for each in calls for rank in each.missing()}
+        if call is None and self.greetings:
+            ranks.add(self.members[(self.rank + 1) % len(self.members)])
+        return sorted(ranks)
+
     def finish(self, call: Call) -> int | None:
         """Take a call that is over out; return the epoch whose fence is due, None for none."""
         del self.calls[call.sequence]

@@ -13,7 +13,7 @@ import numpy as np
 from extended.collectives import signature as signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -128,12 +128,13 @@ class Work:
         operator: of a reduction.
         result: gives what the caller gets.
         accept: makes `result` and `made` by the root's description, on the other ranks of broadcast and scatter.
+        heads_from: gives the ranks of the team that may send this one the first message of a broadcast or scatter.
         description: the root's.
         number: whether the root gave a number.
         refused: why `out` cannot take the result; this rank takes part all the same, since others depend on it.
     """
 
-    __slots__ = ("accept", "description", "given", "made", "number", "operator", "refused", "result")
+    __slots__ = ("accept", "description", "given", "heads_from", "made", "number", "operator", "refused", "result")
 
     def __init__(
         self,
@@ -147,6 +148,7 @@ class Work:
         self.operator = operator
         self.result = result
         self.accept: Callable[[bytes, bool], None] | None = None
+        self.heads_from: Callable[[], Iterable[int]] = tuple
         self.description = b""
         self.number = False
         self.refused: conduit.BadRequest | None = None
@@ -194,6 +196,7 @@ class Call:
         failed: whether that came out of this rank's own work, so that other ranks wait in vain.
         waited: whether its caller waits for it, who is to hear of an error before the other ranks do.
         value: what its caller gets.
+        in_turn: whether receives that are asked for ahead come from ranks that may wait for this one until then.
     """
 
     def __init__(
@@ -224,6 +227,7 @@ class Call:
         self.failed = False
         self.waited = False
         self.value: Any = None
+        self.in_turn = False
         self.steps: Steps | None = None  # the rest of the algorithm
         self.exhausted = False  # whether the algorithm has come to its end
         self.greets = True  # whether the next rank is told of this call, which the algorithm may not do by itself
@@ -248,10 +252,14 @@ class Call:
         return self.value
 
     def missing(self) -> tuple[int, ...]:
-        """Return the ranks of the job that it waits for."""
-        if isinstance(self.awaited, Head):
-            return (self.members[self.root],)
-        return tuple(sorted({rank for rank, _ in (*self.receives, *self.held)}))
+        """Return the ranks of the job that it waits for; of a head those that may send it."""
+        if self.is_done:
+            return ()
+        if isinstance(self.awaited, Head) and not self.awaited.done:
+            return tuple(sorted(self.members[rank] for rank in self.work.heads_from()))
+        receives = self.receives.items()
+        places = [place for place, receive in receives if not self.in_turn or receive is self.awaited]
+        return tuple(sorted({rank for rank, _ in (*places, *self.held)}))
 
     # ------------------------------------------------------------------------------------------------- for algorithms
 

@@ -18,6 +18,7 @@ from extended.collectives.box import Box, Boxes, Broken
 from extended.collectives.call import Call, Work
 from extended.collectives.outbox import Outbox
 from extended.collectives.signature import described, sign
+from extended.missing import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ class Exchange:
             if call.is_done:
                 await trio.lowlevel.checkpoint_if_cancelled()
             else:
-                await self._ep.block_until(call.done, what=call.text, ranks=call.missing())
+                await self._ep.block_until(call.done, what=call.text, ranks=Missing(lambda: box.missing(call)))
         except trio.Cancelled:
             call.waited = False
             if not call.is_done:
@@ -148,10 +149,8 @@ class Exchange:
             return box.is_broken() or not (box.calls or box.waiting or box.greetings)
 
         try:
-            missing = {rank for call in box.calls.values() for rank in call.missing()}
-            await self._ep.block_until(
-                settled, what="the collective calls of a team to end", ranks=tuple(sorted(missing))
-            )
+            what = "the collective calls of a team to end"
+            await self._ep.block_until(settled, what=what, ranks=Missing(box.missing))
         except trio.Cancelled:
             # This rank has given no part of it, so that it ends for nobody.
             self._cancelled(box, box.next, "destroy()", last=box.next - 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
 
 import conduit
-from extended.collectives.algorithms import check_algorithm, pick
+from extended.collectives.algorithms import check_algorithm, heads_from, pick
 from extended.collectives.call import Work
 from extended.collectives.operands import (
     Result,
@@ -24,7 +25,7 @@ from extended.collectives.operators import Operator
 from extended.collectives.signature import describe, read_description
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
@@ -87,8 +88,9 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
     if out is not None:
         check_writable_out(call, out)
     if team.rank != number:
-        check_algorithm(kind, algorithm, team.topology, 0, None, team.eager_bytes)
-        return Plan(kind=kind, build=lambda: (_to_come(call, out), 0), root=number, asked="", used="")
+        named = check_algorithm(kind, algorithm, team.topology, 0, None, team.eager_bytes)
+        senders = partial(heads_from, kind, named, team.topology, number, team.rank)
+        return Plan(kind=kind, build=lambda: (_to_come(call, out, senders), 0), root=number, asked="", used="")
     if array is None:
         raise conduit.BadRequest(f"{call}: array=None on the root, rank {number} of the team; give what is to be sent")
     given, is_number = taken(call, array)
@@ -122,8 +124,9 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
     return Plan(kind=kind, build=build, root=number, asked="", used=used)
 
 
-def _to_come(call: str, out: Any) -> Work:
+def _to_come(call: str, out: Any, senders: Callable[[], Iterable[int]]) -> Work:
     work = Work()
+    work.heads_from = senders
 
     def accept(description: bytes, number: bool) -> None:
         dtype, shape = read_description(description)

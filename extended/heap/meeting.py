@@ -20,6 +20,7 @@ import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
 from extended.levels import above, below
+from extended.missing import Missing
 from extended.outgoing import Outgoing
 
 if TYPE_CHECKING:
@@ -138,8 +139,7 @@ class Meeting:
         self._advance()
         await self.outgoing.send_at_once()
         try:
-            missing = [rank for rank in self._below if rank not in self._come] or [self._above or 0]
-            await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=missing)
+            await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=Missing(self._missing))
         except trio.Cancelled:
             self._lost = kind
             if not self._given:  # the answer came at that very time
@@ -149,6 +149,12 @@ class Meeting:
         finally:
             self._busy = False
         return self._result(name, mine)
+
+    def _missing(self) -> list[int]:
+        if self._answer is not None:
+            return []
+        below = [rank for rank in self._below if rank not in self._come]
+        return below if below or self._above is None else [self._above]
 
     def _result(self, name: str, mine: Call) -> int:
         assert self._answer is not None

@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 
+import numpy as np
 import pytest
 import trio
 
@@ -61,6 +62,58 @@ def test_D1_the_report_shows_the_cycle_of_ranks_that_wait_for_each_other(on_logg
         *waits,
         "cycle: rank 0 waits for rank 1 waits for rank 2 waits for rank 0",
     )
+
+
+class _View:
+    """Ranks that are worked out at each look, and cannot be counted."""
+
+    def __init__(self, find):
+        self._find = find
+
+    def __iter__(self):
+        return iter(self._find())
+
+
+def _raises():
+    raise KeyError("gone")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (lambda missing, changed: missing, "ranks 1, 3"),
+        (lambda missing, changed: set(missing), "ranks 1-3"),
+        (lambda missing, changed: tuple(missing), "ranks 1-3"),
+        (lambda missing, changed: iter(missing), "ranks 1-3"),
+        (lambda missing, changed: (rank for rank in missing), "ranks 1-3"),
+        (lambda missing, changed: _View(lambda: [rank for rank in missing if changed]), "ranks 1, 3"),
+        (lambda missing, changed: np.array(missing), "ranks 1-3"),
+        (lambda missing, changed: _View(_raises), ""),
+        (lambda missing, changed: _View(lambda: [9]), ""),
+        (lambda missing, changed: changed, "rank 2"),
+    ],
+    ids=["list", "other", "tuple", "iterator", "generator", "view", "array", "raising", "no ranks", "wrong later"],
+)
+def test_D1_what_may_change_is_read_when_the_report_is_made(on_loggp, given, named):
+    """A list that loses a rank, a view; a tuple and what can be read once stay; what fails then is left out."""
+
+    async def main(ep):
+        await ep.attach()
+        if ep.rank:
+            return
+        missing, changed = [3, 1, 2], [2]
+
+        async def change():
+            await trio.sleep(1e-6)
+            missing.remove(2)
+            changed.append("no rank")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(change)
+            await ep.block_until(lambda: False, what="nothing", ranks=given(missing, changed))
+
+    report = str(on_loggp.fails(conduit.Deadlock, main, ranks=4))
+    assert f"waits for nothing{named and f', which {named} must bring about,'} since" in report
 
 
 def test_D1_ranks_in_the_same_state_are_reported_together(on_loggp):

@@ -5,7 +5,7 @@ An algorithm is a class with one interface (`algorithm.Algorithm`); to add one, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import conduit
 from extended.collectives import trees
@@ -33,20 +33,19 @@ if TYPE_CHECKING:
     from extended.collectives.operators import Operator
     from extended.topology import Topology
 
+A = TypeVar("A", bound=Algorithm)
+
 SHAPES = {"flat": trees.flat, "tree": trees.binomial, "two_level": trees.two_level}
 SMALL_BLOCK = 512
 """Blocks up to here are worth copying and forwarding to save messages.  Assumed: a message costs what some hundreds of
 bytes cost."""
 
 
-def _table(algorithms: Iterable[Algorithm]) -> Mapping[str, Algorithm]:
+def _table(algorithms: Iterable[A]) -> Mapping[str, A]:
     return {algorithm.name: algorithm for algorithm in algorithms}
 
 
-TABLE: Mapping[str, Mapping[str, Algorithm]] = {
-    "fence": _table([Fence()]),
-    "destroy": _table([Fence()]),
-    "split": _table([DisseminationAllGather()]),
+HEADED: Mapping[str, Mapping[str, TreeBroadcast | TreeScatter]] = {
     "broadcast": _table(
         [
             EagerBroadcast("eager", trees.flat),
@@ -55,6 +54,14 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
         ]
     ),
     "scatter": _table(TreeScatter(name, shape) for name, shape in SHAPES.items()),
+}
+"""The algorithms whose first message says what comes, and by which algorithm."""
+
+TABLE: Mapping[str, Mapping[str, Algorithm]] = {
+    **HEADED,
+    "fence": _table([Fence()]),
+    "destroy": _table([Fence()]),
+    "split": _table([DisseminationAllGather()]),
     "gather": _table(TreeGather(name, shape) for name, shape in SHAPES.items()),
     "all_gather": _table(
         [
@@ -109,6 +116,24 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None) 
     if topology.shared and topology.contiguous:
         return "two_level"
     return "dissemination" if call == "all_reduce" else "tree"
+
+
+def heads_from(call: str, asked: str, topology: Topology, root: int, rank: int) -> set[int]:
+    """Return the ranks of the team that may send one the first message of a broadcast or scatter.
+
+    Only the root knows which algorithm it is, where that depends on the size.
+
+    Args:
+        call: the collective.
+        asked: the algorithm that the user named on this rank, "" for none.
+        topology: of the team.
+        root: the call's.
+        rank: who gets the message.
+    """
+    sizes = 0, SMALL_BLOCK + 1, 1 << 62  # one for each way in which `pick` decides
+    names = {asked} if asked else {pick(call, topology, nbytes, None) for nbytes in sizes}
+    parents = {HEADED[call][name].shape(topology, root, rank).parent for name in names}
+    return {parent for parent in parents if parent is not None}
 
 
 def _streams(size: int, nbytes: int) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class _OnTree(Algorithm):
     def __init__(self, name: str, shape: Shape) -> None:
         self.name = name  # type: ignore[misc]  # one class, several algorithms
-        self._shape = shape
+        self.shape = shape
 
 
 class TreeScatter(_OnTree):
@@ -25,7 +25,7 @@ class TreeScatter(_OnTree):
 
     def run(self, call: Call) -> Steps:
         """Split what comes from above among the ranks below."""
-        node, mine = self._shape(call.topology, call.root, call.rank), call.work.made
+        node, mine = self.shape(call.topology, call.root, call.rank), call.work.made
         assert mine is not None
         count = node.high - node.low
         if node.parent is None:
@@ -58,7 +58,7 @@ class TreeGather(_OnTree):
     def run(self, call: Call) -> Steps:
         """Collect at the root."""
         assert call.work.given is not None
-        node = self._shape(call.topology, call.root, call.rank)
+        node = self.shape(call.topology, call.root, call.rank)
         yield from up(call, node, call.work.given, call.work.made)
 
 
@@ -69,6 +69,6 @@ class TreeAllGather(_OnTree):
         """Up, then down the same tree."""
         assert call.work.given is not None
         assert call.work.made is not None
-        node = self._shape(call.topology, 0, call.rank)
+        node = self.shape(call.topology, 0, call.rank)
         yield from up(call, node, call.work.given, call.work.made if node.parent is None else None)
         yield from down(call, node, call.work.made.reshape(-1))

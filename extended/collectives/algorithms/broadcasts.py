@@ -26,11 +26,11 @@ class TreeBroadcast(Algorithm):
 
     def __init__(self, name: str, shape: Shape) -> None:
         self.name = name  # type: ignore[misc]  # one class, several algorithms
-        self._shape = shape
+        self.shape = shape
 
     def run(self, call: Call) -> Steps:
         """Pass the head on first, so that the ranks below get ready while large data is still under way."""
-        node, data = self._shape(call.topology, call.root, call.rank), call.work.made
+        node, data = self.shape(call.topology, call.root, call.rank), call.work.made
         assert data is not None
         rides = call.rides(data.size)
         if rides and node.parent is not None:

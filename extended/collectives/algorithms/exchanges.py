@@ -100,6 +100,7 @@ class PairwiseAllToAll(Algorithm):
 
     def run(self, call: Call) -> Steps:
         """A few steps at a time."""
+        call.in_turn = True
         given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
         assert given is not None
         assert made is not None

@@ -1,0 +1,234 @@
+"""Whom the report of a deadlock names: the ranks that are missing by then, and none that has done its part."""
+
+import re
+
+import numpy as np
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import conduit
+from extended import Extended
+from extended.collectives.algorithms import TABLE, check_algorithm
+from extended.topology import topology
+
+LARGE = 9000  # 8-byte elements: asked for, and passed on in pieces
+
+
+def _report(main, *args, ranks, **settings):
+    with pytest.raises(conduit.Deadlock, match=r"\Adeadlock at ") as caught:
+        conduit.run(main, *args, ranks=ranks, conduit="loggp", segment=4096, **settings)
+    return str(caught.value)
+
+
+def _ranks(text):
+    parts = [part.split("-") for part in text.split(", ")]
+    return {rank for part in parts for rank in range(int(part[0]), int(part[-1]) + 1)}
+
+
+def _waits(report):
+    """Read a report: which ranks each rank waits for; of ranks whose main has returned nothing."""
+    waits = {}
+    for ranks, text in re.findall(r"(?m)^ranks? ([\d, -]+): (.*)$", report):
+        named = re.search(r", which ranks? ([\d, -]+) must bring about,", text)
+        if "its main has returned" not in text:
+            waits |= dict.fromkeys(_ranks(ranks), _ranks(named[1]) if named else set())
+    return waits
+
+
+def _without(*missing):
+    """Make a program of a call: these ranks return at once, the others make it."""
+
+    def decorate(call):
+        async def main(ep):
+            x = await Extended.attach(ep)
+            if ep.rank not in missing:
+                await call(x)
+
+        return main
+
+    return decorate
+
+
+def test_a_gather_names_the_rank_that_has_sent_nothing():
+    @_without(2)
+    async def main(x):
+        await x.gather(x.rank)  # rank 1 sends its part and goes on
+        await x.barrier()
+
+    report = _report(main, ranks=3)
+    assert _waits(report) == {0: {2}, 1: {0}}
+    assert "cycle" not in report
+
+
+def test_an_allocation_names_the_rank_that_has_not_come():
+    @_without(2)
+    async def main(x):
+        await x.all_alloc(8)
+
+    report = _report(main, ranks=3)
+    assert _waits(report) == {0: {2}, 1: {0}}
+    assert "cycle" not in report
+
+
+def test_an_allocation_names_whoever_waits_below():
+    """Of ranks 0 to 5, rank 4 is below rank 1 or 2, whichever the tree says, and that below rank 0."""
+
+    @_without(4)
+    async def main(x):
+        await x.all_alloc(8)
+
+    waits = _waits(_report(main, ranks=6))
+    assert [rank for rank, named in waits.items() if 4 in named] != []
+    assert all(len(named) == 1 for named in waits.values())
+
+
+def test_a_barrier_does_not_name_a_rank_that_has_notified():
+    @_without(2)
+    async def main(x):
+        if x.rank == 1:
+            await x.barrier_notify()
+        else:
+            await x.barrier()
+
+    assert _waits(_report(main, ranks=3)) == {0: {2}}
+
+
+@pytest.mark.parametrize("per_host", [1, 4, 8])
+@pytest.mark.parametrize("missing", [(5,), (3, 7), (0,), (6, 7)])
+def test_a_barrier_shows_no_cycle_that_is_none(missing, per_host):
+    """Ranks 0 and 4 of 8 need a signal of each other, and neither can send it before another rank has come."""
+
+    @_without(*missing)
+    async def main(x):
+        await x.barrier()
+
+    report = _report(main, ranks=8, ranks_per_host=per_host)
+    assert "cycle" not in report
+    named = set().union(*_waits(report).values())
+    assert named & set(missing)
+
+
+def test_of_two_handles_the_one_that_is_not_done_is_named():
+    """Rank 2 sits in a wait of Trio's own, and does not poll."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank == 2:
+            await trio.Event().wait()
+        if ep.rank == 0:
+            await x.wait_all([await x.get_nb(1, 0, 8), await x.get_nb(2, 0, 8)])
+
+    assert _waits(_report(main, ranks=3))[0] == {2}
+
+
+@pytest.mark.parametrize("kind", ["put_nbi", "get_nbi"])
+def test_a_sync_names_the_rank_that_has_not_answered(kind):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank == 2:
+            await trio.Event().wait()
+        if ep.rank == 0:
+            for dest in (1, 2):
+                await (x.put_nbi(dest, 0, b"1234") if kind == "put_nbi" else x.get_nbi(dest, 0, out=bytearray(4)))
+            await x.sync()
+
+    assert _waits(_report(main, ranks=3))[0] == {2}
+
+
+def test_a_pipelined_broadcast_names_the_rank_that_is_to_pass_it_on():
+    @_without(1)
+    async def main(x):
+        await x.broadcast(np.zeros(1000), algorithm="pipelined")
+
+    assert _waits(_report(main, ranks=4)) == {0: {1}, 2: {1}, 3: {2}}
+
+
+def test_whoever_has_to_pass_a_broadcast_on_waits_for_the_next_rank_and_not_for_the_root():
+    @_without(2)
+    async def main(x):
+        await x.broadcast(np.zeros(100_000))
+
+    assert _waits(_report(main, ranks=3)) == {1: {2}}
+
+
+def test_where_only_the_root_knows_the_algorithm_all_that_may_send_are_named():
+    """Rank 2 does not know whether it is a tree, where rank 0 sends, or a chain, where rank 1 does."""
+
+    @_without(1)
+    async def main(x):
+        await x.broadcast(np.zeros(100_000))
+
+    assert _waits(_report(main, ranks=4)) == {0: {1}, 2: {0, 1}, 3: {2}}
+
+
+def test_a_call_that_waits_for_a_fence_names_whom_the_fence_waits_for():
+    """Rank 0, the root of small broadcasts, may be two epochs ahead of rank 1."""
+
+    @_without(1)
+    async def main(x):
+        for _ in range(100):
+            await x.broadcast(1)
+
+    assert _waits(_report(main, ranks=2)) == {0: {1}}
+
+
+def test_a_destroy_names_the_rank_that_keeps_a_call_of_the_team_open():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(0)
+        if ep.rank < 2:
+            handle = await team.gather_nb(ep.rank)
+            await team.destroy()
+            await handle
+
+    waits = _waits(_report(main, ranks=3))
+    assert waits[0] == {2}
+
+
+def _arguments(kind, size, count):
+    rows = kind in ("scatter", "all_to_all")
+    return np.ones((size, count) if rows else count)
+
+
+@st.composite
+def _calls(draw):
+    size = draw(st.integers(2, 9))
+    per_host = draw(st.integers(1, size))
+    kind = draw(st.sampled_from(sorted(set(TABLE) - {"fence", "destroy", "split"})))
+    count = draw(st.sampled_from((1, 700, LARGE)))
+    algorithm = draw(st.sampled_from(sorted(TABLE[kind])))
+    missing = draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=size - 1))
+    return size, per_host, kind, count, algorithm, missing
+
+
+@given(_calls())
+@settings(max_examples=150, deadline=None)
+def test_whoever_is_named_is_missing_or_waits_too_and_the_missing_are_found(drawn):
+    """Along what the ranks wait for one always comes to a rank that is missing: there is no cycle, and nobody is named
+    who has done its part and gone on."""
+    size, per_host, kind, count, algorithm, missing = drawn
+    team = topology(tuple(rank // per_host for rank in range(size)))
+    try:
+        check_algorithm(kind, algorithm, team, 8 * count, None, 4096)
+    except conduit.BadRequest:
+        return
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank not in missing:
+            await getattr(x, kind)(_arguments(kind, size, count), algorithm=algorithm)
+
+    try:
+        conduit.run(main, ranks=size, ranks_per_host=per_host, conduit="loggp")
+    except conduit.Deadlock as error:
+        report = str(error)
+    else:
+        return  # nobody needs anything from those who are missing
+    waits = _waits(report)
+    assert waits
+    assert "cycle" not in report
+    for rank, named in waits.items():
+        assert named, f"rank {rank} waits for nobody\n{report}"
+        assert named <= missing | waits.keys(), report
