@@ -119,9 +119,7 @@ def test_what_is_no_integer_is_no_argument(on_loggp, value):
 def test_ranks_that_are_no_ranks_are_refused(on_loggp, ranks):
     async def main(ep):
         kind = type(ranks).__name__
-        with pytest.raises(
-            conduit.BadRequest, match=rf"\Aep\.block_until: ranks=.* is a {kind}; pass a tuple of ranks"
-        ):
+        with pytest.raises(conduit.BadRequest, match=rf"\Aep\.block_until: ranks=.* is a {kind}; pass ranks, such as"):
             ep.block_until(lambda: True, ranks=ranks)
 
     on_loggp.run(main)
