@@ -30,7 +30,7 @@ def _ranks(text):
 def _waits(report):
     """Read a report: which ranks each rank waits for; of ranks whose main has returned nothing."""
     waits = {}
-    for ranks, text in re.findall(r"(?m)^ranks? ([\d, -]+): (.*)$", report):
+    for ranks, text in re.findall(r"(?m)^ranks? ([\d, -]+?)(?:, each)?: (.*)$", report):
         named = re.search(r", which ranks? ([\d, -]+) must bring about,", text)
         if "its main has returned" not in text:
             waits |= dict.fromkeys(_ranks(ranks), _ranks(named[1]) if named else set())
