@@ -409,6 +409,7 @@ class Endpoint:
             for rank in ranks:
                 if type(rank) is not int or not 0 <= rank < self.size:
                     ranks = arguments.ranks(call, "ranks", ranks, self.size)
+                    break
         frame = _getframe(1)
         return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, ranks)
 

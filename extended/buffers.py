@@ -24,10 +24,7 @@ EMPTY = memoryview(bytearray())
 
 def flat(data: Source) -> memoryview:
     """Return the bytes of a C-contiguous buffer as a one-dimensional view of format ``B``."""
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except (TypeError, ValueError, BufferError):
-        view = _not_exported(data)
+    view = _view(data)
     if view.ndim == 1 and view.format == "B":
         return view
     if not view.nbytes:
@@ -77,10 +74,7 @@ def _checked_view(call: str, name: str, data: object) -> memoryview:
             "another rank; convert it to a dtype without objects"
         )
     try:
-        try:
-            view = memoryview(data)  # type: ignore[arg-type]
-        except (TypeError, ValueError, BufferError):
-            view = _not_exported(data)
+        view = _view(data)
     except (TypeError, ValueError, BufferError) as error:
         raise conduit.BadRequest(
             f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray, a "
@@ -93,14 +87,17 @@ def _checked_view(call: str, name: str, data: object) -> memoryview:
     return view
 
 
-def _not_exported(data: Any) -> memoryview:
-    """Return a view of what numpy does not export by itself: dates, and fields that overlap or are out of order.
+def _view(data: Any) -> memoryview:
+    """Return a view of a buffer, and of arrays that numpy does not export: dates, fields that overlap or are reordered.
 
     Raises:
-        Exception: what is wrong with anything else, as `memoryview` says it.
+        TypeError, ValueError, BufferError: what is wrong with anything else, as `memoryview` says it.
     """
-    if not isinstance(data, np.ndarray | np.generic):
+    try:
         return memoryview(data)
+    except (TypeError, ValueError, BufferError):
+        if not isinstance(data, np.ndarray | np.generic):
+            raise
     array = np.asarray(data)
     array = array.view(f"V{array.itemsize}")
     if isinstance(data, np.generic):  # which nobody may write to, while this is a copy
