@@ -62,3 +62,21 @@ def both_ways(request):
 def on_loggp():
     """Run jobs on loggp, with and without inline driving."""
     return BothWays("loggp")
+
+
+@pytest.fixture
+def fails_while():
+    """Make programs in which rank 1 raises ValueError, and the others do `clean_up(ep)` on their way out of a wait."""
+
+    def make(clean_up):
+        async def main(ep):
+            if ep.rank == 1:
+                raise ValueError("the reason")
+            try:
+                await ep.block_until(lambda: False)
+            finally:
+                await clean_up(ep)
+
+        return main
+
+    return make

@@ -9,16 +9,13 @@ def _late(error):
     return error.__notes__[1:]
 
 
-def test_an_exit_while_the_job_ends_is_noted_once(both_ways):
-    async def main(ep):
-        if ep.rank == 1:
-            raise ValueError("the reason")
-        try:
-            await ep.block_until(lambda: False)
-        finally:
-            ep.exit(3)
+def test_an_exit_while_the_job_ends_is_noted_once(both_ways, fails_while):
+    async def clean_up(ep):
+        ep.exit(3)
 
-    assert _late(both_ways.fails(ValueError, main)) == ["while the job ended, rank 0 raised SystemExit: 3"]
+    assert _late(both_ways.fails(ValueError, fails_while(clean_up))) == [
+        "while the job ended, rank 0 raised SystemExit: 3"
+    ]
 
 
 def test_two_exits_at_once_are_noted_once_each(both_ways):
@@ -40,17 +37,12 @@ async def _fail(error):
     raise error
 
 
-def test_a_note_names_what_a_group_holds(both_ways):
-    async def main(ep):
-        if ep.rank == 1:
-            raise ValueError("the reason")
-        try:
-            await ep.block_until(lambda: False)
-        finally:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_fail, KeyError("inside"))
+def test_a_note_names_what_a_group_holds(both_ways, fails_while):
+    async def clean_up(ep):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_fail, KeyError("inside"))
 
-    assert _late(both_ways.fails(ValueError, main)) == [
+    assert _late(both_ways.fails(ValueError, fails_while(clean_up))) == [
         "while the job ended, rank 0 raised ExceptionGroup: KeyError: 'inside'"
     ]
 

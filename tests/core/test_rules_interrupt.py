@@ -223,9 +223,10 @@ conduit.run(main, ranks=64, conduit="sci")
 """
 
 
-def test_E8_a_signal_from_outside_ends_a_job_of_64_ranks():
+def _interrupt(code):
+    """Run a program, send it SIGINT when it says that it runs, and check that it ends by that."""
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout.readline() == "running\n"
@@ -235,6 +236,10 @@ def test_E8_a_signal_from_outside_ends_a_job_of_64_ranks():
             process.kill()
     assert "KeyboardInterrupt" in errors.splitlines()
     assert process.returncode == -signal.SIGINT
+
+
+def test_E8_a_signal_from_outside_ends_a_job_of_64_ranks():
+    _interrupt(SCRIPT)
 
 
 ENDLESS = """
@@ -270,15 +275,4 @@ conduit.run(main, conduit="loggp:inline={inline}")
 @pytest.mark.parametrize("request_", ["note", "only"])
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_E8_a_signal_from_outside_ends_a_handler_or_a_predicate_that_never_returns(request_, inline):
-    code = ENDLESS.format(request=request_, inline=inline)
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout.readline() == "running\n"
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert "KeyboardInterrupt" in errors.splitlines()
-    assert process.returncode == -signal.SIGINT
+    _interrupt(ENDLESS.format(request=request_, inline=inline))

@@ -7,38 +7,28 @@ import conduit
 from conduit.sim import standstill
 
 
-def test_D6_an_endless_loop_of_shielded_sleeps_does_not_keep_a_job_alive():
-    async def main(ep):
-        if ep.rank == 1:
-            raise ValueError("the reason")
-        try:
-            await ep.block_until(lambda: False)
-        finally:
-            with trio.CancelScope(shield=True):
-                while True:  # noqa: ASYNC110  what the test is about
-                    await trio.sleep(1e-3)
+def test_D6_an_endless_loop_of_shielded_sleeps_does_not_keep_a_job_alive(fails_while):
+    async def clean_up(ep):
+        with trio.CancelScope(shield=True):
+            while True:  # noqa: ASYNC110  what the test is about
+                await trio.sleep(1e-3)
 
     with pytest.raises(ValueError, match=r"^the reason") as caught:
-        conduit.run(main, conduit="loggp")
+        conduit.run(fails_while(clean_up), conduit="loggp")
     assert any("a shielded wait was ended by force" in note for note in caught.value.__notes__)
 
 
-def test_D6_a_shielded_sleep_of_some_length_is_let_finish():
+def test_D6_a_shielded_sleep_of_some_length_is_let_finish(fails_while):
     ended = []
 
-    async def main(ep):
-        if ep.rank == 1:
-            raise ValueError("the reason")
-        try:
-            await ep.block_until(lambda: False)
-        finally:
-            with trio.CancelScope(shield=True):
-                for _ in range(10):
-                    await trio.sleep(1)
-                ended.append(trio.current_time())
+    async def clean_up(ep):
+        with trio.CancelScope(shield=True):
+            for _ in range(10):
+                await trio.sleep(1)
+            ended.append(trio.current_time())
 
     with pytest.raises(ValueError, match=r"^the reason"):
-        conduit.run(main, conduit="loggp")
+        conduit.run(fails_while(clean_up), conduit="loggp")
     assert ended == [pytest.approx(10)]
 
 
@@ -120,36 +110,24 @@ def test_T6_many_ranks_with_many_tasks_each_at_one_instant_are_no_livelock(monke
     conduit.run(main, ranks=64, conduit="loggp")
 
 
-async def _one_checkpoint_after_another():
+async def _one_checkpoint_after_another(ep):
     with trio.CancelScope(shield=True):
         while True:
             await trio.lowlevel.checkpoint()
 
 
-async def _two_tasks_in_turn():
+async def _two_tasks_in_turn(ep):
     with trio.CancelScope(shield=True):
         async with trio.open_nursery() as nursery:
             for _ in range(2):
-                nursery.start_soon(_one_checkpoint_after_another)
+                nursery.start_soon(_one_checkpoint_after_another, ep)
 
 
-async def _tasks_that_start_one_another():
-    await _chain_without(None)
-
-
-@pytest.mark.parametrize("loop", [_one_checkpoint_after_another, _two_tasks_in_turn, _tasks_that_start_one_another])
+@pytest.mark.parametrize("loop", [_one_checkpoint_after_another, _two_tasks_in_turn, _chain_without])
 @pytest.mark.parametrize("inline", ["yes", "no"])
-def test_D6_a_loop_on_the_way_out_that_lets_no_time_pass_is_ended_by_force(inline, loop):
-    async def main(ep):
-        if ep.rank == 1:
-            raise ValueError("the reason")
-        try:
-            await ep.block_until(lambda: False)
-        finally:
-            await loop()
-
+def test_D6_a_loop_on_the_way_out_that_lets_no_time_pass_is_ended_by_force(inline, loop, fails_while):
     with pytest.raises(ValueError, match=r"^the reason") as caught:
-        conduit.run(main, ranks=4, conduit=f"loggp:inline={inline}")
+        conduit.run(fails_while(loop), ranks=4, conduit=f"loggp:inline={inline}")
     forced = [
         note for note in caught.value.__notes__ if "was ended by force: task" in note and "test_ending.py:" in note
     ]
