@@ -9,7 +9,7 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 
 Bytes that come slower than a link can carry them leave room between them for those of others.  So a
 link that is taken when the head gets there is not busy if it can carry all by the time of the tail, or
-by the tail of what it carries already.
+by the tail of what it carries already.  Only between the bytes of one packet nothing goes.
 """
 
 from __future__ import annotations
@@ -211,7 +211,9 @@ class Route:
         for link in links:
             link._routes.append(self)
 
-    def carry(self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0) -> int:
+    def carry(
+        self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0, *, whole: bool = False
+    ) -> int:
         """Carry `nbytes` over the route.
 
         Args:
@@ -220,6 +222,7 @@ class Route:
             tail: when the last byte gets there.
             then: called as `then(arrival)` in a later event, not after the arrival, where a link is busy.
             index: of the first link that has not been taken for it.
+            whole: it is one packet, and leaves no room for others.
 
         Returns:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
@@ -236,7 +239,7 @@ class Route:
             else:
                 self.wait(link, nbytes, head, tail, then)
                 return 0
-            if end > link.paced:
+            if end > link.paced and not whole:
                 link.paced = end
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]

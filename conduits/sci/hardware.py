@@ -68,8 +68,8 @@ class StorePlan:
         takes: CPU time, picoseconds.
         wire: bytes on each link.
         bus: until when the sender's bus is taken, from the write on.
-        links: each link behind the bus, and from when until when it is taken, from the write on; empty before the
-            second write, since in a crowd of ranks many write to a peer only once.
+        links: of stores of one packet each, the links behind the bus, and from when until when each is taken, from
+            the write on; empty before the second write, since in a crowd of ranks many write to a peer only once.
         met: it has been used.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
@@ -98,8 +98,8 @@ class StorePlan:
         self.uses = 0
 
     def lay_out(self) -> Sequence[tuple[Link, int, int]]:
-        """Return `links`, which is empty at the first call."""
-        if self.met:
+        """Return `links`, which is empty at the first call, and where there is room between packets."""
+        if self.met and self.packets == self.stores:
             wire, way = self.wire, self.way
             heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
             self.links = [(link, head, head + link.takes[wire]) for link, head in heads]
@@ -296,17 +296,11 @@ class Adapter:
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
         links = plan.links or plan.lay_out()
         if not links:
-            self._count(plan)
-            self.arrival = plan.way.carry(plan.wire, now + PIO_START_PS, now + plan.takes, landed)
-            return now + plan.takes if self.arrival else -now - plan.takes
+            return self._carry(plan, now + plan.takes, landed)
         bus.free_at = now + plan.bus
         for link, head, tail in links:
             if link.free_at > now + head:
-                self._count(plan)
-                way = plan.way
-                index = way.links.index(link)
-                self.arrival = way.carry(plan.wire, now + PIO_START_PS, now + plan.takes, landed, index)
-                return now + plan.takes if self.arrival else -now - plan.takes
+                return self._carry(plan, now + plan.takes, landed, plan.way.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + plan.arrives
@@ -315,8 +309,8 @@ class Adapter:
     def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
         """Store while others are under way, or what is longer than a piece or the window."""
         now, way = self.kernel.now, plan.way
-        self._count(plan)
         if plan.nbytes > self.fabric.piece:
+            self._count(plan)
             rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
             stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
             stream.start(now + PIO_START_PS)
@@ -324,8 +318,14 @@ class Adapter:
         end = now + plan.takes + self._stall(now, plan.takes, plan.packets, way.turnaround)
         self._runs.append((now, end - now, plan.packets, way.turnaround))
         self._quiet = max(self._quiet, end + way.turnaround)
-        self.arrival = arrival = way.carry(plan.wire, now + PIO_START_PS, end, landed)
-        return end if arrival else -end
+        return self._carry(plan, end, landed)
+
+    def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
+        """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
+        self._count(plan)
+        head, whole = self.kernel.now + PIO_START_PS, plan.packets == plan.stores
+        self.arrival = plan.way.carry(plan.wire, head, end, landed, index, whole=whole)
+        return end if self.arrival else -end
 
     def _count(self, plan: StorePlan) -> None:
         self._stores += plan.stores

@@ -157,6 +157,22 @@ def test_a_few_bytes_of_one_cpu_go_between_those_of_another():
     assert issued == [1 * NS + 200 * NS + bytes_at(8, 190)]
 
 
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_store_leaves_as_much_room_however_often_it_was_made_before(before):
+    """1024 bytes at 190 MB/s, and 8 of another CPU that come while the bus carries them."""
+    pair = Pair()
+    second = Sisci(pair.fabric, 0)
+    issued = []
+    for turn in range(before):
+        pair.kernel.at(turn * 10**9, pair.store, 0, bytes(1024))
+        pair.kernel.at(turn * 10**9 + 5 * 10**8, pair.store, 8192, bytes(8), lambda when: None, second)
+    start = before * 10**9
+    pair.kernel.at(start, pair.store, 0, bytes(1024))
+    pair.kernel.at(start + 500 * NS, pair.store, 8192, bytes(8), issued.append, second)
+    run(pair.kernel)
+    assert issued == [start + 500 * NS + 200 * NS + bytes_at(8, 190)]
+
+
 @pytest.mark.parametrize("cpus", [1, 2, 3, 5])
 def test_cpus_share_the_bus(cpus):
     """Each stores 4096 bytes at its own 190 MB/s, until they are more than the bus has room for."""

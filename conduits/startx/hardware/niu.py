@@ -186,7 +186,9 @@ class Niu:
 
     def _depart(self, queue: _Transmit, priority: int, target: int, message: bytes, first: int, last: int) -> None:
         way = self.cluster.network.way(self.host, target, priority)
-        arrival = way.carry(len(message), first, last, partial(self._on_way, queue, priority, target, message))
+        arrival = way.carry(
+            len(message), first, last, partial(self._on_way, queue, priority, target, message), whole=True
+        )
         if arrival:
             self._on_way(queue, priority, target, message, arrival)
 
