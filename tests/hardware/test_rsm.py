@@ -686,6 +686,45 @@ def test_a_barrier_reports_lost_stores_and_writing_again_helps():
     assert "write it again" in str(failed[0])
 
 
+@pytest.mark.parametrize("mode", BarrierMode)
+def test_every_barrier_that_is_open_reports_what_another_has_reported(mode):
+    """The hardware says once that something was lost on the way to a host, and not what: all open barriers fail."""
+    site = Site("sunfire", faults=("links@5ms-5100us",))
+
+    async def body():
+        memories = [bytearray(SIZE), bytearray(SIZE)]
+        for number, memory in enumerate(memories):
+            await site.segment(number, memory=Flat(memory))
+        first, second = [await site.imported(number) for number in range(2)]
+        one, other = [await site.call(site.near, imported.init_barrier) for imported in (first, second)]
+        await site.call(site.near, one.open)
+        if mode is BarrierMode.EXPLICIT:
+            await site.call(site.near, other.open)
+        else:
+            await site.call(site.near, second.set_mode, mode)
+        assert site.kernel.now < 5000 * US - 1_700_000
+        await site.kernel.until(5000 * US - 1_700_000)
+        await site.good(first.put, 0, b"lost" * 16)
+        await site.kernel.until(5400 * US)
+        assert memories[0] == bytes(SIZE)
+        if mode is BarrierMode.EXPLICIT:
+            _, error = await site.end(other.close)
+        else:
+            _, error = await site.end(second.put, 0, b"here" * 16)
+        assert isinstance(error, errors.BarrierFailure)
+        _, error = await site.end(one.order)
+        assert isinstance(error, errors.BarrierFailure)
+        assert "segment 0" in str(error)
+        assert "write it again" in str(error)
+        await site.good(first.put, 0, b"here" * 16)
+        await site.good(one.close)
+        assert memories[0][:64] == b"here" * 16
+        await site.call(site.near, one.open)
+        await site.good(one.close)
+
+    site.run(body)
+
+
 def test_without_a_path_every_call_says_which():
     site = Site("sunfire", faults=("ni1.0@3ms", "ni1.1@3ms"))
 
