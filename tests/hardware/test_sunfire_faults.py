@@ -136,6 +136,26 @@ def test_an_error_is_reported_by_one_fence():
     assert statuses == [Status.LOST, Status.OK]
 
 
+@pytest.mark.parametrize(
+    ("faults", "down"),
+    [
+        (("ni0.1@10us-30us", "ni0.1@20us-50us"), [15, 25, 35]),
+        (("ni0.1@20us-50us", "ni0.1@10us-60us"), [15, 25, 35, 55]),
+        (("ni0.1@10us", "ni0.1@20us-30us"), [15, 25, 35, 55, 65]),
+        (("ni0.1@10us", "ni0.1~1us/1us"), [15, 25, 35, 55, 65]),
+    ],
+)
+def test_a_part_works_again_when_all_that_it_failed_for_is_over(faults, down):
+    pair, found = Pair(*faults), []
+    part = pair.fabric.plant.parts["ni0.1"]
+
+    def look(when):
+        found.extend([] if part.up else [when])
+
+    pair.run(*((when * US, lambda when=when: look(when)) for when in (15, 25, 35, 55, 65)), until=100 * US)
+    assert found == down
+
+
 def test_loads_over_a_dead_link_fail():
     pair, got = Pair("link0.0.0@500ns", stripes=1), []
     pair.run((0, lambda: pair.mapping.load(0, 128, lambda *result: got.append(result))))
