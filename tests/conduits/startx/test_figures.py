@@ -114,6 +114,33 @@ def test_a_look_costs_only_where_it_finds_nothing():
     assert end - second > 1.383
 
 
+@pytest.mark.parametrize("messages", [9, 10, 11])
+def test_a_poll_behind_a_full_one_costs_what_it_finds(messages):
+    """A poll takes ten messages at most and then looks no further; the next one looks once."""
+
+    async def main(ep):
+        def request(token):
+            pass
+
+        await ep.attach(request)
+        if ep.rank:
+            for _ in range(messages):
+                await ep.request_short(0, request)
+            return []
+        await ep.compute(1e-3)
+        times = [ep.now]
+        for _ in range(3):
+            await ep.poll()
+            times.append(ep.now)
+        return [round((end - start) * 1e6, 3) for start, end in pairwise(times)]
+
+    first, *others = conduit.run(main, ranks=2, conduit="startx:slots=12,high_queue=2048").values[0]
+    one = 3.5 + 1.2 + 1.2 + 0.4  # loaded and dispatched, its bare answer built and stored
+    look = 1.383
+    assert first == pytest.approx(min(messages, 10) * one + (look if messages < 10 else 0), abs=1e-3)
+    assert others == [pytest.approx(one + look if messages > 10 else look, abs=1e-3), look]
+
+
 def test_words_cost_more_than_lines():
     """A packet of 88 bytes: 11 stores and loads of 8 bytes against 2 lines."""
     lines, words = ping_pong("medium", 64), ping_pong("medium", 64, spec="startx:access=word")
