@@ -280,6 +280,26 @@ def test_a_write_of_less_than_a_line_takes_the_targets_processor():
     site.run(body)
 
 
+def test_a_host_takes_one_interrupt_after_the_other():
+    """Two hosts send bytes to be merged at once: 10 us of one CPU for each."""
+    site, merged = Site("sunfire"), []
+
+    async def body():
+        segment = await site.segment()
+        senders = (site.near, site.third)
+        imports = [await site.imported(rsm=rsm) for rsm in senders]
+        segment.landing = lambda offset, data: merged.append(site.kernel.now)
+        begun = site.kernel.now
+        for place, imported in enumerate(imports):
+            imported.put(place, b"x", lambda when, error: None)
+        await site.kernel.until(begun + 50 * US)
+        first, second = merged
+        assert first - begun > 10 * US
+        assert second - first == 10 * US
+
+    site.run(body)
+
+
 def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
     """What the sender writes there itself is overwritten."""
     site, lines = Site("sunfire"), []
