@@ -524,6 +524,71 @@ def test_after_unpublish_an_import_is_aborted(network):
 
 
 @networks
+def test_an_import_stays_aborted_when_the_segment_is_published_again(network):
+    async def act(site, segment, imported):
+        mapping = await site.call(site.near, imported.map)
+        segment.landing = lambda offset, data: landed.append((offset, len(data)))
+        await site.call(site.far, segment.unpublish)
+        await site.call(site.far, segment.publish, 1)
+        for call in (
+            lambda: imported.put(0, bytes(64), print),
+            lambda: imported.get(0, 64, print),
+            lambda: imported.signal_post(print),
+        ):
+            with refused(errors.ConnectionAborted, "it was unpublished; disconnect"):
+                call()
+        if network == "sci":
+            with refused(errors.SegmentNotMapped, "its owner has unpublished it"):
+                mapping.store(0, b"z" * 64, print)
+        else:
+            await site.store(mapping, 0, b"z" * 64)
+            assert await site.fence(mapping) != 0
+        assert segment.memory.read(0, 64) == bytes(64)
+        again = await site.imported()
+        await site.good(again.put, 64, b"again..." * 8)
+        assert await site.fence(await site.call(site.near, again.map)) == 0
+        assert segment.memory.read(64, 64) == b"again..." * 8
+        assert landed == [(64, 64)]
+        woken = []
+        segment.signal_wait(woken.append)
+        await site.good(again.signal_post)
+        await site.kernel.until(site.kernel.now + 50 * US)
+        assert woken
+
+    landed = []
+    use(network, act)
+
+
+@networks
+def test_what_is_begun_when_the_owner_unpublishes_fails_for_its_caller(network):
+    """The owner does so while the software of the call runs; on sunfire it is the barrier that says so."""
+
+    async def act(site, segment, imported):
+        def put(then):
+            imported.put(0, bytes(64), then)
+            segment.unpublish()
+
+        barrier = await site.call(site.near, imported.init_barrier)
+        await site.call(site.near, barrier.open)
+        results = [(await site.end(start))[1] for start in (put, barrier.close)]
+        aborted, good = results if network == "sci" else reversed(results)
+        assert isinstance(aborted, errors.ConnectionAborted)
+        assert good is None
+
+        def get(then):
+            other.get(0, 64, then)
+            segment.unpublish()
+
+        await site.call(site.far, segment.publish, 1)
+        other = await site.imported()
+        data, _, error = await site.end(get)
+        assert data == b""
+        assert isinstance(error, errors.ConnectionAborted)
+
+    use(network, act)
+
+
+@networks
 def test_the_import_side(network):
     async def act(site, segment, imported):
         with refused(errors.SegmentNotMapped, "which is not mapped; map it first"):

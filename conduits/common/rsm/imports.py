@@ -61,13 +61,14 @@ class ImportSegment:
     """
 
     __slots__ = (
-        "_alive", "_controller", "_exported", "_mapping", "_missed", "_opened", "_permission", "_window", "mode",
-        "nbytes",
+        "_alive", "_backing", "_controller", "_exported", "_mapping", "_missed", "_opened", "_permission", "_window",
+        "mode", "nbytes",
     )  # fmt: skip
 
     def __init__(self, controller: Controller, exported: ExportSegment, window: Window, permission: Permission) -> None:
         self._controller = controller
         self._exported = exported
+        self._backing = exported.backing
         self._window = window
         self._permission = permission
         self._mapping: Mapped | None = None
@@ -289,7 +290,7 @@ class ImportSegment:
             raise PermDenied(f"{call} of {self._exported}: it no longer grants that")
 
     def _check_connection(self, call: str) -> None:
-        if not self._exported.published:
+        if self._exported.backing is not self._backing:
             raise ConnectionAborted(f"{call} of {self._exported}: it was unpublished; disconnect")
 
     def _check(self, call: str) -> None:
