@@ -164,6 +164,28 @@ def test_loads_over_a_dead_link_fail():
     assert pair.process.processor.cesr == Status.LOST
 
 
+@pytest.mark.parametrize(("lines", "status"), [(1, Status.OK), (3, Status.OK), (4, Status.LOST)])
+def test_loads_fail_with_the_links_that_their_lines_take(lines, status):
+    """Four stripes, the last of which is down."""
+    pair, got = Pair("link0.1.1@500ns"), []
+    pair.run((0, lambda: pair.mapping.load(0, 64 * lines, lambda *result: got.append(result))))
+    ((_, _, found),) = got
+    assert found == status
+
+
+def test_bit_errors_spoil_the_loads_that_come_over_their_link():
+    """One line of four comes over a cable that spoils it in two cases of five, the first line never."""
+    pair, outcomes = Pair("link0.1.1%1e-3"), {1: [], 4: []}
+
+    def load(lines):
+        pair.mapping.load(0, 64 * lines, lambda data, when, status: outcomes[lines].append(status))
+
+    loads = [(ps(turn * 4e-5), lambda lines=lines: load(lines)) for turn in range(200) for lines in outcomes]
+    pair.run(*loads, until=ps(1e-2))
+    assert outcomes[1] == [Status.OK] * 200
+    assert sum(map(bool, outcomes[4])) / 200 == pytest.approx(1 - (1 - 1e-3) ** 512, abs=0.1)
+
+
 def test_bit_errors_spoil_lines_at_their_rate():
     """4096 lines of 512 bits over two cables each: 1 - (1 - 1e-4)**1024 of them."""
     pair = Pair("links%1e-4", nbytes=1 << 18)
