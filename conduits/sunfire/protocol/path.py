@@ -139,9 +139,9 @@ class SunfirePath(Path):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send with what `acquire` has set aside."""
-        self.sent += 1
         self.cpu.free += REQUEST_PS
         self.sends.request(slot, message, then)
+        self.sent += 1
         if self._short:
             self.freed()
 

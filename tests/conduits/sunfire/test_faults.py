@@ -491,7 +491,8 @@ def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypat
         else:
             await ep.block_until(lambda: got == [1, 9000])
 
-    conduit.run(main, conduit="sunfire", segment=9000)
+    found = conduit.run(main, conduit="sunfire", segment=9000)
+    assert [counts["sunfire_messages_sent"] for counts in found.statistics] == [2, 2]
     path = jobs[0].ports[0].paths[0]
     path.reclaim(path.areas[1])
     peer, pool = path.peers[1], path.areas[1].pool
