@@ -172,6 +172,26 @@ def test_announced_bytes_land_with_their_flag():
     assert cluster.memory(1)[:192] == b"f" * 64 + b"d" * 128
 
 
+def test_announced_bytes_land_where_their_flag_is_refused():
+    cluster, status = Cluster(), []
+    process = cluster.process(0)
+    data, flags = cluster.mapping(process, 1), cluster.mapping(process, 2)
+    cluster.entries[2].grant({})
+
+    def act():
+        assert data.store(64, b"d" * 128, print, announced=True)
+        cluster.kernel.at(data.fence(print), flag)
+
+    def flag():
+        assert flags.store(0, b"f" * 64, print)
+        flags.fence(lambda when, found: status.append(found))
+
+    cluster.run((0, act))
+    assert cluster.memory(1)[64:192] == b"d" * 128
+    assert cluster.memory(2) == bytes(1 << 16)
+    assert status == [Status.REFUSED]
+
+
 # -- sharing -----------------------------------------------------------------------------------------
 
 
