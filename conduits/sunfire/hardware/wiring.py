@@ -148,11 +148,8 @@ class Plant:
         """Return every part that could be on the way between two hosts, sorted by name."""
         found: set[Part] = {*self.switches}
         for (host, ni, link), (cable, _, _) in self._ends.items():
-            direct = not self.machine.switched and _opposite(self.machine.hosts, host, ni, link)[0] not in (
-                source,
-                target,
-            )
-            if host in (source, target) and not direct:
+            far = target if self.machine.switched else _opposite(self.machine.hosts, host, ni, link)[0]
+            if host in (source, target) and far in (source, target):
                 found |= {self.interfaces[host, ni], cable}
         return sorted(found, key=lambda part: part.name)
 
