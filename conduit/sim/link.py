@@ -162,6 +162,11 @@ def durations(rate: int) -> Mapping[int, int]:
     return _Durations(rate)
 
 
+def slowest(links: Iterable[Link]) -> Mapping[int, int]:
+    """Return how long sizes take the slowest of `links`."""
+    return min(links, key=_RATE).takes
+
+
 class Delays:
     """When the head of a transfer gets where; one object for all routes that are alike, of which there may be many.
 
@@ -198,15 +203,16 @@ class Route:
     __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        self.lay(tuple(link for link, _ in hops), Delays(delay for _, delay in hops))
+        links = tuple(link for link, _ in hops)
+        self.lay(links, Delays(delay for _, delay in hops), slowest(links))
 
-    def lay(self, links: tuple[Link, ...], delays: Delays) -> None:
-        """Lead over these links; what `__init__` does, for routes that share their delays."""
+    def lay(self, links: tuple[Link, ...], delays: Delays, slowest: Mapping[int, int]) -> None:
+        """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""
         self.links = links
         self.after = delays.after
         self.latency = delays.latency
         self.first = links[0]
-        self.slowest = min(links, key=_RATE).takes
+        self.slowest = slowest
         self.carried: defaultdict[int, int] = defaultdict(int)
         for link in links:
             link._routes.append(self)

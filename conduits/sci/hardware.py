@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Delays, Link, Route
+from conduit.sim.link import Delays, Link, Route, slowest
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
@@ -57,23 +57,75 @@ def wire_bytes(nbytes: int, count: int | None = None) -> int:
     return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
 
 
+class StoreTimes(NamedTuple):
+    """What a PIO write of one kind takes where nothing is in its way, on all ways of one shape.
+
+    Attributes:
+        takes: CPU time, picoseconds.
+        wire: bytes on each link.
+        bus: until when the sender's bus is taken, from the write on.
+        arrives: from the write until the last byte is in memory.
+        quiet: from the write until its last response is back.
+        whole: it is one piece, and its packets fit the window.
+    """
+
+    takes: int
+    wire: int
+    bus: int
+    arrives: int
+    quiet: int
+    whole: bool
+
+
+class Shape:
+    """What all ways have in common that lead by the same steps; hundreds of them, where the ways are thousands.
+
+    Attributes:
+        delays: when a head gets where.
+        bus: how long sizes take a bus.
+        slowest: how long sizes take the slowest link.
+        response: from a landing until the sending adapter knows of it, picoseconds.
+        turnaround: from the issue of a small packet until its response is back, picoseconds.
+    """
+
+    __slots__ = ("_times", "bus", "delays", "response", "slowest", "turnaround")
+
+    def __init__(self, links: Sequence[Link], delays: Delays, response: int) -> None:
+        self.delays = delays
+        self.bus = links[0].takes
+        self.slowest = slowest(links)
+        self.response = response
+        self.turnaround = delays.latency + response
+        self._times: dict[tuple[int, int, int], StoreTimes] = {}
+
+    def times(self, nbytes: int, count: int, stores: int, piece: int) -> StoreTimes:
+        """Return what a PIO write of `nbytes` in `count` packets takes, the CPU making `stores` stores."""
+        found = self._times.get((nbytes, count, stores))
+        if found is None:
+            takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+            wire = wire_bytes(nbytes, count)
+            found = self._times[nbytes, count, stores] = StoreTimes(
+                takes=takes,
+                wire=wire,
+                bus=PIO_START_PS + self.bus[wire],
+                arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
+                quiet=takes + self.turnaround,
+                whole=nbytes <= piece and count <= WINDOW,
+            )
+        return found
+
+
 class StorePlan:
-    """What a PIO write of one kind takes where nothing is in its way; made once for each kind.
+    """A PIO write of one kind over one way, made once for each; with the figures of `StoreTimes`.
 
     Attributes:
         way: where to.
         nbytes: bytes of data.
         packets: their packets.
         stores: separate stores of the CPU, each with its start.
-        takes: CPU time, picoseconds.
-        wire: bytes on each link.
-        bus: until when the sender's bus is taken, from the write on.
         links: of stores of one packet each, the links behind the bus, and from when until when each is taken, from
             the write on; empty before the second write, since in a crowd of ranks many write to a peer only once.
         met: it has been used.
-        arrives: from the write until the last byte is in memory.
-        quiet: from the write until its last response is back.
-        whole: it is one piece, and its packets fit the window.
         uses: writes by `links` that found all of them free.
     """
 
@@ -87,12 +139,8 @@ class StorePlan:
         self.nbytes = nbytes
         self.packets = count
         self.stores = stores
-        self.takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        self.wire = wire = wire_bytes(nbytes, count)
-        self.bus = PIO_START_PS + way.first.takes[wire]
-        self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
-        self.quiet = self.takes + way.turnaround
-        self.whole = nbytes <= piece and count <= WINDOW
+        times = way.shape.times(nbytes, count, stores, piece)
+        self.takes, self.wire, self.bus, self.arrives, self.quiet, self.whole = times
         self.links: Sequence[tuple[Link, int, int]] = ()
         self.met = False
         self.uses = 0
@@ -111,17 +159,17 @@ class Way(Route):
     """The way from one host to another: the sender's bus, the links, the receiver's bus.
 
     Attributes:
-        response: from a landing until the sending adapter knows of it, picoseconds.
-        turnaround: from the issue of a small packet until its response is back, picoseconds.
+        shape: what it shares with others; some of that is here too, since every write looks at it.
         plans: of the PIO writes made, by bytes, packets and stores.
     """
 
-    __slots__ = ("plans", "response", "turnaround")
+    __slots__ = ("plans", "response", "shape", "turnaround")
 
-    def __init__(self, links: tuple[Link, ...], delays: Delays, response: int) -> None:
-        self.lay(links, delays)
-        self.response = response
-        self.turnaround = self.latency + response
+    def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
+        self.lay(links, shape.delays, shape.slowest)
+        self.shape = shape
+        self.response = shape.response
+        self.turnaround = shape.turnaround
         self.plans: dict[tuple[int, int, int], StorePlan] = {}
 
     def counts(self) -> Counter[int]:
@@ -169,7 +217,7 @@ class Fabric:
         self._links: dict[tuple[int, int], Link] = {}
         self._rings: dict[tuple[int, int], list[Link]] = {}
         self._routes: dict[tuple[int, int], Way] = {}
-        self._kinds: dict[tuple[int, ...], tuple[Delays, int]] = {}
+        self._shapes: dict[tuple[int, ...], Shape] = {}
 
     def adapter(self, host: int) -> Adapter:
         """Return the adapter of `host`."""
@@ -199,14 +247,14 @@ class Fabric:
 
     def _find(self, source: int, target: int) -> Way:
         steps = tuple(self.torus.steps(source, target))
-        kind = self._kinds.get(steps)
-        if kind is None:
-            kind = self._kinds[steps] = _delays(steps), _response(self.torus.steps(target, source))
         links = [self.adapter(source).bus]
         for dimension, base, here, count in self.torus.arcs(source, steps):
             links += (self._rings.get((dimension, base)) or self._ring(dimension, base))[here : here + count]
         links.append(self.adapter(target).bus)
-        return Way(tuple(links), *kind)
+        shape = self._shapes.get(steps)
+        if shape is None:
+            shape = self._shapes[steps] = Shape(links, _delays(steps), _response(self.torus.steps(target, source)))
+        return Way(tuple(links), shape)
 
     def _ring(self, dimension: int, base: int) -> list[Link]:
         """Return the links along `dimension` of the ring whose first node is `base`, twice around."""
