@@ -17,6 +17,7 @@ Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each nu
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -34,6 +35,8 @@ Then: TypeAlias = Callable[[int], object]
 
 SPREAD_PS = c.ps(c.SPREAD)
 _LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
+_BUS_BYTES_PER_S = c.bytes_per_s(c.BUS_RATE)
+_DMA_SETUP_PS, _DMA_BYTES_PER_S = c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE)
 _DATA = c.whole(c.PACKET_DATA)
 
 
@@ -66,14 +69,13 @@ class Fabric:
         self.torus = torus
         self.weak = weak
         self.piece = piece
-        self.exports: dict[tuple[int, int], Any] = {}
-        """What the hosts have exported, by host and segment id; the driver's."""
+        self.exports: defaultdict[int, dict[int, Any]] = defaultdict(dict)
+        """What each host has exported, by segment id; the driver's."""
         self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
         """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._rings: dict[tuple[int, int], list[Link]] = {}
-        self._routes: dict[tuple[int, int], Way] = {}
         self._shapes: dict[tuple[int, ...], Shape] = {}
 
     def adapter(self, host: int) -> Adapter:
@@ -91,18 +93,8 @@ class Fabric:
             found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
 
-    def route(self, source: int, target: int) -> Way:
-        """Return the way from host `source` to host `target`."""
-        found = self._routes.get((source, target))
-        if found is None:
-            found = self._routes[source, target] = self._find(source, target)
-        return found
-
-    def ways(self, source: int) -> list[Way]:
-        """Return the ways from `source` used so far."""
-        return [way for (start, _), way in self._routes.items() if start == source]
-
-    def _find(self, source: int, target: int) -> Way:
+    def find_way(self, source: int, target: int) -> Way:
+        """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))
         links = [self.adapter(source).bus]
         for dimension, base, here, count in self.torus.arcs(source, steps):
@@ -124,9 +116,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival",
-        "bus", "dma", "fabric",
-        "host", "kernel",
+        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_ways",
+        "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: Fabric, host: int) -> None:
@@ -134,9 +125,10 @@ class Adapter:
         self.host = host
         self.arrival = 0
         self.kernel = fabric.kernel
-        self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
-        self.dma = DmaEngine(self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes)
+        self.bus = Link(self.kernel, _BUS_BYTES_PER_S, f"bus {host}")
+        self.dma = DmaEngine(self.kernel, _DMA_SETUP_PS, _DMA_BYTES_PER_S, fabric.piece, wire_bytes)
         self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
+        self._ways: dict[int, Way] = {}
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
@@ -146,12 +138,19 @@ class Adapter:
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
-        plans = [plan for way in self.fabric.ways(self.host) for plan in way.plans.values()]
+        plans = [plan for way in self._ways.values() for plan in way.plans.values()]
         return AdapterStatistics(
             self._stores + sum(plan.uses * plan.stores for plan in plans),
             self._packets + sum(plan.uses * plan.packets for plan in plans),
             self._stalled,
         )
+
+    def way(self, host: int) -> Way:
+        """Return the way to `host`."""
+        found = self._ways.get(host)
+        if found is None:
+            found = self._ways[host] = self.fabric.find_way(self.host, host)
+        return found
 
     def plan(self, way: Way, nbytes: int, count: int, stores: int) -> StorePlan:
         """Return the plan of a PIO write of `nbytes` in `count` packets, the CPU making `stores` stores."""
