@@ -73,6 +73,21 @@ class SimOptions:
     piece: int = option(4096, "bytes after which a transfer lets others onto a link", validator=attrs.validators.ge(64))
 
 
+def options_problem(cls: type, *, simulated: bool) -> str:
+    """Return why a class decorated by attrs cannot be the options of a conduit, "" where it can."""
+    if "__attrs_attrs__" not in vars(cls):
+        return "are not decorated; write @attrs.frozen(kw_only=True) above it"
+    if not simulated:
+        return ""
+    if not issubclass(cls, SimOptions):
+        return "lack order, inline and piece; derive it from conduit.options.SimOptions"
+    fields = attrs.fields_dict(cls)
+    for common in attrs.fields(SimOptions):
+        if fields[common.name] != common:
+            return f"declare '{common.name}' anew, which every simulated conduit has; choose another name"
+    return ""
+
+
 class OptionDoc(NamedTuple):
     """What users may know of one option; all texts."""
 
