@@ -52,7 +52,7 @@ def option(
         validator: an attrs validator, or several; it raises ValueError or TypeError.
         allowed: what the option accepts, in words; by default derived from type and validator.
         shown: how the default is described, where its value alone would not tell (`"of the parameter set"`).
-        metadata: kept in the field's metadata beside `help`.
+        metadata: kept in the field's metadata beside `help`; `conformance=(1, 4)` are values for the suite to try.
 
     Returns:
         What `attrs.field` returns.
