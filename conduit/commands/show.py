@@ -2,10 +2,8 @@
 
 from collections import Counter
 
-from rich.markup import escape
-
 from conduit.commands.tables import grid, limits_text, options_table
-from conduit.console import make_console, print_table
+from conduit.console import make_console, print_table, print_text
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
 
@@ -21,8 +19,8 @@ def show(name: str, /) -> int:
     spec = parse_spec(name)
     console = make_console()
     world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
-    console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)} ({world})", soft_wrap=True)
-    console.print(limits_text(spec.cls, spec.options), soft_wrap=True)
+    print_text(console, f"{spec.text}  {spec.cls.summary} ({world})", bold=len(spec.text))
+    print_text(console, limits_text(spec.cls, spec.options))
     print_table(console, options_table(spec.cls.Options))
     _constants(spec.cls)
     return 0
