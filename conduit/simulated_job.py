@@ -56,6 +56,7 @@ class SimulatedJob:
         else:
             self.kernel = TracingKernel(setup.seed, inline=inline, listener=nobody if listener is None else listener)
         self.kernel.on_stall = self._stalled
+        self.kernel.on_interrupt = self._interrupted
         self._main = main
         self._args = args
         self._copy: tuple[Any, ...] | None = None
@@ -171,6 +172,10 @@ class SimulatedJob:
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
         return error(report.write(kind, cause, self.kernel.now, self._ports, self._stages))
 
+    def _interrupted(self, error: BaseException) -> None:
+        """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
+        error.add_note(report.write("interrupted", "", self.kernel.now, self._ports, self._stages, error))
+
     def _time_is_up(self) -> None:
         if not self.kernel.ending:
             self.kernel.fail(self._stalled("time limit", ""))
@@ -184,7 +189,7 @@ class SimulatedJob:
             return
         interrupts = [entry for entry in kernel.end.errors if isinstance(entry[2], KeyboardInterrupt)]
         time, rank, error = (interrupts or sorted(kernel.end.errors, key=lambda entry: entry[:2]))[0]
-        if rank >= 0 and not isinstance(error, SystemExit):
+        if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
         for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
