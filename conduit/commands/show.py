@@ -3,9 +3,12 @@
 from collections import Counter
 
 from conduit.commands.tables import grid, limits_text, options_table
-from conduit.console import make_console, print_table, print_text
+from conduit.console import make_console, print_table, print_text, widths
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
+
+_SOURCE = 36
+"""Columns that a source needs beside the rest of its row; where there is less room it stands below."""
 
 _PLURALS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
 
@@ -31,8 +34,15 @@ def _constants(cls: type[Conduit]) -> None:
     if not cls.constants:
         console.print("no constants: everything is an option")
         return
-    rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
-    print_table(console, grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
+    rows = [(each.name, str(_value(each.value)), each.unit, each.kind, each.source) for each in cls.constants]
+    columns = ("constant", "value", "unit", "kind", "source")
+    short = grid(columns[:-1], [row[:-1] for row in rows], right=[1])
+    if console.is_terminal and widths(console, short)[1] + _SOURCE > console.width:
+        for name, value, unit, kind, source in rows:
+            print_text(console, f"{name}  {value} {unit}, {kind}", bold=len(name))
+            print_text(console, f"    {source}")
+    else:
+        print_table(console, grid(columns, rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
     shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else many}" for kind, many in _PLURALS.items())
     console.print(f"{len(cls.constants)} constants: {shares}")

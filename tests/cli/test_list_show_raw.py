@@ -89,6 +89,22 @@ def test_numbers_are_whole_in_a_narrow_terminal(command, toy, monkeypatch, what)
     assert set(wide) <= set(narrow.split())
 
 
+def test_sources_stand_below_their_constants_in_a_narrow_terminal(command, toy, monkeypatch):
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "64")
+    lines = re.sub(r"\x1b\[\d+m", "", command("show", "toy").out).splitlines()
+    first = lines.index("link.rate  160 MB/s, fact")
+    assert lines[first + 1 : first + 4] == [
+        "    toy.link.rate",
+        "link.delay  23.3333 ns, anchor",
+        "    toy.link.delay, a third of it",
+    ]
+    assert all(len(line.rstrip()) <= 64 for line in lines[first:])
+    monkeypatch.setenv("COLUMNS", "100")
+    assert re.search(r"link\.rate +160 +MB/s +fact +toy\.link\.rate", command("show", "toy").out)
+
+
 @pytest.mark.parametrize("call", [("show", "toy"), ("list",), ("testam", "--sections", "A", "--conduit", "toy")])
 def test_text_is_folded_between_words_in_a_terminal(command, toy, monkeypatch, call):
     whole = before_table(command(*call).out)
