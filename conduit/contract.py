@@ -181,13 +181,27 @@ class JobSetup:
     seed: int
 
 
+def _rows(table: RawTable, field: object, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse rows that do not fill the columns."""
+    for row in rows:
+        if len(row) != len(table.columns):
+            raise ValueError(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
+
+
 @attrs.frozen
 class RawTable:
-    """One table of a driver's own benchmarks, for `conduit raw`."""
+    """One table of a driver's own benchmarks, for `conduit raw`.
+
+    Attributes:
+        title: what stands above it.
+        columns: titles, with units.
+        rows: a cell for each column: a text, a number, which is shown with three decimals if it is a float, or None.
+        note: what stands below it.
+    """
 
     title: str
     columns: tuple[str, ...]
-    rows: Sequence[Sequence[object]]
+    rows: Sequence[Sequence[object]] = attrs.field(validator=_rows)
     note: str = ""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import conduit
 from conduit import registry
-from conduit.contract import Constant, Limits
+from conduit.contract import Constant, Limits, RawTable
 from conduit.options import SimOptions, option
 from conduits.common import HostModel
 from conduits.loggp import Loggp
@@ -169,6 +169,14 @@ def test_a_constant_of_no_kind():
         ValueError, match=r"^constant 'x': kind='guess' is not allowed; pass 'fact', 'anchor' or 'assumed'$"
     ):
         Constant("x", 1, "us", "guess", "because")
+
+
+def test_a_table_whose_rows_do_not_fill_its_columns():
+    RawTable("t", ("bytes", "us"), [(1, 2.0), (2, None)])
+    with pytest.raises(
+        ValueError, match=r"^table 't': the row \(1,\) does not have a cell for each of \('bytes', 'us'\)$"
+    ):
+        RawTable("t", ("bytes", "us"), [(1,)])
 
 
 @attrs.frozen(kw_only=True)
