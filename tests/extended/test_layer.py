@@ -154,19 +154,6 @@ def test_other_tasks_that_attach_the_layer_hear_of_a_refusal():
     assert all("rank 1 passed []" in text for text in refused)
 
 
-def test_the_layer_uses_public_names_alone():
-    import ast
-    from pathlib import Path
-
-    import extended
-
-    for path in Path(extended.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
-                assert isinstance(node.value, ast.Name), f"{path.name}:{node.lineno}"
-                assert node.value.id in ("self", "cls"), f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
-
-
 def test_every_public_name_is_documented():
     for name in dir(Extended):
         if not name.startswith("_"):
