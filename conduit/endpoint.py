@@ -12,7 +12,7 @@ import numpy as np
 
 from conduit import arguments
 from conduit.acts import FLUSH, SEND, WAKE, ActLog
-from conduit.calls import Action, Guard, guard
+from conduit.calls import Action, Guard, action, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
@@ -519,8 +519,7 @@ class Endpoint:
 
         Last registered, first run; others may still be in their main.  Not after an error or exit.
         """
-        self._check_action("ep.on_exit", function)
-        self._exits.append(function)
+        self._exits.append(action("ep.on_exit", function))
 
     def on_progress(self, function: Action) -> None:
         """Register an async function of no arguments to be run after `want_progress()`.
@@ -528,8 +527,7 @@ class Endpoint:
         The next poll of this rank runs it, after the handlers and before predicates.  It may send
         and wait, is not re-entered and is not cancelled with the call that polled.
         """
-        self._check_action("ep.on_progress", function)
-        self._dispatch.progress.append(function)
+        self._dispatch.progress.append(action("ep.on_progress", function))
 
     def want_progress(self) -> None:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
@@ -556,10 +554,6 @@ class Endpoint:
         start: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
         offset = start - int(self.segment.__array_interface__["data"][0])
         return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
-
-    def _check_action(self, call: str, function: object) -> None:
-        if not callable(function):
-            raise BadRequest(f"{call}: function={function!r} cannot be called; pass an async function of no arguments")
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""

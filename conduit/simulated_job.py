@@ -10,7 +10,7 @@ import trio
 
 from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
-from conduit.calls import CURRENT
+from conduit.calls import CURRENT, called
 from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
@@ -127,7 +127,7 @@ class SimulatedJob:
                 self._stages[rank] = Stage.STARTING
                 await port.start()
                 self._stages[rank] = Stage.RUNNING
-                self._values[rank] = await self._main(endpoint, *self._own_arguments())
+                self._values[rank] = await called("run: main", self._main, endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
                 port.fail(error)
