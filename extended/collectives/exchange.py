@@ -244,7 +244,7 @@ class Exchange:
         if result is not None and call.error is None:
             call.value = result.deliver()
             self.outbox.charge(0, result.copied)
-        call.is_done = True
+        call.end()
         self._events.completed += 1
         fence = box.finish(call)
         while box.waiting and box.may_begin(box.waiting[0].sequence):
@@ -283,5 +283,5 @@ class Exchange:
         """Let a team be broken, so that the calls after one with some number can never end, and end these."""
         for call in box.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
-            call.is_done = True
+            call.end()
             self._events.completed += 1

@@ -1,6 +1,7 @@
 """Collective calls under way together, that disagree, that are cancelled."""
 
 import contextlib
+import gc
 import re
 from typing import Any
 
@@ -15,6 +16,8 @@ from conduit.conformance.programs import linger
 from extended import CollectiveMismatch
 from extended.conformance.oracle import array, rows, same
 from extended.conformance.programs import attached
+
+COLLECTIVES = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan")
 
 
 @pytest.mark.rule("X82")
@@ -130,6 +133,28 @@ def test_a_forgotten_handle_is_a_warning(case: Case) -> None:
 
     with pytest.warns(UserWarning, match=rf"a handle of all_gather_nb, made at {__file__}:\d+, never waited for"):
         case.run(main)
+
+
+@pytest.mark.rule("X14", "X82")
+@pytest.mark.once
+def test_a_handle_that_is_done_keeps_no_argument_in_use(case: Case) -> None:
+    """A bytearray cannot grow while anything looks at it."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        handles, buffers = [], []
+        for name in COLLECTIVES:
+            for size in (10, 5000):
+                buffer = bytearray(ep.size * size)
+                handles.append(await getattr(x, f"{name}_nb")(np.frombuffer(buffer, np.uint8).reshape(ep.size, size)))
+                buffers.append(buffer)
+        await x.wait_all(handles)
+        gc.collect()
+        for buffer in buffers:
+            buffer.extend(b"more")
+        assert all(handle.done for handle in handles)
+
+    case.run(main)
 
 
 @pytest.mark.rule("X29")
