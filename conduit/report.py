@@ -48,6 +48,11 @@ def _own_folders() -> tuple[str, ...]:
     return (*(folder + os.sep for folder in folders), *modules)
 
 
+def describe(task: trio.lowlevel.Task) -> str:
+    """Return a task's name and the line of the program that it is in."""
+    return inspect_tasks.describe(task, _own_folders())
+
+
 def write(kind: str, cause: str | trio.lowlevel.Task, now: int, ports: Sequence[Port], stages: Sequence[Stage]) -> str:
     """Return the report.
 
@@ -63,7 +68,7 @@ def write(kind: str, cause: str | trio.lowlevel.Task, now: int, ports: Sequence[
         "livelock": "time does not pass any more",
         "time limit": "the job's time is over",
     }[kind]
-    detail = cause if isinstance(cause, str) else inspect_tasks.describe(cause, _own_folders())
+    detail = cause if isinstance(cause, str) else describe(cause)
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
     ranks = zip(ports, _tasks(ports), stages, strict=True)
     true = _MISSED if kind == "deadlock" else _TRUE

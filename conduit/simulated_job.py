@@ -53,6 +53,7 @@ class SimulatedJob:
         else:
             self.kernel = TracingKernel(setup.seed, inline=inline, listener=listener)
         self.kernel.on_stall = self._stalled
+        self.kernel.end.describe = report.describe
         self._main = main
         self._args = args
         self._copy: tuple[Any, ...] | None = None
