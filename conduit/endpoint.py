@@ -59,10 +59,12 @@ class Endpoint:
         "_dispatch",
         "_exits",
         "_indices",
+        "_over",
         "_port",
         "_random",
         "_seed",
         "_segment_bytes",
+        "_told",
         "counts",
         "forgotten",
         "handlers",
@@ -99,6 +101,8 @@ class Endpoint:
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
+        self._told = False  # whether the job has heard of the first of them
+        self._over = False
         self.warnings: list[str] = []
         self.hosts = hosts
         self._segment_bytes = segment_bytes
@@ -178,7 +182,7 @@ class Endpoint:
     async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         turn = self._attaches
         self._attaches += 1
         try:
@@ -322,7 +326,7 @@ class Endpoint:
     async def _request(self, unused: Guard, dest: int, message: Message) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         message.source = self.rank
         payload = message.payload
         if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
@@ -368,7 +372,7 @@ class Endpoint:
     async def _poll(self, unused: Guard) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.poll()
 
     def block_until(
@@ -418,7 +422,7 @@ class Endpoint:
     ) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.block_until(predicate, what, ranks)
         acts = self._acts
         if acts is not None:
@@ -451,7 +455,7 @@ class Endpoint:
     async def _compute(self, unused: Guard, ticks: int) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.compute(ticks)
 
     def charge(self, seconds: float = 0.0, *, flops: int = 0, copied: int = 0) -> None:
@@ -555,9 +559,20 @@ class Endpoint:
         offset = start - int(self.segment.__array_interface__["data"][0])
         return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
 
+    def _tell_forgotten(self) -> None:
+        """Raise the error of a call that was never awaited, which ends the job, once; or that the job is over."""
+        error = self.forgotten[0]
+        if self._over:
+            raise error
+        if not self._told:
+            self._told = True
+            self._port.fail(error)  # the program may catch it
+            raise error
+
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
         # In the place of forgotten calls, which every call looks for anyway.
+        self._over = True
         self.forgotten[:] = [
             BadRequest(
                 f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "
