@@ -138,6 +138,8 @@ class SimulatedJob:
                 if leaving is None:
                     raise
                 port.fail(leaving)
+                if isinstance(leaving, KeyboardInterrupt) and (rest := group.split(KeyboardInterrupt)[1]) is not None:
+                    port.fail(rest)
                 return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
@@ -198,11 +200,9 @@ class SimulatedJob:
 
 
 def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """Return the exit that a group of nothing else holds (E2)."""
+    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
     exits, rest = group.split(SystemExit)
-    if rest is not None:
-        return None
-    error: BaseException | None = exits
+    error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
