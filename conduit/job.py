@@ -126,9 +126,9 @@ def _prepare(
     """Check the arguments of `run` and make the job."""
     _check_main(main, args)
     spec = parse_spec(conduit)
-    count = 2 if ranks is None else _at_least("ranks", ranks, 1)
-    nbytes = _at_least("segment", segment, 0)
-    per_host = None if ranks_per_host is None else _at_least("ranks_per_host", ranks_per_host, 1)
+    count = 2 if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
+    nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
+    per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
     limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
     if not spec.cls.simulated:
         raise BadRequest(f"run: conduit={conduit!r} is not a simulated network; only those can be run")
@@ -157,15 +157,6 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and {len(args)} arguments: "
             f"{error}; {_WRITE}"
         ) from None
-
-
-def _at_least(name: str, value: Any, least: int) -> int:
-    number = arguments.integer("run", name, value)
-    if number < least:
-        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at least {least}")
-    if number > _MOST:
-        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at most {_MOST}")
-    return number
 
 
 def _finish(result: Result, stacklevel: int) -> Result:

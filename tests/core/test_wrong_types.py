@@ -162,7 +162,7 @@ def test_counts_beyond_a_machine_word_are_refused(name, value):
     async def main(ep):
         pass
 
-    with pytest.raises(conduit.BadRequest, match=rf"\Arun: {name}=.* is not allowed; pass at most 9223372036854775807"):
+    with pytest.raises(conduit.BadRequest, match=rf"\Arun: {name}=.* is not allowed; pass .* most 9223372036854775807"):
         conduit.run(main, conduit="loggp", **{name: value})
 
 
