@@ -59,6 +59,7 @@ class Endpoint:
         "_dispatch",
         "_exits",
         "_indices",
+        "_left",
         "_over",
         "_port",
         "_random",
@@ -110,6 +111,7 @@ class Endpoint:
         self._random: random.Random | None = None
         self._acts = acts
         self._exits: list[Action] = []
+        self._left = False  # whether they have been run
         self._dispatch = Dispatch(self, acts)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -118,6 +120,9 @@ class Endpoint:
             instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
             raise BadRequest(f"ep.{name} = {value!r} is not allowed: it is read-only{instead}")
         object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<Endpoint of rank {self.rank} of {self.size}>"
 
     def _connect(self, port: Port) -> None:
         """Take the port that the conduit made for this rank."""
@@ -522,7 +527,15 @@ class Endpoint:
         """Run an async function of no arguments once this rank's main has returned.
 
         Last registered, first run; others may still be in their main.  Not after an error or exit.
+
+        Raises:
+            BadRequest: no such function, or this rank has run what was registered already.
         """
+        if self._left:
+            raise BadRequest(
+                f"ep.on_exit: this rank's main has returned, and what was registered has been run; register "
+                f"{describe(function)} before"
+            )
         self._exits.append(action("ep.on_exit", function))
 
     def on_progress(self, function: Action) -> None:
@@ -530,6 +543,9 @@ class Endpoint:
 
         The next poll of this rank runs it, after the handlers and before predicates.  It may send
         and wait, is not re-entered and is not cancelled with the call that polled.
+
+        Raises:
+            BadRequest: no such function.
         """
         self._dispatch.progress.append(action("ep.on_progress", function))
 
@@ -538,7 +554,11 @@ class Endpoint:
         self._dispatch.want_progress()
 
     def warn(self, text: str) -> None:
-        """Add a warning, shown after the job and kept in `result.warnings[rank]`."""
+        """Add a warning, shown after the job and kept in `result.warnings[rank]`.
+
+        Raises:
+            BadRequest: `text` is no str.
+        """
         if not isinstance(text, str):
             raise BadRequest(f"ep.warn: text={text!r} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
@@ -583,3 +603,4 @@ class Endpoint:
     async def _run_exits(self) -> None:
         while self._exits:
             await self._exits.pop()()
+        self._left = True

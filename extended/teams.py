@@ -107,6 +107,11 @@ class Team(Collectives):
         self._ending = False  # a task of this rank is in `destroy`
         self._destroyed = False
 
+    def __repr__(self) -> str:
+        if self._destroyed:
+            return f"<{type(self).__name__}, destroyed>"
+        return f"<{type(self).__name__} of {len(self._members)} ranks, here rank {self._rank}>"
+
     # ---------------------------------------------------------------------------------------------------------- ranks
 
     @property

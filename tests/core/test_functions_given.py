@@ -126,6 +126,38 @@ def test_an_action_may_be_whatever_gives_something_to_await(register):
     assert found == {"partial", "lambda", "end"}
 
 
+def test_an_action_for_the_exit_that_comes_too_late_is_refused():
+    async def last():
+        pass
+
+    async def main(ep):
+        def register(token):
+            ep.on_exit(last)
+
+        await ep.attach(register)
+        if ep.rank == 1:
+            await ep.compute(1e-3)  # rank 0 has returned by then, and serves
+            await ep.request_short(0, register)
+
+    with pytest.raises(conduit.HandlerError, match=r"BadRequest: ep\.on_exit: .*returned.*; register last before"):
+        conduit.run(main, conduit="loggp")
+
+
+def test_an_action_for_the_exit_may_register_others():
+    async def main(ep, order):
+        async def first():
+            order.append("first")
+            ep.on_exit(second)
+
+        async def second():
+            order.append("second")
+
+        ep.on_exit(first)
+        return order
+
+    assert conduit.run(main, [], conduit="loggp", ranks=1).values == [["first", "second"]]
+
+
 def test_a_decorator_says_what_it_cannot_decorate():
     def plain(given):
         return given
