@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 PUT = 0
 GET = 1
@@ -290,7 +291,7 @@ class Events:
         self._unsynced.clear()
 
 
-class Handle(Generic[T]):
+class Handle(Generic[T_co]):
     """An operation that was begun and can be waited for: ``await handle`` gives its result, as often as asked.
 
     Attributes:
@@ -300,7 +301,7 @@ class Handle(Generic[T]):
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")
 
-    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T]) -> None:
+    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T_co]) -> None:
         self._events = events
         self._result = result
         self._line = program_line()
@@ -320,7 +321,7 @@ class Handle(Generic[T]):
         self._events.synced(self)
         return True
 
-    def result(self) -> T:
+    def result(self) -> T_co:
         """Return the result of an operation that is done, without polling: the array, the value, or None.
 
         Raises:
@@ -330,10 +331,10 @@ class Handle(Generic[T]):
             raise conduit.BadRequest(f"{self.call}: its handle is not done and has no result yet; `await` the handle")
         return self._result()
 
-    def __await__(self) -> Generator[Any, Any, T]:
+    def __await__(self) -> Generator[Any, Any, T_co]:
         return self._wait().__await__()
 
-    async def _wait(self) -> T:
+    async def _wait(self) -> T_co:
         await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)
         return self.result()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from extended.buffers import Source, Target
 
     Bytes = npt.NDArray[np.uint8]
+    Out = TypeVar("Out", bound=Target)
 
 T = TypeVar("T")
 
@@ -153,6 +154,10 @@ class PutGet:
         rank = index(dest)
         return self._transfers.put(Operation(PUT, "put", rank), rank, index(offset), view, True, True)
 
+    @overload
+    def get(self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex) -> Coroutine[Any, Any, Bytes]: ...
+    @overload
+    def get(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Out) -> Coroutine[Any, Any, Out]: ...
     @public(_for_get("get"))
     async def get(
         self,
@@ -267,6 +272,12 @@ class PutGet:
         await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
         return self._events.handle("put_nb", operation, _nothing)
 
+    @overload
+    def get_nb(
+        self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex
+    ) -> Coroutine[Any, Any, Handle[Bytes]]: ...
+    @overload
+    def get_nb(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Out) -> Coroutine[Any, Any, Handle[Out]]: ...
     @public(_for_get("get_nb"))
     async def get_nb(
         self,
