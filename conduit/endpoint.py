@@ -118,7 +118,7 @@ class Endpoint:
         """Set an attribute; those that programs read are set once."""
         if name in _READ_ONLY and hasattr(self, name):
             instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
-            raise BadRequest(f"ep.{name} = {value!r} is not allowed: it is read-only{instead}")
+            raise BadRequest(f"ep.{name} = {arguments.shown(value)} is not allowed: it is read-only{instead}")
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -411,7 +411,7 @@ class Endpoint:
                 "always true; pass an ordinary function"
             )
         if what.__class__ is not str:
-            raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
+            raise BadRequest(f"{call}: what={arguments.shown(what)} is a {type(what).__name__}; pass a str")
         if type(ranks) is not tuple:
             ranks = arguments.ranks(call, "ranks", ranks, self.size)
         else:
@@ -452,7 +452,11 @@ class Endpoint:
         call = "ep.compute"
         self.refuse_in_handler(call)
         if (seconds is None) == (flops is None):
-            given = "neither" if seconds is None else f"seconds={seconds!r} and flops={flops!r}"
+            given = (
+                "neither"
+                if seconds is None
+                else f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
+            )
             raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
         ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
         return self._compute(guard(self, call), ticks)
@@ -560,7 +564,7 @@ class Endpoint:
             BadRequest: `text` is no str.
         """
         if not isinstance(text, str):
-            raise BadRequest(f"ep.warn: text={text!r} is a {type(text).__name__}; pass a str")
+            raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
 
     def refuse_in_handler(self, call: str) -> None:

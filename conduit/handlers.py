@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
+from conduit.arguments import shown
 from conduit.errors import BadRequest
 
 Handler: TypeAlias = Callable[..., object]
@@ -86,7 +87,7 @@ class HandlerTable:
 
 def describe(handler: object) -> str:
     """Return how messages name `handler`."""
-    return _name(handler) if callable(handler) else repr(handler)
+    return _name(handler) if callable(handler) else shown(handler)
 
 
 def code_of(function: object) -> CodeType | None:
@@ -106,7 +107,7 @@ def code_of(function: object) -> CodeType | None:
 
 
 def _name(handler: object) -> str:
-    return str(getattr(handler, "__name__", repr(handler)))
+    return str(getattr(handler, "__name__", None) or shown(handler))
 
 
 def _is_plain(handler: Any) -> bool:

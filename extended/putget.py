@@ -47,7 +47,11 @@ def _for_put(call: str) -> Callable[..., None]:
 def _for_get(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, nbytes: object = None, *, out: object = None) -> None:
         if (nbytes is None) == (out is None):
-            found = "neither nbytes nor out is given" if out is None else f"nbytes={nbytes!r} and out are both given"
+            found = (
+                "neither nbytes nor out is given"
+                if out is None
+                else f"nbytes={checks.shown(nbytes)} and out are both given"
+            )
             raise conduit.BadRequest(
                 f"{call}: {found}; give one of the two, nbytes= for a new array or out= for a buffer of your own"
             )
