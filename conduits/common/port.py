@@ -248,13 +248,14 @@ class SimulatedPort(PollingLoop, Port):
     async def _enter(self) -> None:
         """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
-        if kernel.ending:
+        if kernel.ending and self._calls > 0:
+            self._calls -= 1
             raise Ending
         if self.blocked:
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await self._checkpoint()
+            await self._checkpoint()  # when ending too: who catches what ends its calls would never let go
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()
