@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.contract import Bytes, Core, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Ending, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import shielded
 from conduits.common.path import Path
 from conduits.common.polling import PollingLoop
-from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot, refuse_coroutine
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
     from contextvars import Context
