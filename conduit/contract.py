@@ -114,6 +114,13 @@ class Message:
         return bool(self.word & CONTROL)
 
 
+def _limit(limits: object, field: attrs.Attribute[int], value: int) -> None:
+    """Refuse what is less than every network carries."""
+    least = 16 if field.name == "max_args" else 512
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"Limits: {field.name}={value} is not allowed; pass an int of at least {least}")
+
+
 @attrs.frozen
 class Limits:
     """What a conduit carries in one message.
@@ -125,10 +132,18 @@ class Limits:
         max_long_reply: bytes of a long reply's payload, at least 512.
     """
 
-    max_args: int
-    max_medium: int
-    max_long_request: int
-    max_long_reply: int
+    max_args: int = attrs.field(validator=_limit)
+    max_medium: int = attrs.field(validator=_limit)
+    max_long_request: int = attrs.field(validator=_limit)
+    max_long_reply: int = attrs.field(validator=_limit)
+
+
+def _kind(constant: Constant, field: object, value: str) -> None:
+    """Refuse a kind that nobody counts."""
+    if value not in ("fact", "anchor", "assumed"):
+        raise ValueError(
+            f"constant {constant.name!r}: kind={value!r} is not allowed; pass 'fact', 'anchor' or 'assumed'"
+        )
 
 
 @attrs.frozen
@@ -146,7 +161,7 @@ class Constant:
     name: str
     value: object
     unit: str
-    kind: Literal["fact", "anchor", "assumed"]
+    kind: Literal["fact", "anchor", "assumed"] = attrs.field(validator=_kind)
     source: str
 
 
@@ -167,13 +182,27 @@ class JobSetup:
     seed: int
 
 
+def _rows(table: RawTable, field: object, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse rows that do not fill the columns."""
+    for row in rows:
+        if len(row) != len(table.columns):
+            raise ValueError(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
+
+
 @attrs.frozen
 class RawTable:
-    """One table of a driver's own benchmarks, for `conduit raw`."""
+    """One table of a driver's own benchmarks, for `conduit raw`.
+
+    Attributes:
+        title: what stands above it.
+        columns: titles, with units.
+        rows: a cell for each column: a text, a number, which is shown with three decimals if it is a float, or None.
+        note: what stands below it.
+    """
 
     title: str
     columns: tuple[str, ...]
-    rows: Sequence[Sequence[object]]
+    rows: Sequence[Sequence[object]] = attrs.field(validator=_rows)
     note: str = ""
 
 

@@ -152,9 +152,9 @@ class SciRsm(Transport):
     def unpublish(self, backing: Backing) -> Backing:
         """Take it from the driver, and end what others have mapped of it."""
         assert isinstance(backing, SciMemory)
-        exports = self.driver.fabric.exports
+        exports = self.driver.fabric.exports[self.host]
         for number in (_memory_of(backing.number), _doorbell_of(backing.number)):
-            exports.pop((self.host, number)).exported = False
+            exports.pop(number).exported = False
         for mapping in backing.mappings:
             self.driver.unmap(mapping)
         backing.number = -1
