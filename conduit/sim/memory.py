@@ -31,7 +31,10 @@ class Memory:
         size = len(data)
         index, start = divmod(address, self.page)
         if start + size <= self.page and address >= 0 and address + size <= self.nbytes:
-            self._page(index)[start : start + size] = data
+            page = self._pages.get(index)  # nearly always there, so without a call
+            if page is None:
+                page = self._page(index)
+            page[start : start + size] = data
             return
         self._write_across(address, memoryview(data))
 
