@@ -449,3 +449,35 @@ def test_a_destroy_cancelled_at_once_is_told(case: Case) -> None:
         await x.barrier()
 
     case.run(main)
+
+
+@pytest.mark.rule("X84", "X31")
+@pytest.mark.simulated
+@pytest.mark.once
+@pytest.mark.parametrize("split_phase", [False, True])
+def test_a_barrier_of_a_team_that_breaks_is_ended(case: Case, split_phase: bool) -> None:
+    """Those who are in it already would wait for a rank whose call is refused."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(0)
+        if ep.rank == 0:  # the root, which waits for the last rank
+            with trio.move_on_after(1e-2):
+                await team.reduce(1, algorithm="flat")
+            with pytest.raises(conduit.BadRequest, match="this team is broken"):
+                await team.barrier()
+        elif ep.rank < ep.size - 1:
+            await team.reduce(1, algorithm="flat")
+            if split_phase:
+                await team.barrier_notify(4)
+            with pytest.raises(
+                conduit.ConduitError, match=r"\Abarrier(_wait)?: this team is broken: .* was cancelled on"
+            ):
+                await (team.barrier_wait(4) if split_phase else team.barrier())
+            with pytest.raises(conduit.BadRequest, match="this team is broken"):
+                await team.barrier_wait()
+        await x.barrier()
+        assert await (await x.split(0)).all_reduce(1) == ep.size
+
+    case.run(main)
