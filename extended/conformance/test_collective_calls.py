@@ -135,6 +135,28 @@ def test_a_forgotten_handle_is_a_warning(case: Case) -> None:
         case.run(main)
 
 
+@pytest.mark.rule("X15", "X18")
+@pytest.mark.once
+def test_waiting_for_all_where_some_have_failed_waits_for_all(case: Case) -> None:
+    """The first error comes out once all are done, and nobody is warned of the handles behind it."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(ep.rank)
+
+        def fail(first: Any, second: Any) -> Any:
+            raise KeyError(first)
+
+        alone = await x.split(0)
+        handles = [await team.all_gather_nb(1), await alone.all_reduce_nb(1, fail), await x.all_gather_nb(2)]
+        with pytest.raises((KeyError, conduit.ConduitError)):
+            await x.wait_all(handles)
+        assert all(handle.awaited.done() for handle in handles)
+
+    result = case.at_least(2).run(main)
+    assert not any(result.warnings)
+
+
 @pytest.mark.rule("X14", "X82")
 @pytest.mark.once
 def test_a_handle_that_is_done_keeps_no_argument_in_use(case: Case) -> None:
