@@ -76,7 +76,7 @@ class HandlerTable:
         """Append checked `handlers`."""
         for handler in handlers:
             self.indices[handler] = len(self.entries)
-            self.entries.append((handler, _name(handler)))
+            self.entries.append((handler, handler.__name__))
 
     def cut(self, length: int) -> None:
         """Take out again what was added after the first `length` handlers."""
@@ -107,7 +107,8 @@ def code_of(function: object) -> CodeType | None:
 
 
 def _name(handler: object) -> str:
-    return str(getattr(handler, "__name__", None) or shown(handler))
+    name = getattr(handler, "__name__", None)
+    return shown(handler) if name is None else str(name)
 
 
 def _is_plain(handler: Any) -> bool:

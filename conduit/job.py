@@ -19,6 +19,7 @@ from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.handlers import describe
 from conduit.registry import parse_spec
 from conduit.result import Result
+from conduit.sim.collector import PatientCollector
 from conduit.simulated_job import SimulatedJob
 
 Main = Callable[..., Awaitable[Any]]
@@ -67,8 +68,9 @@ def run(
             "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
             "`await conduit.run_async(...)`"
         )
-    job = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
-    return _finish(job.run(), stacklevel=3)
+    with PatientCollector():
+        result = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit).run()
+        return _finish(result, stacklevel=3)
 
 
 async def run_async(

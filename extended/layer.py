@@ -107,6 +107,8 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
     """
 
     def __init__(self, parts: Attachment) -> None:
+        if not isinstance(parts, Attachment):
+            raise conduit.BadRequest("Extended: the layer is not made by calling it; write `await Extended.attach(ep)`")
         PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
         Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
         self._scatter = parts.scatter

@@ -113,3 +113,8 @@ def _cancelled() -> Callable[[Any], Any]:
 
 cancelled = _cancelled()
 """Return whether a task, the running one, is inside a cancelled scope."""
+
+
+def scope(task: Any) -> object:
+    """Return what stands for the innermost cancel scope around where `task` is; None where Trio does not tell."""
+    return getattr(task, "_cancel_status", None)

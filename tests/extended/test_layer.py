@@ -158,3 +158,11 @@ def test_every_public_name_is_documented():
     for name in dir(Extended):
         if not name.startswith("_"):
             assert getattr(Extended, name).__doc__, name
+
+
+def test_the_layer_is_not_made_by_calling_it():
+    async def main(ep):
+        Extended(ep)
+
+    with pytest.raises(conduit.BadRequest, match=r"^Extended: .*; write `await Extended\.attach\(ep\)`\n"):
+        conduit.run(main, conduit="loggp")

@@ -293,3 +293,30 @@ def test_T6_progress_that_asks_for_itself_many_times_may_end(inline):
         return left
 
     assert conduit.run(main, conduit=f"loggp:inline={inline}").values == [[0], [0]]
+
+
+@pytest.mark.parametrize("scoped", [True, False])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_D6_progress_in_a_bare_wait_ends_with_the_job(inline, scoped):
+    """In a scope of the program's it is under a shield, and that does not hold either."""
+    begun, ended = [], []
+
+    async def main(ep):
+        async def progress():
+            begun.append(ep.rank)
+            try:
+                await trio.sleep_forever()
+            finally:
+                ended.append(ep.rank)
+
+        ep.on_progress(progress)
+        if ep.rank == 0:
+            ep.want_progress()
+            with trio.CancelScope() if scoped else contextlib.nullcontext():
+                await ep.poll()
+        await ep.compute(1e-6)
+        raise KeyError("over")
+
+    with pytest.raises(KeyError, match="over"):
+        conduit.run(main, conduit=f"loggp:inline={inline}")
+    assert begun == ended == [0]
