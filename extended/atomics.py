@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 import conduit
 from extended.arithmetic import BITWISE, TYPES, Number, Op, type_index
+from extended.buffers import flat
 from extended.calls import public
 from extended.events import GET, PUT, Operation
 from extended.handlers import high, joined, low
@@ -55,7 +56,7 @@ class Atomics:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._memory = ep.segment.data
+        self._memory = flat(ep.segment)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""

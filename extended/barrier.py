@@ -23,7 +23,7 @@ after D. Hensgen, R. Finkel and U. Manber, Two algorithms for barrier synchroniz
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import conduit
 from extended.levels import above, below
@@ -71,6 +71,19 @@ class Consensus:
             self.agreement, self.first, self.second = Agreement(agreement), first, second
         elif first != self.first:
             self.agreement, self.second = Agreement.MISMATCH, first
+
+
+class Breakable(Protocol):
+    """What a barrier asks of its team's collective calls.
+
+    Attributes:
+        broken: what broke the team, None while it is whole.
+    """
+
+    broken: Any
+
+    def is_broken(self) -> bool:
+        """Say whether this rank can make calls no more."""
 
 
 class Phase:
@@ -246,8 +259,13 @@ class Barrier:
         self.advance(self._parity)
         await self._barriers.outgoing.send_at_once()
 
-    async def wait(self, call: str, id: int | None) -> None:
-        """Wait until all ranks have given their parts, and end the phase.
+    async def wait(self, call: str, id: int | None, team: Breakable) -> bool:
+        """Wait until all ranks have given their parts, and end the phase; return False where the team broke before.
+
+        Args:
+            call: the public call.
+            id: compared with that of the others.
+            team: its collective calls.
 
         Raises:
             conduit.BadRequest: this rank has not given its part, or another of its tasks waits.
@@ -260,10 +278,17 @@ class Barrier:
             else:
                 what = "an anonymous barrier" if phase.id is None else f"barrier {phase.id}"
                 missing = Missing(lambda: phase.missing(self._places, self._members))
-                await self._ep.block_until(lambda: phase.done, what=what, ranks=missing)
+                await self._ep.block_until(
+                    # To the barrier of a broken team some ranks do not come.
+                    lambda: phase.done or (team.broken is not None and team.is_broken()),
+                    what=what,
+                    ranks=missing,
+                )
         finally:
             self._waiting = False
-        self._end(call, id)
+        if phase.done:
+            self._end(call, id)
+        return phase.done
 
     async def attempt(self, call: str, id: int | None) -> bool:
         """Poll once; where all ranks have given their parts, end the phase and return True.

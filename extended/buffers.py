@@ -36,6 +36,11 @@ def flat(data: Source) -> memoryview:
         return np.frombuffer(view, np.uint8).data
 
 
+def fill(view: memoryview, byte: int) -> None:
+    """Set all bytes of a non-empty flat view."""
+    np.frombuffer(view, np.uint8)[:] = byte
+
+
 def check_readable(call: str, name: str, data: object) -> int:
     """Refuse what is no C-contiguous buffer of plain bytes; return its size in bytes.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from extended.buffers import fill, flat
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,7 +45,7 @@ class PutGetHandlers:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._memory = ep.segment.data
+        self._memory = flat(ep.segment)
         self._complete = self.complete  # once, because every look at a method makes an object
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -79,7 +81,7 @@ class PutGetHandlers:
     def fill(self, token: Token, number: int, byte: int, nbytes: int, low_word: int, high_word: int) -> None:
         """Request: fill memory with one byte."""
         start = joined(low_word, high_word)
-        self._ep.segment[start : start + nbytes] = byte
+        fill(self._memory[start : start + nbytes], byte)
         self._ep.charge(copied=nbytes)
         token.reply_short(self.complete, number)
 

@@ -364,6 +364,7 @@ class PutGet:
 
         Raises:
             conduit.BadRequest: what is given is no list of handles.
+            BaseException: what the first in the list has failed with that has, once all are done.
         """
         pending = [handle.awaited for handle in handles if not handle.awaited.done()]
 
@@ -374,7 +375,12 @@ class PutGet:
             return not pending
 
         await self._events.wait_until(complete, list(pending), "wait_all")
-        return [handle.result() for handle in handles]
+        try:
+            return [handle.result() for handle in handles]
+        except BaseException:
+            for handle in handles:  # those behind the first that has failed were waited for too
+                self._events.synced(handle)
+            raise
 
     @public(_for_handles("wait_some"))
     async def wait_some(self, handles: Collection[Handle[T]]) -> tuple[list[Handle[T]], list[Handle[T]]]:

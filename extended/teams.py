@@ -177,9 +177,9 @@ class Team(Collectives):
             conduit.BadRequest: it is.
         """
         self._check_alive(call)
-        if self._box.is_broken():
-            assert self._box.broken is not None
-            raise conduit.BadRequest(f"{call}: this team is broken: {self._box.broken.text}")
+        why = self._why_broken()
+        if why:
+            raise conduit.BadRequest(f"{call}: this team is broken: {why}")
 
     def check_destructible(self) -> None:
         """Refuse to destroy a team between notify and wait, and the team of all.
@@ -193,6 +193,10 @@ class Team(Collectives):
             )
         if self._barrier.notified:
             raise conduit.BadRequest("destroy: this rank has notified the team's barrier and not waited; wait first")
+
+    def _why_broken(self) -> str:
+        broken = self._box.broken
+        return broken.text if broken is not None and self._box.is_broken() else ""
 
     def _check_alive(self, call: str) -> None:
         if self._destroyed or (self._ending and call not in ("rank", "size", "job_rank", "rank_of")):
@@ -264,6 +268,7 @@ class Team(Collectives):
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
+            conduit.ConduitError: a collective call broke the team, and some ranks do not come.
             extended.BarrierMismatch: ranks gave different ids; the barrier can be used again.
 
         Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`.
@@ -271,7 +276,7 @@ class Team(Collectives):
         self.check_usable("barrier")
         name = checks.barrier_id("barrier", id)
         await self._barrier.notify("barrier", name)
-        await self._barrier.wait("barrier", name)
+        await self._end_barrier("barrier", name)
 
     @public(_for_barrier("barrier_notify"))
     async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
@@ -297,10 +302,11 @@ class Team(Collectives):
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank has not notified.
+            conduit.ConduitError: a collective call broke the team, and some ranks do not come.
             extended.BarrierMismatch: ranks gave different ids, or this call another one.
         """
         self.check_usable("barrier_wait")
-        await self._barrier.wait("barrier_wait", checks.barrier_id("barrier_wait", id))
+        await self._end_barrier("barrier_wait", checks.barrier_id("barrier_wait", id))
 
     @public(_for_barrier("barrier_try"))
     async def barrier_try(self, id: SupportsIndex | None = None) -> bool:
@@ -318,3 +324,7 @@ class Team(Collectives):
         """
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
+
+    async def _end_barrier(self, call: str, name: int | None) -> None:
+        if not await self._barrier.wait(call, name, self._box):
+            raise conduit.ConduitError(f"{call}: this team is broken: {self._why_broken()}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 import conduit
-from extended.buffers import offset_in
+from extended.buffers import fill, flat, offset_in
 from extended.handlers import WORD, PutGetHandlers, high, low
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Transfers:
         self._ep = ep
         self._events = events
         self._rank = ep.rank
-        self._memory = ep.segment.data
+        self._memory = flat(ep.segment)
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
@@ -178,7 +178,8 @@ class Transfers:
         """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
         if dest == self._rank or not nbytes:
             await self._ep.poll()
-            self._ep.segment[offset : offset + nbytes] = byte
+            if nbytes:
+                fill(self._memory[offset : offset + nbytes], byte)
             self._ep.charge(copied=nbytes)
             return
         number = self._events.enter(operation, -(-nbytes // LARGEST_PIECE))

@@ -71,6 +71,7 @@ def fails_while():
     def make(clean_up):
         async def main(ep):
             if ep.rank == 1:
+                await ep.compute(1e-6)  # all have come to their wait by then
                 raise ValueError("the reason")
             try:
                 await ep.block_until(lambda: False)

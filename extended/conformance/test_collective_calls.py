@@ -135,6 +135,28 @@ def test_a_forgotten_handle_is_a_warning(case: Case) -> None:
         case.run(main)
 
 
+@pytest.mark.rule("X15", "X18")
+@pytest.mark.once
+def test_waiting_for_all_where_some_have_failed_waits_for_all(case: Case) -> None:
+    """The first error comes out once all are done, and nobody is warned of the handles behind it."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(ep.rank)
+
+        def fail(first: Any, second: Any) -> Any:
+            raise KeyError(first)
+
+        alone = await x.split(0)
+        handles = [await team.all_gather_nb(1), await alone.all_reduce_nb(1, fail), await x.all_gather_nb(2)]
+        with pytest.raises((KeyError, conduit.ConduitError)):
+            await x.wait_all(handles)
+        assert all(handle.awaited.done() for handle in handles)
+
+    result = case.at_least(2).run(main)
+    assert not any(result.warnings)
+
+
 @pytest.mark.rule("X14", "X82")
 @pytest.mark.once
 def test_a_handle_that_is_done_keeps_no_argument_in_use(case: Case) -> None:
@@ -447,5 +469,37 @@ def test_a_destroy_cancelled_at_once_is_told(case: Case) -> None:
         with pytest.raises(conduit.BadRequest, match="this team is broken"):
             await team.all_gather(1)
         await x.barrier()
+
+    case.run(main)
+
+
+@pytest.mark.rule("X84", "X31")
+@pytest.mark.simulated
+@pytest.mark.once
+@pytest.mark.parametrize("split_phase", [False, True])
+def test_a_barrier_of_a_team_that_breaks_is_ended(case: Case, split_phase: bool) -> None:
+    """Those who are in it already would wait for a rank whose call is refused."""
+    case = case.at_least(3)
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        team = await x.split(0)
+        if ep.rank == 0:  # the root, which waits for the last rank
+            with trio.move_on_after(1e-2):
+                await team.reduce(1, algorithm="flat")
+            with pytest.raises(conduit.BadRequest, match="this team is broken"):
+                await team.barrier()
+        elif ep.rank < ep.size - 1:
+            await team.reduce(1, algorithm="flat")
+            if split_phase:
+                await team.barrier_notify(4)
+            with pytest.raises(
+                conduit.ConduitError, match=r"\Abarrier(_wait)?: this team is broken: .* was cancelled on"
+            ):
+                await (team.barrier_wait(4) if split_phase else team.barrier())
+            with pytest.raises(conduit.BadRequest, match="this team is broken"):
+                await team.barrier_wait()
+        await x.barrier()
+        assert await (await x.split(0)).all_reduce(1) == ep.size
 
     case.run(main)

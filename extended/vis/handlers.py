@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from extended.buffers import flat
 from extended.events import Operation
 from extended.handlers import joined
 from extended.vis.lattice import Lattice
@@ -52,7 +53,7 @@ class ScatterHandlers:
     def __init__(self, ep: Endpoint, events: Events, contiguous: PutGetHandlers) -> None:
         self._ep = ep
         self._events = events
-        self._memory = ep.segment.data
+        self._memory = flat(ep.segment)
         self._complete = contiguous.complete
 
     def table(self) -> tuple[Callable[..., None], ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from extended.buffers import offset_in
+from extended.buffers import flat, offset_in
 from extended.handlers import high, low
 from extended.transfers import LARGEST_PIECE
 from extended.vis.handlers import ScatteredGet, ScatterHandlers
@@ -44,7 +44,7 @@ class Scatter:
         self._ep = ep
         self._events = events
         self._transfers = transfers
-        self._memory = ep.segment.data
+        self._memory = flat(ep.segment)
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)

@@ -154,6 +154,33 @@ def test_other_tasks_that_attach_the_layer_hear_of_a_refusal():
     assert all("rank 1 passed []" in text for text in refused)
 
 
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(("name", "value"), [("shape", (16, -1)), ("dtype", np.dtype("f8"))])
+def test_a_program_may_give_its_segment_another_shape_in_place(before, name, value):
+    async def main(ep):
+        memory = ep.segment.reshape(-1)
+        if before:
+            setattr(ep.segment, name, value)
+        x = await Extended.attach(ep)
+        setattr(ep.segment, name, value)
+        right, own = (ep.rank + 1) % ep.size, ep.rank
+        for dest, at in ((right, 0), (own, 1000)):
+            await x.memset(dest, at + 5, 7, 10)
+            await x.put(dest, at + 20, b"put")
+            await x.put_strided(dest, at + 30, (2,), np.array([1, 2, 3], "u1"))
+            await x.put_indexed(dest, [at + 41, at + 45], 1, b"xy")
+            await x.atomic("i4").add(dest, at + 48, 9)
+        await x.barrier()
+        part = np.frombuffer(memory, np.uint8)[1000:1052]
+        assert bytes(await x.get(right, 1000, 52)) == bytes(part) == bytes(memory[:52])
+        return bytes(part)
+
+    expected = bytearray(52)
+    expected[5:15], expected[20:23], expected[30:35:2] = bytes([7]) * 10, b"put", bytes([1, 2, 3])
+    expected[41], expected[45], expected[48] = *b"xy", 9
+    assert conduit.run(main, ranks=2, conduit="loggp", segment=4096).values == [expected] * 2
+
+
 def test_every_public_name_is_documented():
     for name in dir(Extended):
         if not name.startswith("_"):
