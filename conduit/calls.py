@@ -63,11 +63,14 @@ def explain_attribute(error: BaseException) -> str:
     coroutine = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
     if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
         return ""
-    held = [_forgotten(each) for each in coroutine.cr_frame.f_locals.values() if isinstance(each, Guard) and each]
+    held = [each for each in coroutine.cr_frame.f_locals.values() if isinstance(each, Guard) and each]
     if not held:
         return ""
-    coroutine.close()
-    return held[0]
+    text = _forgotten(held[0])
+    for each in (*held[0][4:], coroutine):  # the inner one by itself: not every Python lets go of it in the outer one
+        each.close()
+    held[0].clear()
+    return text
 
 
 def guard(endpoint: Endpoint | None, call: str) -> Guard:
