@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from types import CoroutineType
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import attrs
@@ -252,6 +253,16 @@ class Core(Protocol):
         ...
 
 
+def refuse_coroutine(result: object) -> None:
+    """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
+    if isinstance(result, CoroutineType):
+        result.close()
+        raise BadRequest(
+            f"ep.block_until: the predicate returned a coroutine of {result.__qualname__!r}, which is always true; "
+            "pass a plain function that returns the answer itself"
+        )
+
+
 class Port(ABC):
     """How one rank sends, polls and waits on one network.
 
@@ -289,6 +300,8 @@ class Port(ABC):
     @abstractmethod
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
         """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler.
+
+        What is true at once, without having been waited for, goes through `refuse_coroutine`.
 
         `what` and `ranks` are for `waits`, and `ranks` is read whenever that is called: it may change.
         """

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
+from conduit.arguments import shown
 from conduit.errors import BadRequest
 
 Handler: TypeAlias = Callable[..., object]
@@ -75,7 +76,7 @@ class HandlerTable:
         """Append checked `handlers`."""
         for handler in handlers:
             self.indices[handler] = len(self.entries)
-            self.entries.append((handler, _name(handler)))
+            self.entries.append((handler, handler.__name__))
 
     def cut(self, length: int) -> None:
         """Take out again what was added after the first `length` handlers."""
@@ -86,7 +87,7 @@ class HandlerTable:
 
 def describe(handler: object) -> str:
     """Return how messages name `handler`."""
-    return _name(handler) if callable(handler) else repr(handler)
+    return _name(handler) if callable(handler) else shown(handler)
 
 
 def code_of(function: object) -> CodeType | None:
@@ -106,7 +107,8 @@ def code_of(function: object) -> CodeType | None:
 
 
 def _name(handler: object) -> str:
-    return str(getattr(handler, "__name__", repr(handler)))
+    name = getattr(handler, "__name__", None)
+    return shown(handler) if name is None else str(name)
 
 
 def _is_plain(handler: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from conduit.arguments import shown
 from conduit.contract import Conduit
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.options import options_problem, parse_options, render
@@ -102,7 +103,7 @@ def parse_spec(spec: str) -> Spec:
         UnknownConduit: no such conduit.
     """
     if not isinstance(spec, str):
-        raise BadRequest(f"conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not {spec!r}")
+        raise BadRequest(f"conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not {shown(spec)}")
     name, _, tail = spec.strip().partition(":")
     if not name.strip():
         raise BadRequest(f"the spec '{spec}' names no conduit; write it as NAME or NAME:option=value,option=value")

@@ -50,6 +50,11 @@ def _own_folders() -> tuple[str, ...]:
     return (*(folder + os.sep for folder in folders), *modules)
 
 
+def describe(task: trio.lowlevel.Task) -> str:
+    """Return a task's name and the line of the program that it is in."""
+    return inspect_tasks.describe(task, _own_folders())
+
+
 def write(
     kind: str,
     cause: str | trio.lowlevel.Task,
@@ -74,7 +79,7 @@ def write(
         "time limit": "the job's time is over",
         "interrupted": "where the ranks were",
     }[kind]
-    detail = cause if isinstance(cause, str) else inspect_tasks.describe(cause, _own_folders())
+    detail = cause if isinstance(cause, str) else describe(cause)
     broken_off = inspect_tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
     if broken_off:
         detail = f"what ran was {broken_off}"

@@ -11,7 +11,7 @@ import trio
 
 from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
-from conduit.calls import CURRENT, explain_attribute
+from conduit.calls import CURRENT, called, explain_attribute
 from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
@@ -57,6 +57,7 @@ class SimulatedJob:
             self.kernel = TracingKernel(setup.seed, inline=inline, listener=nobody if listener is None else listener)
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
+        self.kernel.end.describe = report.describe
         self._main = main
         self._args = args
         self._copy: tuple[Any, ...] | None = None
@@ -131,7 +132,7 @@ class SimulatedJob:
                 self._stages[rank] = Stage.STARTING
                 await port.start()
                 self._stages[rank] = Stage.RUNNING
-                self._values[rank] = await self._main(endpoint, *self._own_arguments())
+                self._values[rank] = await called("run: main", self._main, endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
                 port.fail(error)
@@ -141,6 +142,8 @@ class SimulatedJob:
                 if leaving is None:
                     raise
                 port.fail(leaving)
+                if isinstance(leaving, KeyboardInterrupt) and (rest := group.split(KeyboardInterrupt)[1]) is not None:
+                    port.fail(rest)
                 return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
@@ -212,11 +215,9 @@ def _who(rank: int) -> str:
 
 
 def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """Return the exit that a group of nothing else holds (E2)."""
+    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
     exits, rest = group.split(SystemExit)
-    if rest is not None:
-        return None
-    error: BaseException | None = exits
+    error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -127,7 +127,7 @@ class Link:
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
         self._until, self.free_at = self.free_at, FOREVER
-        self.kernel.at(max(self._until, self.kernel.now), self._release)
+        self.kernel.call(max(self._until, self.kernel.now), self._release)
 
     def _release(self) -> None:
         """Let the first in the queue have the link, and come back when that one leaves it."""
@@ -162,6 +162,11 @@ def durations(rate: int) -> Mapping[int, int]:
     A mapping that reckons what it is asked for the first time; the same one for all of a rate.
     """
     return _Durations(rate)
+
+
+def slowest(links: Iterable[Link]) -> Mapping[int, int]:
+    """Return how long sizes take the slowest of `links`."""
+    return min(links, key=_RATE).takes
 
 
 class Delays:
@@ -200,15 +205,16 @@ class Route:
     __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        self.lay(tuple(link for link, _ in hops), Delays(delay for _, delay in hops))
+        links = tuple(link for link, _ in hops)
+        self.lay(links, Delays(delay for _, delay in hops), slowest(links))
 
-    def lay(self, links: tuple[Link, ...], delays: Delays) -> None:
-        """Lead over these links; what `__init__` does, for routes that share their delays."""
+    def lay(self, links: tuple[Link, ...], delays: Delays, slowest: Mapping[int, int]) -> None:
+        """Lead over these links; what `__init__` does, for routes that share their delays and what takes longest."""
         self.links = links
         self.after = delays.after
         self.latency = delays.latency
         self.first = links[0]
-        self.slowest = min(links, key=_RATE).takes
+        self.slowest = slowest
         self.carried: defaultdict[int, int] = defaultdict(int)
         for link in links:
             link._routes.append(self)
@@ -231,18 +237,20 @@ class Route:
             `then` will be told.
         """
         for link, after in zip(self.links[index:], self.after[index:], strict=True):
-            begin, end = head + after, tail + after
+            begin = head + after
             if link.free_at <= begin:
                 link.free_at = begin + link.takes[nbytes]
-            elif link.free_at + link.takes[nbytes] <= end:
-                link.free_at += link.takes[nbytes]
-            elif link.free_at + link.takes[nbytes] <= link.paced:
-                head = link.go_between(begin, nbytes) - after
             else:
-                self.wait(link, nbytes, head, tail, then)
-                return 0
-            if end > link.paced and not whole:
-                link.paced = end
+                end = link.free_at + link.takes[nbytes]
+                if end <= tail + after:
+                    link.free_at = end
+                elif end <= link.paced:
+                    head = link.go_between(begin, nbytes) - after
+                else:
+                    self.wait(link, nbytes, head, tail, then)
+                    return 0
+            if not whole and tail + after > link.paced:
+                link.paced = tail + after
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
@@ -266,7 +274,9 @@ class Route:
             if link is busy:
                 link.wait(head + self.after[index], _Rest(self, index, nbytes, max(tail, head + slowest), then))
                 return
-            slowest = max(slowest, link.takes[nbytes])
+            takes = link.takes[nbytes]
+            if takes > slowest:
+                slowest = takes
             link._carried[nbytes] += 1
 
 
@@ -284,18 +294,21 @@ class _Rest:
 
     def __call__(self, when: int) -> None:
         """Go on, link by link, until another one is busy."""
-        route = self.route
-        start = when - route.after[self.index]
+        route, nbytes = self.route, self.nbytes
+        links, delays = route.links, route.after
+        start = when - delays[self.index]
+        # The tail is kept as seen from the first link, so that only what holds it up moves it.
         tail = max(self.tail, start)
-        for index in range(self.index, len(route.links)):
-            link, after = route.links[index], route.after[index]
-            # The tail is kept as seen from the first link, so that only what holds it up moves it.
+        for index in range(self.index, len(links)):
+            link, after = links[index], delays[index]
             begin = start + after
             if link.free_at > begin:
-                if link.free_at + link.takes[self.nbytes] > tail + after:
+                if link.free_at + link.takes[nbytes] > tail + after:
                     self.index, self.tail = index, tail
                     link.wait(begin, self)
                     return
                 begin = link.free_at
-            tail = max(tail, link.take(begin, self.nbytes) - after)
+            end = link.take(begin, nbytes) - after
+            if end > tail:
+                tail = end
         self.then(tail + route.latency)

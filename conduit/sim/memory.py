@@ -31,10 +31,7 @@ class Memory:
         size = len(data)
         index, start = divmod(address, self.page)
         if start + size <= self.page and address >= 0 and address + size <= self.nbytes:
-            page = self._pages.get(index)
-            if page is None:
-                page = self._pages[index] = bytearray(self.page)
-            page[start : start + size] = data
+            self._page(index)[start : start + size] = data
             return
         self._write_across(address, memoryview(data))
 
@@ -61,7 +58,14 @@ class Memory:
         index, start = divmod(address, self.page)
         if start + nbytes > self.page:
             raise IndexError(f"{nbytes} bytes at {address} are not in one page of {self.page} bytes")
-        return self._pages.setdefault(index, bytearray(self.page)), start
+        return self._page(index), start
+
+    def _page(self, index: int) -> bytearray:
+        """Return a page, made now if nobody has needed it before."""
+        page = self._pages.get(index)
+        if page is None:
+            page = self._pages[index] = bytearray(self.page)
+        return page
 
     @property
     def resident(self) -> int:
@@ -72,8 +76,7 @@ class Memory:
         self._check(address, len(data))
         done = 0
         for index, start, size in self._spans(address, len(data)):
-            page = self._pages.setdefault(index, bytearray(self.page))
-            page[start : start + size] = data[done : done + size]
+            self._page(index)[start : start + size] = data[done : done + size]
             done += size
 
     def _spans(self, address: int, nbytes: int) -> list[tuple[int, int, int]]:

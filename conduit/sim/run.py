@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
 from conduit.sim import trio_private
+from conduit.sim.collector import PatientCollector
 from conduit.sim.interrupts import interruptible
 from conduit.sim.kernel import Kernel
 from conduit.sim.waiter import Ending, Waiter
@@ -60,7 +58,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
-        with interruptible(), _patient_collector(len(bodies)):
+        with interruptible(), PatientCollector(len(bodies)):
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
@@ -82,37 +80,6 @@ def _news(kernel: Kernel, error: BaseException) -> BaseException | None:
     if isinstance(error, BaseExceptionGroup):
         return error.split(is_old)[1]
     return None if is_old(error) else error
-
-
-_collector_lock = threading.Lock()
-_collector_jobs = 0
-_collector_before = (700, 10, 10)
-_YOUNG = 1_000_000
-_YOUNG_PER_TASK = 4_000  # what a rank makes when it first talks to some twenty others, twice over
-
-
-@contextmanager
-def _patient_collector(tasks: int) -> Iterator[None]:
-    """Look for garbage in cycles less often while jobs run.
-
-    Messages and events leave none, but at a thousand ranks so much is alive that looking at it again and again takes
-    as long as the simulation.
-    """
-    global _collector_jobs, _collector_before
-    with _collector_lock:
-        if not _collector_jobs:
-            _collector_before = gc.get_threshold()
-        young, *older = gc.get_threshold()
-        if young:  # 0: somebody has turned it off
-            gc.set_threshold(max(_YOUNG + tasks * _YOUNG_PER_TASK, young), *older)
-        _collector_jobs += 1
-    try:
-        yield
-    finally:
-        with _collector_lock:
-            _collector_jobs -= 1
-            if not _collector_jobs:
-                gc.set_threshold(*_collector_before)
 
 
 def simulate(kernel: Kernel, *bodies: Body) -> None:

@@ -27,11 +27,12 @@ class Meeting:
         self._ticks = ticks
         self._tell = tell
         self._data: dict[int, bytes] = {}
+        self._alike: dict[bytes, bytes] = {}  # one object for all equal ones: every rank compares its own with all
         self._all: tuple[bytes, ...] = ()
 
     def give(self, rank: int, data: bytes) -> None:
         """Contribute the data of `rank`; the last one ends the meeting."""
-        self._data[rank] = data
+        self._data[rank] = self._alike.setdefault(data, data)
         if len(self._data) == self._ranks:
             self._kernel.at(self._kernel.now + self._ticks, self._end)
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.contract import Bytes, Core, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Ending, Waiter
-from conduit.sim.trio_private import cancelled
+from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import shielded
 from conduits.common.path import Path
 from conduits.common.polling import PollingLoop
-from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot, refuse_coroutine
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -38,12 +38,14 @@ class SimulatedPort(PollingLoop, Port):
     """
 
     __slots__ = (
-        "_calls", "_memory", "_polls", "_run_in_context", "_sent", "_shielded", "_shielded_at", "memory", "task",
+        "_calls", "_job_scope", "_memory", "_polls", "_run_in_context", "_sent", "_shielded", "_shielded_at", "memory",
+        "task",
     )  # fmt: skip
 
     def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
         super().__init__(conduit, rank, core)
         self.task: object = None
+        self._job_scope: object = None
         self._memory = _segment(conduit.setup.segment)
         self.memory = self._memory.data
         """The segment as bytes, for the hardware."""
@@ -181,7 +183,10 @@ class SimulatedPort(PollingLoop, Port):
         if self._shielded >= CALLS:
             self._shielded = 0
             await shielded(self._checkpoint)
-        await shielded(action)
+        if self._job_scope is not None and scope(self.kernel.task) is self._job_scope:
+            await action()  # nothing but the end of the job can cancel it, and against that no shield holds
+        else:
+            await shielded(action)
 
     async def _checkpoint(self) -> None:
         """Give siblings, signals and threads their turn after many calls."""
@@ -225,6 +230,7 @@ class SimulatedPort(PollingLoop, Port):
         """Take the context of the rank's own task, in which its handlers run."""
         self._run_in_context = context.run
         self.task = task
+        self._job_scope = scope(task)  # the program has opened none yet
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -242,13 +248,14 @@ class SimulatedPort(PollingLoop, Port):
     async def _enter(self) -> None:
         """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
-        if kernel.ending:
+        if kernel.ending and self._calls > 0:
+            self._calls -= 1
             raise Ending
         if self.blocked:
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await self._checkpoint()
+            await self._checkpoint()  # when ending too: who catches what ends its calls would never let go
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()

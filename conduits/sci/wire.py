@@ -122,14 +122,20 @@ class PairedLayout:
         ranks: of the job.
         slots: pairs of slots between two ranks.
         slot_payload: bytes of the payload area.
+        slot_bytes: size of a slot.
     """
 
     ranks: int
     slots: int
     slot_payload: int
+    slot_bytes: int = attrs.field(init=False)
 
     EXIST = 0
     READY = 64  # a line of its own, so that the flag that every poll reads stays in the cache
+
+    @slot_bytes.default
+    def _slot_bytes(self) -> int:
+        return HEADER_MAX + self.slot_payload + -self.slot_payload % 16
 
     @property
     def control_bytes(self) -> int:
@@ -140,11 +146,6 @@ class PairedLayout:
     def flags(self) -> int:
         """Message-ready flags of a rank."""
         return 2 * self.slots * self.ranks
-
-    @property
-    def slot_bytes(self) -> int:
-        """Size of a slot."""
-        return HEADER_MAX + self.slot_payload + -self.slot_payload % 16
 
     @property
     def command_bytes(self) -> int:

@@ -253,7 +253,7 @@ def test_missing_file(command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass at least 1"),
+        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass an integer of at least 1"),
         (["--segment", "-1"], "segment=-1 is not allowed"),
         (["--ranks-per-host", "0"], "ranks_per_host=0 is not allowed"),
         (["--conduit", "loggp:slots=0"], "option 'slots' of conduit 'loggp' cannot be '0'"),

@@ -131,6 +131,42 @@ def test_E8_an_interrupt_of_a_job_that_is_ending_goes_before_what_ended_it(inlin
         conduit.run(main, conduit=f"loggp:inline={inline}")
 
 
+@pytest.mark.parametrize("clean_up", [True, False])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_of_a_task_of_a_rank_is_an_interrupt_too(inline, clean_up):
+    """Trio puts it into a group, for each nursery that it passes."""
+
+    async def child(ep):
+        await ep.compute(1e-6)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            if clean_up:
+                raise KeyError("of the clean-up")
+
+    async def sibling(ep):
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            raise ValueError("of the sibling")
+
+    async def main(ep):
+        async with trio.open_nursery() as outer:
+            async with trio.open_nursery() as inner:
+                if ep.rank == 0:
+                    inner.start_soon(sibling, ep)
+                    inner.start_soon(child, ep)
+            outer.start_soon(ep.block_until, lambda: False)
+
+    if clean_up:  # which took the place of the interrupt
+        with pytest.RaisesGroup(pytest.RaisesGroup(KeyError, ValueError)):
+            conduit.run(main, conduit=f"loggp:inline={inline}")
+    else:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            conduit.run(main, conduit=f"loggp:inline={inline}")
+        assert "rank 0 raised ExceptionGroup too: ValueError: of the sibling" in caught.value.__notes__
+
+
 def test_E8_an_interrupt_goes_before_other_errors():
     async def main(ep):
         if ep.rank == 0:

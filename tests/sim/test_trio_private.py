@@ -73,6 +73,26 @@ def test_a_cancelled_task_is_one_whose_effective_deadline_has_passed():
     assert seen == [False, False, True, False, True, True, False]
 
 
+def test_the_scope_of_a_task_tells_whether_it_is_inside_another_than_before():
+    async def main():
+        task = trio.lowlevel.current_task()
+        own = trio_private.scope(task)
+        assert own is not None
+        with trio.CancelScope():
+            assert trio_private.scope(task) is not own
+        async with trio.open_nursery() as nursery:
+            assert trio_private.scope(task) is not own
+
+            @nursery.start_soon
+            async def child():
+                assert trio_private.scope(trio.lowlevel.current_task()) is not own
+
+        assert trio_private.scope(task) is own
+
+    simulate(Kernel(), main)
+    assert trio_private.scope(SimpleNamespace()) is None
+
+
 def test_the_private_parts_are_there():
     """Where Trio moves one of them the public way is taken, which is slower; this test then says so."""
     assert trio_private.cancelled is not trio_private._cancelled_in_public

@@ -76,10 +76,10 @@ class Sisci:
                 f"host {self.host} cannot allocate segment {number}: {nbytes} bytes of contiguous memory, "
                 f"it gives 1 to {self.limit}"
             )
-        if (self.host, number) in self.fabric.exports:
+        if number in self.fabric.exports[self.host]:
             raise SciError(f"host {self.host} has a segment {number} already; take another id")
         made = Segment(self.host, number, nbytes, Memory(nbytes) if memory is None else memory)
-        self.fabric.exports[self.host, number] = made
+        self.fabric.exports[self.host][number] = made
         return made
 
     def create_segments(
@@ -108,13 +108,13 @@ class Sisci:
 
     def segment(self, host: int, number: int) -> Segment | None:
         """Return a segment of a host, None if it has none of that id."""
-        found: Segment | None = self.fabric.exports.get((host, number))
+        found: Segment | None = self.fabric.exports[host].get(number)
         if found is None:
             for first, count, nbytes, page, made in self.fabric.reserved.get(host, ()):
                 if first <= number < first + count:
                     found = Segment(host, number, nbytes, Memory(nbytes, page))
                     found.exported = True
-                    self.fabric.exports[host, number] = found
+                    self.fabric.exports[host][number] = found
                     if made is not None:
                         made(found)
         return found

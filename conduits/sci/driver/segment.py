@@ -59,7 +59,7 @@ class Remote:
     def __init__(self, segment: Segment, driver: Sisci) -> None:
         self.segment = segment
         self.nbytes = segment.nbytes
-        self.way = driver.adapter.fabric.route(driver.host, segment.host)
+        self.way = driver.adapter.way(segment.host)
 
 
 class Mapping:

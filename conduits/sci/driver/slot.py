@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.memory import Buffer, Flat, Memory
 from conduits.sci.driver.segment import Mapping, Segment, Then
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FLAG = b"\1"
 """A flag that is set."""
+_Placed: TypeAlias = Memory | Flat
 
 
 class RemoteSlot:
@@ -55,12 +56,12 @@ class RemoteSlot:
         self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response
         memory, flag_memory = mapping.segment.memory, control.segment.memory
-        assert isinstance(memory, Memory | Flat)
-        assert isinstance(flag_memory, Memory | Flat)
+        assert isinstance(memory, _Placed)
+        assert isinstance(flag_memory, _Placed)
         self._bytes, self._start = memory.place(offset, room)
         first = min(flags)
         self._flag_bytes, start = flag_memory.place(first, max(flags) + 1 - first)
-        self._places = tuple(start + flag - first for flag in flags)
+        self._places = [start - first + flag for flag in flags]
         self._data: Buffer = b""
         self._announced: Sequence[tuple[Segment, int, Buffer]] = ()
         self._issued: Then = _nothing

@@ -17,119 +17,27 @@ Source: the conduit's paper, sections 2.1, 4 and 5.2; constants.py names each nu
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.dma import DmaEngine, Stream
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Delays, Link, Route
+from conduit.sim.link import Link
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
+from conduits.sci.hardware.ways import PIO_BYTES_PER_S, PIO_START_PS, WINDOW, Shape, StorePlan, Way, wire_bytes
 
-WINDOW = c.whole(c.OUTSTANDING)
-PIO_START_PS = c.ps(c.PIO_START)
-PIO_BYTES_PER_S = c.bytes_per_s(c.PIO_RATE)
 READ_RATIO = c.whole(c.READ_RATIO)
 Then: TypeAlias = Callable[[int], object]
 
 SPREAD_PS = c.ps(c.SPREAD)
-
-_OUT_PS, _IN_PS, _RESPONSE_PS = c.ps(c.SEND_LATENCY), c.ps(c.RECEIVE_LATENCY), c.ps(c.RESPONSE_LATENCY)
-_HOP_PS, _TURN_PS = c.ps(c.HOP), c.ps(c.TURN)
 _LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
+_BUS_BYTES_PER_S = c.bytes_per_s(c.BUS_RATE)
+_DMA_SETUP_PS, _DMA_BYTES_PER_S = c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE)
 _DATA = c.whole(c.PACKET_DATA)
-_UNIT = c.whole(c.PACKET_UNIT)
-_HEADER = c.whole(c.PACKET_HEADER)
-
-
-def packets(offset: int, nbytes: int) -> int:
-    """Return how many packets carry `nbytes` at `offset`: one per line of 64 bytes touched."""
-    return (offset % _DATA + nbytes + _DATA - 1) // _DATA
-
-
-def wire_bytes(nbytes: int, count: int | None = None) -> int:
-    """Return the bytes on a link for `nbytes` of data in `count` packets (default: as few as can be)."""
-    if count is None:
-        count = -(-nbytes // _DATA)
-    return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
-
-
-class StorePlan:
-    """What a PIO write of one kind takes where nothing is in its way; made once for each kind.
-
-    Attributes:
-        way: where to.
-        nbytes: bytes of data.
-        packets: their packets.
-        stores: separate stores of the CPU, each with its start.
-        takes: CPU time, picoseconds.
-        wire: bytes on each link.
-        bus: until when the sender's bus is taken, from the write on.
-        links: of stores of one packet each, the links behind the bus, and from when until when each is taken, from
-            the write on; empty before the second write, since in a crowd of ranks many write to a peer only once.
-        met: it has been used.
-        arrives: from the write until the last byte is in memory.
-        quiet: from the write until its last response is back.
-        whole: it is one piece, and its packets fit the window.
-        uses: writes by `links` that found all of them free.
-    """
-
-    __slots__ = (
-        "arrives", "bus", "links", "met", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole",
-        "wire",
-    )  # fmt: skip
-
-    def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
-        self.way = way
-        self.nbytes = nbytes
-        self.packets = count
-        self.stores = stores
-        self.takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
-        self.wire = wire = wire_bytes(nbytes, count)
-        self.bus = PIO_START_PS + way.first.takes[wire]
-        self.arrives = max(PIO_START_PS + way.slowest[wire], self.takes) + way.latency
-        self.quiet = self.takes + way.turnaround
-        self.whole = nbytes <= piece and count <= WINDOW
-        self.links: Sequence[tuple[Link, int, int]] = ()
-        self.met = False
-        self.uses = 0
-
-    def lay_out(self) -> Sequence[tuple[Link, int, int]]:
-        """Return `links`, which is empty at the first call, and where there is room between packets."""
-        if self.met and self.packets == self.stores:
-            wire, way = self.wire, self.way
-            heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
-            self.links = [(link, head, head + link.takes[wire]) for link, head in heads]
-        self.met = True
-        return self.links
-
-
-class Way(Route):
-    """The way from one host to another: the sender's bus, the links, the receiver's bus.
-
-    Attributes:
-        response: from a landing until the sending adapter knows of it, picoseconds.
-        turnaround: from the issue of a small packet until its response is back, picoseconds.
-        plans: of the PIO writes made, by bytes, packets and stores.
-    """
-
-    __slots__ = ("plans", "response", "turnaround")
-
-    def __init__(self, links: tuple[Link, ...], delays: Delays, response: int) -> None:
-        self.lay(links, delays)
-        self.response = response
-        self.turnaround = self.latency + response
-        self.plans: dict[tuple[int, int, int], StorePlan] = {}
-
-    def counts(self) -> Counter[int]:
-        """Return how many transfers of each size found all links free."""
-        counted = Counter(self.carried)
-        for plan in self.plans.values():
-            counted[plan.wire] += plan.uses
-        return counted
 
 
 class AdapterStatistics(NamedTuple):
@@ -161,15 +69,14 @@ class Fabric:
         self.torus = torus
         self.weak = weak
         self.piece = piece
-        self.exports: dict[tuple[int, int], Any] = {}
-        """What the hosts have exported, by host and segment id; the driver's."""
+        self.exports: defaultdict[int, dict[int, Any]] = defaultdict(dict)
+        """What each host has exported, by segment id; the driver's."""
         self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
         """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._rings: dict[tuple[int, int], list[Link]] = {}
-        self._routes: dict[tuple[int, int], Way] = {}
-        self._kinds: dict[tuple[int, ...], tuple[Delays, int]] = {}
+        self._shapes: dict[tuple[int, ...], Shape] = {}
 
     def adapter(self, host: int) -> Adapter:
         """Return the adapter of `host`."""
@@ -186,27 +93,17 @@ class Fabric:
             found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
 
-    def route(self, source: int, target: int) -> Way:
-        """Return the way from host `source` to host `target`."""
-        found = self._routes.get((source, target))
-        if found is None:
-            found = self._routes[source, target] = self._find(source, target)
-        return found
-
-    def ways(self, source: int) -> list[Way]:
-        """Return the ways from `source` used so far."""
-        return [way for (start, _), way in self._routes.items() if start == source]
-
-    def _find(self, source: int, target: int) -> Way:
+    def find_way(self, source: int, target: int) -> Way:
+        """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))
-        kind = self._kinds.get(steps)
-        if kind is None:
-            kind = self._kinds[steps] = _delays(steps), _response(self.torus.steps(target, source))
         links = [self.adapter(source).bus]
         for dimension, base, here, count in self.torus.arcs(source, steps):
             links += (self._rings.get((dimension, base)) or self._ring(dimension, base))[here : here + count]
         links.append(self.adapter(target).bus)
-        return Way(tuple(links), *kind)
+        shape = self._shapes.get(steps)
+        if shape is None:
+            shape = self._shapes[steps] = Shape(links, steps, self.torus.steps(target, source))
+        return Way(tuple(links), shape)
 
     def _ring(self, dimension: int, base: int) -> list[Link]:
         """Return the links along `dimension` of the ring whose first node is `base`, twice around."""
@@ -215,29 +112,12 @@ class Fabric:
         return found
 
 
-def _delays(steps: Sequence[int]) -> Delays:
-    """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
-    delays = [_OUT_PS]
-    for count in filter(None, steps):
-        delays += [_HOP_PS] * count
-        delays[-1] += _TURN_PS
-    delays[-1] += _IN_PS - (_TURN_PS if len(delays) > 1 else 0)
-    return Delays([*delays, 0])
-
-
-def _response(steps: Sequence[int]) -> int:
-    """Return how long a response takes that goes by `steps` along the dimensions."""
-    turns = max(0, sum(map(bool, steps)) - 1)
-    return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
-
-
 class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "arrival",
-        "bus", "dma", "fabric",
-        "host", "kernel",
+        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_ways",
+        "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: Fabric, host: int) -> None:
@@ -245,9 +125,10 @@ class Adapter:
         self.host = host
         self.arrival = 0
         self.kernel = fabric.kernel
-        self.bus = Link(self.kernel, c.bytes_per_s(c.BUS_RATE), f"bus {host}")
-        self.dma = DmaEngine(self.kernel, c.ps(c.DMA_SETUP), c.bytes_per_s(c.DMA_RATE), fabric.piece, wire_bytes)
+        self.bus = Link(self.kernel, _BUS_BYTES_PER_S, f"bus {host}")
+        self.dma = DmaEngine(self.kernel, _DMA_SETUP_PS, _DMA_BYTES_PER_S, fabric.piece, wire_bytes)
         self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
+        self._ways: dict[int, Way] = {}
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
@@ -257,12 +138,19 @@ class Adapter:
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
-        plans = [plan for way in self.fabric.ways(self.host) for plan in way.plans.values()]
+        plans = [plan for way in self._ways.values() for plan in way.plans.values()]
         return AdapterStatistics(
             self._stores + sum(plan.uses * plan.stores for plan in plans),
             self._packets + sum(plan.uses * plan.packets for plan in plans),
             self._stalled,
         )
+
+    def way(self, host: int) -> Way:
+        """Return the way to `host`."""
+        found = self._ways.get(host)
+        if found is None:
+            found = self._ways[host] = self.fabric.find_way(self.host, host)
+        return found
 
     def plan(self, way: Way, nbytes: int, count: int, stores: int) -> StorePlan:
         """Return the plan of a PIO write of `nbytes` in `count` packets, the CPU making `stores` stores."""

@@ -1,0 +1,180 @@
+"""Ways between hosts, and what stores of a CPU take over them: figures, and nothing that happens.
+
+Thousands of ways lead by a few hundred shapes: what depends on these alone is kept once for each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from conduit.sim.link import Delays, Link, Route, slowest
+from conduit.sim.units import PS_PER_S
+from conduits.sci import constants as c
+
+WINDOW = c.whole(c.OUTSTANDING)
+PIO_START_PS = c.ps(c.PIO_START)
+PIO_BYTES_PER_S = c.bytes_per_s(c.PIO_RATE)
+
+_OUT_PS, _IN_PS, _RESPONSE_PS = c.ps(c.SEND_LATENCY), c.ps(c.RECEIVE_LATENCY), c.ps(c.RESPONSE_LATENCY)
+_HOP_PS, _TURN_PS = c.ps(c.HOP), c.ps(c.TURN)
+_DATA = c.whole(c.PACKET_DATA)
+_UNIT = c.whole(c.PACKET_UNIT)
+_HEADER = c.whole(c.PACKET_HEADER)
+
+
+def packets(offset: int, nbytes: int) -> int:
+    """Return how many packets carry `nbytes` at `offset`: one per line of 64 bytes touched."""
+    return (offset % _DATA + nbytes + _DATA - 1) // _DATA
+
+
+def wire_bytes(nbytes: int, count: int | None = None) -> int:
+    """Return the bytes on a link for `nbytes` of data in `count` packets (default: as few as can be)."""
+    if count is None:
+        count = -(-nbytes // _DATA)
+    return max(count, -(-nbytes // _UNIT)) * _UNIT + count * _HEADER
+
+
+class StoreTimes(NamedTuple):
+    """What a PIO write of one kind takes where nothing is in its way, on all ways of one shape.
+
+    Attributes:
+        takes: CPU time, picoseconds.
+        wire: bytes on each link.
+        bus: until when the sender's bus is taken, from the write on.
+        arrives: from the write until the last byte is in memory.
+        quiet: from the write until its last response is back.
+        whole: it is one piece, and its packets fit the window.
+    """
+
+    takes: int
+    wire: int
+    bus: int
+    arrives: int
+    quiet: int
+    whole: bool
+
+
+class Shape:
+    """What all ways have in common that lead by the same steps.
+
+    Args:
+        links: of one such way, the buses at both ends included.
+        steps: as `Torus.steps` gives them.
+        back: the steps that the response goes.
+
+    Attributes:
+        delays: when a head gets where.
+        bus: how long sizes take a bus.
+        slowest: how long sizes take the slowest link.
+        response: from a landing until the sending adapter knows of it, picoseconds.
+        turnaround: from the issue of a small packet until its response is back, picoseconds.
+    """
+
+    __slots__ = ("_times", "bus", "delays", "response", "slowest", "turnaround")
+
+    def __init__(self, links: Sequence[Link], steps: Sequence[int], back: Sequence[int]) -> None:
+        self.delays = _delays(steps)
+        self.bus = links[0].takes
+        self.slowest = slowest(links)
+        self.response = _response(back)
+        self.turnaround = self.delays.latency + self.response
+        self._times: dict[tuple[int, int, int], StoreTimes] = {}
+
+    def times(self, nbytes: int, count: int, stores: int, piece: int) -> StoreTimes:
+        """Return what a PIO write of `nbytes` in `count` packets takes, the CPU making `stores` stores."""
+        found = self._times.get((nbytes, count, stores))
+        if found is None:
+            takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
+            wire = wire_bytes(nbytes, count)
+            found = self._times[nbytes, count, stores] = StoreTimes(
+                takes=takes,
+                wire=wire,
+                bus=PIO_START_PS + self.bus[wire],
+                arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
+                quiet=takes + self.turnaround,
+                whole=nbytes <= piece and count <= WINDOW,
+            )
+        return found
+
+
+class StorePlan:
+    """A PIO write of one kind over one way, made once for each; with the figures of `StoreTimes`.
+
+    Attributes:
+        way: where to.
+        nbytes: bytes of data.
+        packets: their packets.
+        stores: separate stores of the CPU, each with its start.
+        links: of stores of one packet each, the links behind the bus, and from when until when each is taken, from
+            the write on; empty before the second write, since in a crowd of ranks many write to a peer only once.
+        met: it has been used.
+        uses: writes by `links` that found all of them free.
+    """
+
+    __slots__ = (
+        "arrives", "bus", "links", "met", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole",
+        "wire",
+    )  # fmt: skip
+
+    def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
+        self.way = way
+        self.nbytes = nbytes
+        self.packets = count
+        self.stores = stores
+        times = way.shape.times(nbytes, count, stores, piece)
+        self.takes, self.wire, self.bus, self.arrives, self.quiet, self.whole = times
+        self.links: Sequence[tuple[Link, int, int]] = ()
+        self.met = False
+        self.uses = 0
+
+    def lay_out(self) -> Sequence[tuple[Link, int, int]]:
+        """Return `links`, which is empty at the first call, and where there is room between packets."""
+        if self.met and self.packets == self.stores:
+            wire, way = self.wire, self.way
+            heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
+            self.links = [(link, head, head + link.takes[wire]) for link, head in heads]
+        self.met = True
+        return self.links
+
+
+class Way(Route):
+    """The way from one host to another: the sender's bus, the links, the receiver's bus.
+
+    Attributes:
+        shape: what it shares with others; some of that is here too, since every write looks at it.
+        plans: of the PIO writes made, by bytes, packets and stores.
+    """
+
+    __slots__ = ("plans", "response", "shape", "turnaround")
+
+    def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
+        self.lay(links, shape.delays, shape.slowest)
+        self.shape = shape
+        self.response = shape.response
+        self.turnaround = shape.turnaround
+        self.plans: dict[tuple[int, int, int], StorePlan] = {}
+
+    def counts(self) -> Counter[int]:
+        """Return how many transfers of each size found all links free."""
+        counted = Counter(self.carried)
+        for plan in self.plans.values():
+            counted[plan.wire] += plan.uses
+        return counted
+
+
+def _delays(steps: Sequence[int]) -> Delays:
+    """Return the delays behind the bus, each link and the last bus of a way that leads by `steps`."""
+    delays = [_OUT_PS]
+    for count in filter(None, steps):
+        delays += [_HOP_PS] * count
+        delays[-1] += _TURN_PS
+    delays[-1] += _IN_PS - (_TURN_PS if len(delays) > 1 else 0)
+    return Delays([*delays, 0])
+
+
+def _response(steps: Sequence[int]) -> int:
+    """Return how long a response takes that goes by `steps` along the dimensions."""
+    turns = max(0, sum(map(bool, steps)) - 1)
+    return _RESPONSE_PS + sum(steps) * _HOP_PS + turns * _TURN_PS
