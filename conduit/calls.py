@@ -43,17 +43,39 @@ class Guard(list[Any]):
         """Report the call where its coroutine was thrown away unused."""
         if not self:
             return
-        endpoint, call, code, lasti, *coroutines = self
-        for coroutine in coroutines:
+        endpoint, *_ = self
+        for coroutine in self[4:]:
             if inspect.iscoroutine(coroutine):
                 coroutine.close()  # quietly: it never ran
         if endpoint is not None:
-            endpoint.forgotten.append(
-                BadRequest(
-                    f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
-                    f"nothing; write `await {call}(...)`"
-                )
-            )
+            endpoint.forgotten.append(BadRequest(_forgotten(self)))
+
+
+def _forgotten(unused: Guard) -> str:
+    _, call, code, lasti, *_ = unused
+    return (
+        f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
+        f"nothing; write `await {call}(...)`"
+    )
+
+
+def explain_attribute(error: BaseException) -> str:
+    """Return what a missing attribute comes from: a call of this package that was not awaited; "" if from another.
+
+    The call is closed, since Python would say less of it.
+    """
+    coroutine = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
+    if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
+        return ""
+    held = [each for each in coroutine.cr_frame.f_locals.values() if isinstance(each, Guard) and each]
+    if not held:
+        return ""
+    text = _forgotten(held[0])
+    for each in (*held[0][4:], coroutine):  # the inner one by itself: not every Python lets go of it in the outer one
+        if inspect.iscoroutine(each):
+            each.close()
+    held[0].clear()
+    return text
 
 
 def guard(endpoint: Endpoint | None, call: str) -> Guard:

@@ -58,6 +58,7 @@ def run(
         UnknownConduit: no such conduit is installed.
         Deadlock, Livelock, TimeLimit: the job got no further; the text says who waits for what.
         SystemExit: a rank called `ep.exit`.
+        KeyboardInterrupt: Ctrl-C; a note says where all ranks were.
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
     if trio.lowlevel.in_trio_run():

@@ -11,7 +11,7 @@ import trio
 
 from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
-from conduit.calls import CURRENT, called
+from conduit.calls import CURRENT, called, explain_attribute
 from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
@@ -194,6 +194,8 @@ class SimulatedJob:
         time, rank, error = (interrupts or sorted(kernel.end.errors, key=lambda entry: entry[:2]))[0]
         if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
+        if cause := explain_attribute(error):
+            error.add_note(cause)
         for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
                 error.add_note(f"{_who(other)} raised {type(too).__name__} too: {_text(too)}")

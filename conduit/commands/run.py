@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 import conduit
+from conduit.calls import quiet_python
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.integers import Integer
@@ -91,6 +92,7 @@ def _runner(file: ProgramFile) -> Callable[..., Any]:
 
 def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], settings: dict[str, Any]) -> Any:
     """Run the program; a failure of its own is shown as Python would, with the rank, and gives None."""
+    quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         with warnings.catch_warnings(), file.importable():
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank

@@ -134,6 +134,35 @@ def test_E4_another_error_goes_before_a_forgotten_call(on_loggp):
     on_loggp.fails(KeyError, main)
 
 
+@pytest.mark.parametrize("call", ["ep.poll", "Extended.attach"])
+def test_E4_a_call_that_is_taken_for_its_result_is_named(on_loggp, call):
+    """`x = Extended.attach(ep)`, and then `x.barrier()`: Python tells of a coroutine, and not of the await."""
+
+    async def main(ep):
+        x = ep.poll() if call == "ep.poll" else Extended.attach(ep)
+        x.barrier()
+
+    error = on_loggp.fails(AttributeError, main)
+    assert re.match(
+        rf"{re.escape(call)}\(\.\.\.\) at .*_calls\.py:\d+ was called but never awaited, .*`await {re.escape(call)}",
+        error.__notes__[1],
+    )
+
+
+def test_E4_a_coroutine_of_the_programs_own_is_none_of_these(on_loggp):
+    async def own():
+        pass
+
+    async def main(ep):
+        made = own()
+        try:
+            made.result()
+        finally:
+            made.close()
+
+    assert len(on_loggp.fails(AttributeError, main).__notes__) == 1
+
+
 @pytest.mark.parametrize("caught", [Exception, BaseException])
 def test_E4_a_forgotten_call_ends_the_job_although_the_program_catches_its_error(on_loggp, caught):
     async def main(ep):
