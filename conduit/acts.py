@@ -10,6 +10,8 @@ import hashlib
 from array import array
 from collections.abc import Iterable
 
+from conduit.errors import ConduitError
+
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
 FLUSH = 300
 
@@ -31,6 +33,12 @@ class ActLog(list[int]):
         """Hash what is there."""
         try:
             self._hash.update(array("q", self).tobytes())
+        except TypeError:
+            wrong = next(each for each in self if not isinstance(each, int))
+            raise ConduitError(
+                f"the time of a rank has become {wrong!r} ps, a {type(wrong).__name__}: the network has "
+                "picoseconds that are no int; `python -X dev -m conduit ...` shows the line that schedules it"
+            ) from None
         except OverflowError:  # times of more than some hundred days
             self._hash.update(b"".join(each.to_bytes(16, "little") for each in self))
         self.clear()

@@ -74,7 +74,8 @@ def amount(call: str, name: str, value: Any, least: int, most: int) -> int:
     result = integer(call, name, value)
     if not least <= result <= most:
         raise BadRequest(
-            f"{call}: {name}={shown(result)} is not allowed; pass an integer of at least {least} and at most {most}"
+            f"{call}: {name}={shown(result)} is not allowed; pass an integer of at least {least}"
+            + (f" and at most {most}" if result > most else "")
         )
     return result
 

@@ -12,11 +12,14 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
+from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from conduit.arguments import shown
 from conduit.errors import BadRequest
+from conduit.handlers import WAITS, code_of, describe
 
 if TYPE_CHECKING:
     from conduit.endpoint import Endpoint
@@ -42,7 +45,8 @@ class Guard(list[Any]):
             return
         endpoint, call, code, lasti, *coroutines = self
         for coroutine in coroutines:
-            coroutine.close()  # quietly: it never ran
+            if inspect.iscoroutine(coroutine):
+                coroutine.close()  # quietly: it never ran
         if endpoint is not None:
             endpoint.forgotten.append(
                 BadRequest(
@@ -71,7 +75,15 @@ def quiet_python() -> None:
 async def _run(unused: Guard) -> Any:
     coroutine = unused.pop()
     unused.clear()
-    return await coroutine
+    try:
+        return await coroutine
+    except TypeError:
+        if inspect.isawaitable(coroutine):
+            raise
+        raise BadRequest(
+            f"checked_call: the function that was decorated returned a {type(coroutine).__name__}, which cannot be "
+            "awaited; decorate an async function"
+        ) from None
 
 
 _run.__qualname__ = "conduit call"
@@ -116,10 +128,74 @@ def checked_call(check: Any = None) -> Any:
         check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
             a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
             nothing.
+
+    Raises:
+        BadRequest: `check`, or what is decorated, is no function.
     """
     if inspect.iscoroutinefunction(check):
         return _decorate(check, None)
-    return lambda function: _decorate(function, check)
+    if not (check is None or callable(check)):
+        raise BadRequest(
+            f"checked_call: check={shown(check)} cannot be called; pass a function of the call's arguments"
+        )
+
+    def decorate(function: Any) -> Any:
+        if not callable(function):
+            bare = (
+                ""
+                if check is None
+                else f"; used without parentheses, as on {describe(check)}, it takes async functions"
+            )
+            raise BadRequest(f"checked_call: {shown(function)} is no function that could be decorated{bare}")
+        return _decorate(function, check)
+
+    return decorate
 
 
 Action = Callable[[], Awaitable[object]]
+
+
+def called(what: str, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]:
+    """Call a function of the program's that is to be async; return what is to be awaited.
+
+    Args:
+        what: the call that it was given to, and the name of the argument there, for the error.
+        function: an async function, or an ordinary one that returns a coroutine.
+        *args: its arguments.
+
+    Raises:
+        BadRequest: what it returns cannot be awaited.
+    """
+    made = function(*args)
+    if not inspect.isawaitable(made):
+        raise BadRequest(
+            f"{what}={describe(function)} returned a {type(made).__name__}, which cannot be awaited; pass an async "
+            "function"
+        )
+    return made
+
+
+def action(call: str, function: Action) -> Action:
+    """Return what a layer above wants to be run, so that it says so where that turns out not to be async.
+
+    Args:
+        call: the call that it was given to.
+        function: as given.
+
+    Raises:
+        BadRequest: no function without arguments that can be awaited.
+    """
+    asked = "pass an async function of no arguments"
+    code = code_of(function)
+    if code is None:
+        raise BadRequest(f"{call}: function={shown(function)} cannot be called; {asked}")
+    waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
+    if code.co_flags & WAITS and not waits:
+        raise BadRequest(f"{call}: function={describe(function)} is a generator function; {asked}")
+    try:
+        inspect.signature(function, follow_wrapped=False).bind()
+    except TypeError as error:
+        raise BadRequest(f"{call}: function={describe(function)} takes arguments ({error}); {asked}") from None
+    except ValueError:
+        pass  # some of those that are built in do not tell
+    return function if waits else functools.partial(called, f"{call}: function", function)

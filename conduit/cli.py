@@ -41,7 +41,8 @@ def call(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
     try:
         status = _app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed before this process began
+            sys.stdout.flush()
         return status if isinstance(status, int) else DONE
     except CycloptsError as exc:
         print(explain(name, exc), file=sys.stderr)

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from types import CoroutineType
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import attrs
@@ -113,6 +114,13 @@ class Message:
         return bool(self.word & CONTROL)
 
 
+def _limit(limits: object, field: attrs.Attribute[int], value: int) -> None:
+    """Refuse what is less than every network carries."""
+    least = 16 if field.name == "max_args" else 512
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"Limits: {field.name}={value} is not allowed; pass an int of at least {least}")
+
+
 @attrs.frozen
 class Limits:
     """What a conduit carries in one message.
@@ -124,10 +132,18 @@ class Limits:
         max_long_reply: bytes of a long reply's payload, at least 512.
     """
 
-    max_args: int
-    max_medium: int
-    max_long_request: int
-    max_long_reply: int
+    max_args: int = attrs.field(validator=_limit)
+    max_medium: int = attrs.field(validator=_limit)
+    max_long_request: int = attrs.field(validator=_limit)
+    max_long_reply: int = attrs.field(validator=_limit)
+
+
+def _kind(constant: Constant, field: object, value: str) -> None:
+    """Refuse a kind that nobody counts."""
+    if value not in ("fact", "anchor", "assumed"):
+        raise ValueError(
+            f"constant {constant.name!r}: kind={value!r} is not allowed; pass 'fact', 'anchor' or 'assumed'"
+        )
 
 
 @attrs.frozen
@@ -145,7 +161,7 @@ class Constant:
     name: str
     value: object
     unit: str
-    kind: Literal["fact", "anchor", "assumed"]
+    kind: Literal["fact", "anchor", "assumed"] = attrs.field(validator=_kind)
     source: str
 
 
@@ -166,13 +182,27 @@ class JobSetup:
     seed: int
 
 
+def _rows(table: RawTable, field: object, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse rows that do not fill the columns."""
+    for row in rows:
+        if len(row) != len(table.columns):
+            raise ValueError(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
+
+
 @attrs.frozen
 class RawTable:
-    """One table of a driver's own benchmarks, for `conduit raw`."""
+    """One table of a driver's own benchmarks, for `conduit raw`.
+
+    Attributes:
+        title: what stands above it.
+        columns: titles, with units.
+        rows: a cell for each column: a text, a number, which is shown with three decimals if it is a float, or None.
+        note: what stands below it.
+    """
 
     title: str
     columns: tuple[str, ...]
-    rows: Sequence[Sequence[object]]
+    rows: Sequence[Sequence[object]] = attrs.field(validator=_rows)
     note: str = ""
 
 
@@ -223,6 +253,16 @@ class Core(Protocol):
         ...
 
 
+def refuse_coroutine(result: object) -> None:
+    """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
+    if isinstance(result, CoroutineType):
+        result.close()
+        raise BadRequest(
+            f"ep.block_until: the predicate returned a coroutine of {result.__qualname__!r}, which is always true; "
+            "pass a plain function that returns the answer itself"
+        )
+
+
 class Port(ABC):
     """How one rank sends, polls and waits on one network.
 
@@ -260,6 +300,8 @@ class Port(ABC):
     @abstractmethod
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
         """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler.
+
+        What is true at once, without having been waited for, goes through `refuse_coroutine`.
 
         `what` and `ranks` are for `waits`, and `ranks` is read whenever that is called: it may change.
         """

@@ -12,7 +12,7 @@ import numpy as np
 
 from conduit import arguments
 from conduit.acts import FLUSH, SEND, WAKE, ActLog
-from conduit.calls import Action, Guard, guard
+from conduit.calls import Action, Guard, action, guard
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
 from conduit.dispatch import Dispatch
 from conduit.errors import BadRequest, HandlerError
@@ -59,10 +59,13 @@ class Endpoint:
         "_dispatch",
         "_exits",
         "_indices",
+        "_left",
+        "_over",
         "_port",
         "_random",
         "_seed",
         "_segment_bytes",
+        "_told",
         "counts",
         "forgotten",
         "handlers",
@@ -99,6 +102,8 @@ class Endpoint:
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Counts()
         self.forgotten: list[BadRequest] = []
+        self._told = False  # whether the job has heard of the first of them
+        self._over = False
         self.warnings: list[str] = []
         self.hosts = hosts
         self._segment_bytes = segment_bytes
@@ -106,14 +111,18 @@ class Endpoint:
         self._random: random.Random | None = None
         self._acts = acts
         self._exits: list[Action] = []
+        self._left = False  # whether they have been run
         self._dispatch = Dispatch(self, acts)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; those that programs read are set once."""
         if name in _READ_ONLY and hasattr(self, name):
             instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
-            raise BadRequest(f"ep.{name} = {value!r} is not allowed: it is read-only{instead}")
+            raise BadRequest(f"ep.{name} = {arguments.shown(value)} is not allowed: it is read-only{instead}")
         object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<Endpoint of rank {self.rank} of {self.size}>"
 
     def _connect(self, port: Port) -> None:
         """Take the port that the conduit made for this rank."""
@@ -178,7 +187,7 @@ class Endpoint:
     async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         turn = self._attaches
         self._attaches += 1
         try:
@@ -322,7 +331,7 @@ class Endpoint:
     async def _request(self, unused: Guard, dest: int, message: Message) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         message.source = self.rank
         payload = message.payload
         if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
@@ -368,7 +377,7 @@ class Endpoint:
     async def _poll(self, unused: Guard) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.poll()
 
     def block_until(
@@ -402,7 +411,7 @@ class Endpoint:
                 "always true; pass an ordinary function"
             )
         if what.__class__ is not str:
-            raise BadRequest(f"{call}: what={what!r} is a {type(what).__name__}; pass a str")
+            raise BadRequest(f"{call}: what={arguments.shown(what)} is a {type(what).__name__}; pass a str")
         if type(ranks) is not tuple:
             ranks = arguments.ranks(call, "ranks", ranks, self.size)
         else:
@@ -418,7 +427,7 @@ class Endpoint:
     ) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.block_until(predicate, what, ranks)
         acts = self._acts
         if acts is not None:
@@ -443,7 +452,11 @@ class Endpoint:
         call = "ep.compute"
         self.refuse_in_handler(call)
         if (seconds is None) == (flops is None):
-            given = "neither" if seconds is None else f"seconds={seconds!r} and flops={flops!r}"
+            given = (
+                "neither"
+                if seconds is None
+                else f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
+            )
             raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
         ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
         return self._compute(guard(self, call), ticks)
@@ -451,7 +464,7 @@ class Endpoint:
     async def _compute(self, unused: Guard, ticks: int) -> None:
         unused.clear()
         if self.forgotten:
-            raise self.forgotten[0]
+            self._tell_forgotten()
         await self._port.compute(ticks)
 
     def charge(self, seconds: float = 0.0, *, flops: int = 0, copied: int = 0) -> None:
@@ -518,27 +531,40 @@ class Endpoint:
         """Run an async function of no arguments once this rank's main has returned.
 
         Last registered, first run; others may still be in their main.  Not after an error or exit.
+
+        Raises:
+            BadRequest: no such function, or this rank has run what was registered already.
         """
-        self._check_action("ep.on_exit", function)
-        self._exits.append(function)
+        if self._left:
+            raise BadRequest(
+                f"ep.on_exit: this rank's main has returned, and what was registered has been run; register "
+                f"{describe(function)} before"
+            )
+        self._exits.append(action("ep.on_exit", function))
 
     def on_progress(self, function: Action) -> None:
         """Register an async function of no arguments to be run after `want_progress()`.
 
         The next poll of this rank runs it, after the handlers and before predicates.  It may send
         and wait, is not re-entered and is not cancelled with the call that polled.
+
+        Raises:
+            BadRequest: no such function.
         """
-        self._check_action("ep.on_progress", function)
-        self._dispatch.progress.append(function)
+        self._dispatch.progress.append(action("ep.on_progress", function))
 
     def want_progress(self) -> None:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
 
     def warn(self, text: str) -> None:
-        """Add a warning, shown after the job and kept in `result.warnings[rank]`."""
+        """Add a warning, shown after the job and kept in `result.warnings[rank]`.
+
+        Raises:
+            BadRequest: `text` is no str.
+        """
         if not isinstance(text, str):
-            raise BadRequest(f"ep.warn: text={text!r} is a {type(text).__name__}; pass a str")
+            raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
 
     def refuse_in_handler(self, call: str) -> None:
@@ -557,13 +583,20 @@ class Endpoint:
         offset = start - int(self.segment.__array_interface__["data"][0])
         return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
 
-    def _check_action(self, call: str, function: object) -> None:
-        if not callable(function):
-            raise BadRequest(f"{call}: function={function!r} cannot be called; pass an async function of no arguments")
+    def _tell_forgotten(self) -> None:
+        """Raise the error of a call that was never awaited, which ends the job, once; or that the job is over."""
+        error = self.forgotten[0]
+        if self._over:
+            raise error
+        if not self._told:
+            self._told = True
+            self._port.fail(error)  # the program may catch it
+            raise error
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
         # In the place of forgotten calls, which every call looks for anyway.
+        self._over = True
         self.forgotten[:] = [
             BadRequest(
                 f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "
@@ -574,3 +607,4 @@ class Endpoint:
     async def _run_exits(self) -> None:
         while self._exits:
             await self._exits.pop()()
+        self._left = True

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
+from conduit.arguments import shown
 from conduit.errors import BadRequest
 
 Handler: TypeAlias = Callable[..., object]
@@ -86,7 +87,7 @@ class HandlerTable:
 
 def describe(handler: object) -> str:
     """Return how messages name `handler`."""
-    return _name(handler) if callable(handler) else repr(handler)
+    return _name(handler) if callable(handler) else shown(handler)
 
 
 def code_of(function: object) -> CodeType | None:
@@ -107,7 +108,7 @@ def code_of(function: object) -> CodeType | None:
 
 def _name(handler: object) -> str:
     name = getattr(handler, "__name__", None)
-    return repr(handler) if name is None else str(name)
+    return shown(handler) if name is None else str(name)
 
 
 def _is_plain(handler: Any) -> bool:

@@ -16,12 +16,14 @@ from conduit.calls import CURRENT, quiet_python
 from conduit.contract import JobSetup
 from conduit.endpoint import Endpoint
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.handlers import describe
 from conduit.registry import parse_spec
 from conduit.result import Result
 from conduit.sim.collector import PatientCollector
 from conduit.simulated_job import SimulatedJob
 
 Main = Callable[..., Awaitable[Any]]
+_WRITE = "write `async def main(ep, *args)`"
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
 
 
@@ -124,11 +126,11 @@ def _prepare(
     time_limit: float | None,
 ) -> SimulatedJob:
     """Check the arguments of `run` and make the job."""
-    _check_main(main)
+    _check_main(main, args)
     spec = parse_spec(conduit)
-    count = 2 if ranks is None else _at_least("ranks", ranks, 1)
-    nbytes = _at_least("segment", segment, 0)
-    per_host = None if ranks_per_host is None else _at_least("ranks_per_host", ranks_per_host, 1)
+    count = 2 if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
+    nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
+    per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
     limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
     if not spec.cls.simulated:
         raise BadRequest(f"run: conduit={conduit!r} is not a simulated network; only those can be run")
@@ -139,22 +141,24 @@ def _prepare(
     return SimulatedJob(main, args, spec, setup, limit)
 
 
-def _check_main(main: Any) -> None:
+def _check_main(main: Any, args: tuple[Any, ...]) -> None:
     if not callable(main):
-        raise BadRequest(f"run: main={main!r} cannot be called; pass `async def main(ep, *args)`")
+        raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
     function = main.func if isinstance(main, functools.partial) else main
     plain = inspect.isfunction(function) and not inspect.iscoroutinefunction(function)
     if inspect.isasyncgenfunction(function) or plain:
-        raise BadRequest(f"run: main={main!r} is not async; write `async def main(ep, *args)`")
-
-
-def _at_least(name: str, value: Any, least: int) -> int:
-    number = arguments.integer("run", name, value)
-    if number < least:
-        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at least {least}")
-    if number > _MOST:
-        raise BadRequest(f"run: {name}={arguments.shown(number)} is not allowed; pass at most {_MOST}")
-    return number
+        raise BadRequest(f"run: main={arguments.shown(main)} is not async; {_WRITE}")
+    try:
+        signature = inspect.signature(main, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return  # some of those that are built in do not tell
+    try:
+        signature.bind(None, *args)
+    except TypeError as error:
+        raise BadRequest(
+            f"run: main={describe(main)}{signature} cannot be called with an endpoint and {len(args)} arguments: "
+            f"{error}; {_WRITE}"
+        ) from None
 
 
 def _finish(result: Result, stacklevel: int) -> Result:

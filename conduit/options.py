@@ -30,6 +30,8 @@ from conduit.errors import BadRequest
 
 OptionsT = TypeVar("OptionsT")
 
+MOST_SECONDS = 1_000_000
+"""Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
@@ -52,7 +54,7 @@ def option(
         validator: an attrs validator, or several; it raises ValueError or TypeError.
         allowed: what the option accepts, in words; by default derived from type and validator.
         shown: how the default is described, where its value alone would not tell (`"of the parameter set"`).
-        metadata: kept in the field's metadata beside `help`.
+        metadata: kept in the field's metadata beside `help`; `conformance=(1, 4)` are values for the suite to try.
 
     Returns:
         What `attrs.field` returns.
@@ -71,6 +73,21 @@ class SimOptions:
     )
     inline: bool = option(True, "let a waiting rank drive the simulation itself; changes the speed only")
     piece: int = option(4096, "bytes after which a transfer lets others onto a link", validator=attrs.validators.ge(64))
+
+
+def options_problem(cls: type, *, simulated: bool) -> str:
+    """Return why a class decorated by attrs cannot be the options of a conduit, "" where it can."""
+    if "__attrs_attrs__" not in vars(cls):
+        return "are not decorated; write @attrs.frozen(kw_only=True) above it"
+    if not simulated:
+        return ""
+    if not issubclass(cls, SimOptions):
+        return "lack order, inline and piece; derive it from conduit.options.SimOptions"
+    fields = attrs.fields_dict(cls)
+    for common in attrs.fields(SimOptions):
+        if fields[common.name] != common:
+            return f"declare '{common.name}' anew, which every simulated conduit has; choose another name"
+    return ""
 
 
 class OptionDoc(NamedTuple):

@@ -13,9 +13,10 @@ from typing import Any
 
 import attrs
 
+from conduit.arguments import shown
 from conduit.contract import Conduit
 from conduit.errors import BadRequest, UnknownConduit
-from conduit.options import parse_options, render
+from conduit.options import options_problem, parse_options, render
 
 DISTRIBUTION = "conduit-am"
 """The name under which this package is installed."""
@@ -102,7 +103,7 @@ def parse_spec(spec: str) -> Spec:
         UnknownConduit: no such conduit.
     """
     if not isinstance(spec, str):
-        raise BadRequest(f"conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not {spec!r}")
+        raise BadRequest(f"conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not {shown(spec)}")
     name, _, tail = spec.strip().partition(":")
     if not name.strip():
         raise BadRequest(f"the spec '{spec}' names no conduit; write it as NAME or NAME:option=value,option=value")
@@ -152,6 +153,8 @@ def _problem(name: str, found: Any) -> str:
     options = getattr(found, "Options", None)
     if not (isinstance(options, type) and attrs.has(options)):
         return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
+    if problem := options_problem(options, simulated=found.simulated):
+        return f"its Options, the class {options.__name__}, {problem}"
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         return f"the class lacks {', '.join(missing)}; define what a conduit must have"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
 
+import outcome
 import trio
 
 import conduit.sim
@@ -39,7 +40,8 @@ def _own_folders() -> tuple[str, ...]:
     """Return the folders whose lines say nothing to the author of a program."""
     core = os.path.dirname(os.path.dirname(conduit.sim.__file__))
     root = os.path.dirname(core)
-    folders = [os.path.join(root, "conduits"), os.path.dirname(trio.__file__), os.path.join(core, "sim")]
+    folders = [os.path.join(root, "conduits"), os.path.join(core, "sim")]
+    folders += [os.path.dirname(each.__file__ or "") for each in (trio, outcome)]
     modules = [os.path.join(core, name) for name in os.listdir(core) if name.endswith(".py")]
     # Of a layer all but its suite and its commands, which are programs too.
     layer = os.path.join(root, "extended")
@@ -48,26 +50,43 @@ def _own_folders() -> tuple[str, ...]:
     return (*(folder + os.sep for folder in folders), *modules)
 
 
-def write(kind: str, cause: str | trio.lowlevel.Task, now: int, ports: Sequence[Port], stages: Sequence[Stage]) -> str:
+def describe(task: trio.lowlevel.Task) -> str:
+    """Return a task's name and the line of the program that it is in."""
+    return inspect_tasks.describe(task, _own_folders())
+
+
+def write(
+    kind: str,
+    cause: str | trio.lowlevel.Task,
+    now: int,
+    ports: Sequence[Port],
+    stages: Sequence[Stage],
+    interrupt: BaseException | None = None,
+) -> str:
     """Return the report.
 
     Args:
-        kind: "deadlock", "livelock" or "time limit".
+        kind: "deadlock", "livelock", "time limit" or "interrupted".
         cause: what else is known of the cause, "" for nothing, or the task that is to blame.
         now: kernel time in picoseconds.
         ports: the ports of all ranks.
         stages: for each rank, how far it has come.
+        interrupt: the KeyboardInterrupt.  No code of the program is called then: it may be what never returns.
     """
     head = {
         "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
         "livelock": "time does not pass any more",
         "time limit": "the job's time is over",
+        "interrupted": "where the ranks were",
     }[kind]
-    detail = cause if isinstance(cause, str) else inspect_tasks.describe(cause, _own_folders())
+    detail = cause if isinstance(cause, str) else describe(cause)
+    broken_off = inspect_tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
+    if broken_off:
+        detail = f"what ran was {broken_off}"
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
     ranks = zip(ports, _tasks(ports), stages, strict=True)
-    true = _MISSED if kind == "deadlock" else _TRUE
-    lines += _grouped([_state(port, tasks, stage, true) for port, tasks, stage in ranks])
+    true = {"deadlock": _MISSED, "interrupted": ""}.get(kind, _TRUE)
+    lines += _grouped([_state(port, tasks, stage, true, broken_off) for port, tasks, stage in ranks])
     cycle = _cycle([port.waits() for port in ports])
     if cycle:
         lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
@@ -84,13 +103,15 @@ def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
     return [tasks[id(port)] for port in ports]
 
 
-def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str) -> list[str]:
+def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str, broken_off: str) -> list[str]:
     if stage in (Stage.BEFORE, Stage.STARTING):
         return [stage.value]
-    return list(_rank_lines(port, tasks, stage, true)) or ["has ended"]
+    return list(_rank_lines(port, tasks, stage, true, broken_off)) or ["has ended"]
 
 
-def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str) -> Iterator[str]:
+def _rank_lines(
+    port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str, broken_off: str
+) -> Iterator[str]:
     waits = {id(wait.task): wait for wait in port.waits()}
     own = _own_folders()
     polls = False
@@ -102,6 +123,9 @@ def _rank_lines(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, t
             if not where:
                 where = stage.value if stage is Stage.RETURNED else inspect_tasks.user_line(task, own)
             yield from _wait_lines(wait, where, true)
+        elif broken_off and not inspect_tasks.program_line(task, own):
+            polls = True  # who knows: the interrupt has come out of it already
+            yield "its task ran that"
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
             polls = polls or call != "a wait of Trio's own"
@@ -128,7 +152,7 @@ def _wait_lines(wait: Wait, where: str, true: str) -> Iterator[str]:
     peers = sorted(set(wait.ranks))
     ranks = f", which rank{'s' * (len(peers) > 1)} {_ranges(peers)} must bring about," if peers else ""
     yield f"{where}: waits for {what}{ranks} since {_time(wait.since)}"
-    if wait.ready():
+    if true and wait.ready():
         yield f"   {true}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ import trio
 
 from conduit import arguments, report
 from conduit.acts import ActLog, job_digest
-from conduit.calls import CURRENT
+from conduit.calls import CURRENT, called
 from conduit.contract import JobSetup, Port
 from conduit.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
@@ -18,7 +19,7 @@ from conduit.registry import Spec
 from conduit.report import Stage
 from conduit.result import Result
 from conduit.sim import Kernel, run_tasks
-from conduit.sim.trace import Listener, TracingKernel
+from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
 from conduit.sim.waiter import OWNER
 
@@ -36,6 +37,8 @@ class SimulatedJob:
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
         listener: is told of every event of the simulation; None costs nothing.
+
+    In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class SimulatedJob:
         listener: Listener | None = None,
     ) -> None:
         inline = bool(getattr(spec.options, "inline", True))
-        if listener is None:
+        if listener is None and not sys.flags.dev_mode:
             self.kernel = Kernel(setup.seed, inline=inline)
         else:
-            self.kernel = TracingKernel(setup.seed, inline=inline, listener=listener)
+            self.kernel = TracingKernel(setup.seed, inline=inline, listener=nobody if listener is None else listener)
         self.kernel.on_stall = self._stalled
+        self.kernel.on_interrupt = self._interrupted
+        self.kernel.end.describe = report.describe
         self._main = main
         self._args = args
         self._copy: tuple[Any, ...] | None = None
@@ -127,7 +132,7 @@ class SimulatedJob:
                 self._stages[rank] = Stage.STARTING
                 await port.start()
                 self._stages[rank] = Stage.RUNNING
-                self._values[rank] = await self._main(endpoint, *self._own_arguments())
+                self._values[rank] = await called("run: main", self._main, endpoint, *self._own_arguments())
                 await endpoint._run_exits()
             except SystemExit as error:
                 port.fail(error)
@@ -137,6 +142,8 @@ class SimulatedJob:
                 if leaving is None:
                     raise
                 port.fail(leaving)
+                if isinstance(leaving, KeyboardInterrupt) and (rest := group.split(KeyboardInterrupt)[1]) is not None:
+                    port.fail(rest)
                 return
             if endpoint.forgotten:
                 raise endpoint.forgotten[0]
@@ -168,6 +175,10 @@ class SimulatedJob:
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
         return error(report.write(kind, cause, self.kernel.now, self._ports, self._stages))
 
+    def _interrupted(self, error: BaseException) -> None:
+        """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
+        error.add_note(report.write("interrupted", "", self.kernel.now, self._ports, self._stages, error))
+
     def _time_is_up(self) -> None:
         if not self.kernel.ending:
             self.kernel.fail(self._stalled("time limit", ""))
@@ -181,13 +192,13 @@ class SimulatedJob:
             return
         interrupts = [entry for entry in kernel.end.errors if isinstance(entry[2], KeyboardInterrupt)]
         time, rank, error = (interrupts or sorted(kernel.end.errors, key=lambda entry: entry[:2]))[0]
-        if rank >= 0 and not isinstance(error, SystemExit):
+        if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
             error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
         for _, other, too in sorted(kernel.end.errors, key=lambda entry: entry[:2]):
             if too is not error:
-                error.add_note(f"rank {other} raised {type(too).__name__} too: {_text(too)}")
+                error.add_note(f"{_who(other)} raised {type(too).__name__} too: {_text(too)}")
         for _, other, late in kernel.end.late_errors:
-            error.add_note(f"while the job ended, rank {other} raised {type(late).__name__}: {_text(late)}")
+            error.add_note(f"while the job ended, {_who(other)} raised {type(late).__name__}: {_text(late)}")
         for line in kernel.end.abandoned:
             error.add_note(f"while the job ended, {line}")
         for endpoint in self._endpoints:  # there is no result that has them
@@ -196,12 +207,15 @@ class SimulatedJob:
         raise error
 
 
+def _who(rank: int) -> str:
+    """Return whose an error is; events of hardware that ranks share are no rank's."""
+    return f"rank {rank}" if rank >= 0 else "an event of no rank"
+
+
 def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """Return the exit that a group of nothing else holds (E2)."""
+    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
     exits, rest = group.split(SystemExit)
-    if rest is not None:
-        return None
-    error: BaseException | None = exits
+    error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -41,6 +41,10 @@ class Token:
         self._alive = True
         self._reply: Message | None = None
 
+    def __repr__(self) -> str:
+        kind = "request" if self.is_request else "reply"
+        return f"<Token of handler {self._name!r} for a {kind} from rank {self.rank}>"
+
     def reply_short(self, handler: Handler, *args: Any) -> None:
         """Reply with arguments alone.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
-from extended.checks import integer
+from extended.checks import integer, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +160,8 @@ class FloatType(NumberType):
         real = isinstance(value, Real) or (hasattr(value, "__index__") and not isinstance(value, np.ndarray))
         if not real:
             raise conduit.BadRequest(
-                f"{call}: {name}={value!r} is a {type(value).__name__}; it must be a real number, such as float({name})"
+                f"{call}: {name}={shown(value)} is a {type(value).__name__}; it must be a real number, such as "
+                f"float({name})"
             )
         try:
             return self.rounded(float(value))  # type: ignore[arg-type]
@@ -205,10 +206,10 @@ def type_index(call: str, dtype: object) -> int:
     try:
         # None would be numpy's default dtype, which nobody asked for.
         found = None if dtype is None else np.dtype(dtype)  # type: ignore[call-overload]
-    except TypeError:
+    except Exception:  # a TypeError, which numpy fails to make of what cannot be shown
         found = None
     if found is None or found.newbyteorder("<") != found or f"{found.kind}{found.itemsize}" not in names:
         raise conduit.BadRequest(
-            f"{call}: dtype={dtype!r} has no atomic operations; give one of {' '.join(names)}, little-endian"
+            f"{call}: dtype={shown(dtype)} has no atomic operations; give one of {' '.join(names)}, little-endian"
         )
     return names.index(f"{found.kind}{found.itemsize}")

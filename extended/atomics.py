@@ -10,7 +10,7 @@ Source: GASNet-EX, remote atomics (`gex_AD_OpNB`).
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 import conduit
 from extended.arithmetic import BITWISE, TYPES, Number, Op, type_index
@@ -117,9 +117,28 @@ def _named(method: Callable[..., Any], name: str, text: str, arguments: Sequence
     return f"atomic.{name}"
 
 
-def _on_place(
-    name: str, op: Op, text: str, *constants: int, fetch: bool
-) -> Callable[[Atomic, SupportsIndex, SupportsIndex], Coroutine[Any, Any, Any]]:
+R = TypeVar("R", covariant=True)  # None, or Any for a number
+
+
+class OnPlace(Protocol[R]):
+    """A call that takes a place alone, as type checkers see it: a method of `Atomic`."""
+
+    def __call__(self, dest: SupportsIndex, offset: SupportsIndex) -> Coroutine[Any, Any, R]:
+        """Do the operation."""
+
+
+class OnOperand(Protocol[R]):
+    """A call that takes a place and an operand."""
+
+    def __call__(self, dest: SupportsIndex, offset: SupportsIndex, v: Number) -> Coroutine[Any, Any, R]:
+        """Do the operation."""
+
+
+@overload
+def _on_place(name: str, op: Op, text: str, *constants: int, fetch: Literal[True]) -> OnPlace[Any]: ...
+@overload
+def _on_place(name: str, op: Op, text: str, *constants: int, fetch: Literal[False]) -> OnPlace[None]: ...
+def _on_place(name: str, op: Op, text: str, *constants: int, fetch: bool) -> Any:
     # Make a call that takes a place alone.
     async def method(self: Atomic, dest: SupportsIndex, offset: SupportsIndex) -> Any:
         return await self._perform(call, op, dest, offset, constants, fetch=fetch)
@@ -131,9 +150,11 @@ def _on_place(
     return public(check, owner="atomic")(method)
 
 
-def _on_operand(
-    name: str, op: Op, text: str, *, fetch: bool
-) -> Callable[[Atomic, SupportsIndex, SupportsIndex, Number], Coroutine[Any, Any, Any]]:
+@overload
+def _on_operand(name: str, op: Op, text: str, *, fetch: Literal[True]) -> OnOperand[Any]: ...
+@overload
+def _on_operand(name: str, op: Op, text: str, *, fetch: Literal[False]) -> OnOperand[None]: ...
+def _on_operand(name: str, op: Op, text: str, *, fetch: bool) -> Any:
     # Make a call that takes a place and an operand.
     async def method(self: Atomic, dest: SupportsIndex, offset: SupportsIndex, v: Number) -> Any:
         return await self._perform(call, op, dest, offset, (self.number(call, "v", v),), fetch=fetch)

@@ -49,7 +49,7 @@ def check_readable(call: str, name: str, data: object) -> int:
     """
     if type(data) is bytes:
         return len(data)
-    return _checked_view(call, name, data).nbytes
+    return _checked_view(call, name, data, f"give numpy.ascontiguousarray({name})").nbytes
 
 
 def check_writable(call: str, name: str, out: object) -> int:
@@ -58,7 +58,7 @@ def check_writable(call: str, name: str, out: object) -> int:
     Raises:
         conduit.BadRequest: as `check_readable`, and for a read-only buffer.
     """
-    view = _checked_view(call, name, out)
+    view = _checked_view(call, name, out, "give a new array and copy from it, or use get_strided")
     if view.readonly:
         raise conduit.BadRequest(
             f"{call}: {name} is a read-only {type(out).__name__}; give a writable buffer, such as a bytearray or a "
@@ -67,7 +67,7 @@ def check_writable(call: str, name: str, out: object) -> int:
     return view.nbytes
 
 
-def _checked_view(call: str, name: str, data: object) -> memoryview:
+def _checked_view(call: str, name: str, data: object, instead: str) -> memoryview:
     if isinstance(data, np.ndarray) and data.dtype.hasobject:
         raise conduit.BadRequest(
             f"{call}: {name} is an array of dtype {data.dtype}, whose elements are references that mean nothing on "
@@ -81,9 +81,7 @@ def _checked_view(call: str, name: str, data: object) -> memoryview:
             "memoryview or a numpy array"
         ) from None
     if not view.c_contiguous:
-        raise conduit.BadRequest(
-            f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; give numpy.ascontiguousarray({name})"
-        )
+        raise conduit.BadRequest(f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; {instead}")
     return view
 
 

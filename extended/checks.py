@@ -6,6 +6,7 @@ value, what is allowed and what to do.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import index
 
 import numpy as np
@@ -14,6 +15,20 @@ import conduit
 
 VALUE_BYTES = 8
 """The largest value put or got as an integer, in bytes."""
+
+
+_SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int
+
+
+def shown(value: object) -> str:
+    """Return how messages show a value: what has no end, or cannot be shown, by its kind."""
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an int of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def integer(call: str, name: str, value: object) -> int:
@@ -28,7 +43,7 @@ def integer(call: str, name: str, value: object) -> int:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
         raise conduit.BadRequest(
-            f"{call}: {name}={value!r} is a {type(value).__name__}; it must be an integer, such as int({name})"
+            f"{call}: {name}={shown(value)} is a {type(value).__name__}; it must be an integer, such as int({name})"
         ) from None
 
 
@@ -40,7 +55,7 @@ def count(call: str, name: str, value: object) -> int:
     """
     number = integer(call, name, value)
     if number < 0:
-        raise conduit.BadRequest(f"{call}: {name}={number} is negative; a number of bytes is 0 or more")
+        raise conduit.BadRequest(f"{call}: {name}={shown(number)} is negative; a number of bytes is 0 or more")
     return number
 
 
@@ -52,9 +67,11 @@ def flag(call: str, name: str, value: object) -> bool:
     """
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if hasattr(value, "__index__") and index(value) in (0, 1):
-        return bool(index(value))
-    raise conduit.BadRequest(f"{call}: {name}={value!r} is neither True nor False; give one of them")
+    with suppress(TypeError):  # without `__index__`, or an array, which has one that raises
+        number = index(value)  # type: ignore[arg-type]
+        if number in (0, 1):
+            return bool(number)
+    raise conduit.BadRequest(f"{call}: {name}={shown(value)} is neither True nor False; give one of them")
 
 
 class Bounds:
@@ -85,7 +102,7 @@ class Bounds:
             return
         size = self._sizes[owner] = self._ep.segment_size(owner)
         if start < 0 or start + nbytes > size:
-            raise self.outside(call, f"offset={start} with {nbytes} bytes", start, start + nbytes, owner)
+            raise self.outside(call, f"offset={shown(start)} with {shown(nbytes)} bytes", start, start + nbytes, owner)
 
     def segment(self, call: str, dest: object) -> tuple[int, int]:
         """Return a rank as an int, and the bytes of its segment.
@@ -100,7 +117,7 @@ class Bounds:
         """Return the error for bytes `start` to `stop` (exclusive) that are not all in a rank's segment."""
         advice = "stay below that, or start the job with a larger segment=" if start >= 0 else "offsets begin at 0"
         return conduit.BadRequest(
-            f"{call}: {what} is bytes {start} to {stop - 1}, but the segment of rank {owner} has "
+            f"{call}: {what} is bytes {shown(start)} to {shown(stop - 1)}, but the segment of rank {owner} has "
             f"{self._ep.segment_size(owner)} bytes; {advice}"
         )
 
@@ -108,8 +125,8 @@ class Bounds:
         number = integer(call, "dest", dest)
         if not 0 <= number < self._ep.size:
             raise conduit.BadRequest(
-                f"{call}: dest={number} is no rank of this job; its ranks are 0 to {self._ep.size - 1}, choose one of "
-                "them or start the job with more (ranks=)"
+                f"{call}: dest={shown(number)} is no rank of this job; its ranks are 0 to {self._ep.size - 1}, "
+                "choose one of them or start the job with more (ranks=)"
             )
         return number
 
@@ -123,8 +140,8 @@ def value_size(call: str, nbytes: object) -> int:
     number = integer(call, "nbytes", nbytes)
     if not 1 <= number <= VALUE_BYTES:
         raise conduit.BadRequest(
-            f"{call}: nbytes={number} is not possible for a value, which has 1 to {VALUE_BYTES} bytes; use put or get "
-            "for more"
+            f"{call}: nbytes={shown(number)} is not possible for a value, which has 1 to {VALUE_BYTES} bytes; use "
+            "put or get for more"
         )
     return number
 
@@ -139,8 +156,8 @@ def value(call: str, number: object, nbytes: int) -> int:
     low, high = -(1 << (8 * nbytes - 1)), (1 << (8 * nbytes)) - 1
     if not low <= integral <= high:
         raise conduit.BadRequest(
-            f"{call}: value={integral} does not fit into nbytes={nbytes}, which hold {low} to {high}; give more bytes "
-            "or mask the value"
+            f"{call}: value={shown(integral)} does not fit into nbytes={nbytes}, which hold {low} to {high}; give "
+            "more bytes or mask the value"
         )
     return integral
 
@@ -153,7 +170,7 @@ def byte(call: str, number: object) -> int:
     """
     integral = integer(call, "byte", number)
     if not 0 <= integral <= 255:
-        raise conduit.BadRequest(f"{call}: byte={integral} is no byte; give 0 to 255, such as {integral & 255}")
+        raise conduit.BadRequest(f"{call}: byte={shown(integral)} is no byte; give 0 to 255, such as {integral & 255}")
     return integral
 
 
@@ -168,7 +185,7 @@ def barrier_id(call: str, id: object) -> int | None:
     number = integer(call, "id", id)
     if not -(1 << 31) <= number < 1 << 32:
         raise conduit.BadRequest(
-            f"{call}: id={number} is wider than 32 bits; give {-(1 << 31)} to {(1 << 32) - 1}, or None for an "
+            f"{call}: id={shown(number)} is wider than 32 bits; give {-(1 << 31)} to {(1 << 32) - 1}, or None for an "
             "anonymous barrier"
         )
     return number - (1 << 32) if number >= 1 << 31 else number

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 PUT = 0
 GET = 1
@@ -43,20 +44,29 @@ class Awaited(Protocol):
 
 
 class Group:
-    """Operations that are waited for together, as numbers of outstanding puts and gets."""
+    """Operations that are waited for together, as numbers of outstanding puts and gets.
 
-    __slots__ = ("outstanding",)
+    Args:
+        operations: those of the rank that are outstanding, at their numbers.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_operations", "outstanding")
+
+    def __init__(self, operations: Sequence[Operation | None]) -> None:
+        self._operations = operations
         self.outstanding = [0, 0]
 
     def done(self) -> bool:
         """Say whether nothing is outstanding."""
         return self.outstanding == [0, 0]
 
-    def missing(self) -> tuple[int, ...]:
-        """Return nothing: a group counts, and does not know for whom."""
-        return ()
+    def missing(self, kinds: Collection[int] = EVERYTHING) -> tuple[int, ...]:
+        """Return the ranks at the other side of those that are outstanding, of some kinds."""
+        return tuple(
+            operation.peer
+            for operation in self._operations
+            if operation is not None and operation.group is self and operation.kind in kinds
+        )
 
 
 class Operation:
@@ -114,7 +124,7 @@ class Events:
         self.completed = 0
         self.operations: list[Operation | None] = []
         self._free: list[int] = []
-        self._implicit = Group()
+        self._implicit = Group(self.operations)
         self._earlier: list[Group] = []  # closed by a sync, not yet seen complete
         self._regions: dict[trio.lowlevel.Task, Group] = {}
         self._unsynced: dict[Handle[Any], None] = {}
@@ -214,20 +224,19 @@ class Events:
         if complete():
             await self.ep.poll()
         else:
-            await self.ep.block_until(complete, what=call, ranks=Missing(lambda: self._peers(groups, kinds)))
+            await self.ep.block_until(
+                complete,
+                what=call,
+                ranks=Missing(lambda: sorted({rank for group in groups for rank in group.missing(kinds)})),
+            )
 
     def _close(self) -> list[Group]:
         # Operations that other tasks begin from now on count in a new group: they cannot keep this sync waiting.
         self._earlier = [group for group in self._earlier if not group.done()]
         if not self._implicit.done():
             self._earlier.append(self._implicit)
-            self._implicit = Group()
+            self._implicit = Group(self.operations)
         return list(self._earlier)
-
-    def _peers(self, groups: list[Group], kinds: Sequence[int]) -> tuple[int, ...]:
-        waited = {id(group) for group in groups}
-        operations = (operation for operation in self.operations if operation is not None)
-        return tuple(sorted({op.peer for op in operations if id(op.group) in waited and op.kind in kinds}))
 
     # --------------------------------------------------------------------------------------------------------- regions
 
@@ -242,7 +251,7 @@ class Events:
             raise conduit.BadRequest(
                 "access_region: this task is inside one already, and they do not nest; leave it first"
             )
-        region = self._regions[task] = Group()
+        region = self._regions[task] = Group(self.operations)
         return region
 
     def close_region(self, group: Group, *, failed: bool) -> None:
@@ -282,7 +291,7 @@ class Events:
         self._unsynced.clear()
 
 
-class Handle(Generic[T]):
+class Handle(Generic[T_co]):
     """An operation that was begun and can be waited for: ``await handle`` gives its result, as often as asked.
 
     Attributes:
@@ -292,7 +301,7 @@ class Handle(Generic[T]):
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")
 
-    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T]) -> None:
+    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T_co]) -> None:
         self._events = events
         self._result = result
         self._line = program_line()
@@ -312,7 +321,7 @@ class Handle(Generic[T]):
         self._events.synced(self)
         return True
 
-    def result(self) -> T:
+    def result(self) -> T_co:
         """Return the result of an operation that is done, without polling: the array, the value, or None.
 
         Raises:
@@ -322,10 +331,10 @@ class Handle(Generic[T]):
             raise conduit.BadRequest(f"{self.call}: its handle is not done and has no result yet; `await` the handle")
         return self._result()
 
-    def __await__(self) -> Generator[Any, Any, T]:
+    def __await__(self) -> Generator[Any, Any, T_co]:
         return self._wait().__await__()
 
-    async def _wait(self) -> T:
+    async def _wait(self) -> T_co:
         await self._events.wait_until(self.awaited.done, (self.awaited,), self.call)
         return self.result()
 

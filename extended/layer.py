@@ -46,18 +46,28 @@ class Attachment:
         self.locks = Locks(ep)
         self.layer = kind(self)
         self.complete = False
+        self.failed: Exception | None = None
 
     async def connect(self) -> None:
-        """Attach the handlers on all ranks, and what this rank does at its polls and at its end."""
-        await self.ep.attach(
-            *self.transfers.handlers.table(),
-            *self.scatter.handlers.table(),
-            *self.heap.table(),
-            self.barriers.barrier_signal,
-            *self.exchange.handlers.table(),
-            *self.atomics.table(),
-            *self.locks.table(),
-        )
+        """Attach the handlers on all ranks, and what this rank does at its polls and at its end.
+
+        Raises:
+            conduit.BadRequest: ranks attach different handlers; the endpoint is then as before.
+        """
+        try:
+            await self.ep.attach(
+                *self.transfers.handlers.table(),
+                *self.scatter.handlers.table(),
+                *self.heap.table(),
+                self.barriers.barrier_signal,
+                *self.exchange.handlers.table(),
+                *self.atomics.table(),
+                *self.locks.table(),
+            )
+        except Exception as error:
+            self.failed = error
+            _attachments.pop(id(self.ep), None)  # the error's traceback may keep this alive for a while
+            raise
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
         self.complete = True
@@ -97,6 +107,8 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
     """
 
     def __init__(self, parts: Attachment) -> None:
+        if not isinstance(parts, Attachment):
+            raise conduit.BadRequest("Extended: the layer is not made by calling it; write `await Extended.attach(ep)`")
         PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
         Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
         self._scatter = parts.scatter
@@ -127,7 +139,9 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
             await ep.poll()
         else:
             there = attachment
-            await ep.block_until(lambda: there.complete, what="Extended.attach of another task")
+            await ep.block_until(lambda: there.complete or there.failed, what="Extended.attach of another task")
+            if there.failed is not None:
+                raise conduit.BadRequest(f"Extended.attach: refused to another task of this rank: {there.failed}")
         return attachment.layer
 
     # ----------------------------------------------------------------------------------------------- atomics and locks

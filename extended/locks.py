@@ -313,7 +313,7 @@ def _check_name(name: object) -> bytes:
         return b"s" + name.encode("utf-8", "surrogatepass")
     if not hasattr(name, "__index__"):
         raise conduit.BadRequest(
-            f"lock: name={name!r} is a {type(name).__name__}; give a str or an int, the same on all ranks"
+            f"lock: name={checks.shown(name)} is a {type(name).__name__}; give a str or an int, the same on all ranks"
         )
     return b"i%x" % checks.integer("lock", "name", name)
 
@@ -348,7 +348,7 @@ class Lock:
                 f"{most}, use a shorter one"
             )
         self.name = name
-        self.title = f"lock {name!r}"
+        self.title = f"lock {checks.shown(name)}"
         self.home = crc32(self.key) % locks.ep.size
 
     @public(owner="lock")
@@ -393,4 +393,4 @@ class Lock:
         await self.release()
 
     def __repr__(self) -> str:
-        return f"<Lock {self.name!r} kept by rank {self.home}>"
+        return f"<Lock {checks.shown(self.name)} kept by rank {self.home}>"

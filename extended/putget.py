@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from extended.buffers import Source, Target
 
     Bytes = npt.NDArray[np.uint8]
+    Out = TypeVar("Out", bound=Target)
 
 T = TypeVar("T")
 
@@ -46,7 +47,11 @@ def _for_put(call: str) -> Callable[..., None]:
 def _for_get(call: str) -> Callable[..., None]:
     def check(x: PutGet, dest: object, offset: object, nbytes: object = None, *, out: object = None) -> None:
         if (nbytes is None) == (out is None):
-            found = "neither nbytes nor out is given" if out is None else f"nbytes={nbytes!r} and out are both given"
+            found = (
+                "neither nbytes nor out is given"
+                if out is None
+                else f"nbytes={checks.shown(nbytes)} and out are both given"
+            )
             raise conduit.BadRequest(
                 f"{call}: {found}; give one of the two, nbytes= for a new array or out= for a buffer of your own"
             )
@@ -153,6 +158,10 @@ class PutGet:
         rank = index(dest)
         return self._transfers.put(Operation(PUT, "put", rank), rank, index(offset), view, True, True)
 
+    @overload
+    def get(self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex) -> Coroutine[Any, Any, Bytes]: ...
+    @overload
+    def get(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Out) -> Coroutine[Any, Any, Out]: ...
     @public(_for_get("get"))
     async def get(
         self,
@@ -267,6 +276,12 @@ class PutGet:
         await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
         return self._events.handle("put_nb", operation, _nothing)
 
+    @overload
+    def get_nb(
+        self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex
+    ) -> Coroutine[Any, Any, Handle[Bytes]]: ...
+    @overload
+    def get_nb(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Out) -> Coroutine[Any, Any, Handle[Out]]: ...
     @public(_for_get("get_nb"))
     async def get_nb(
         self,

@@ -53,4 +53,9 @@ class AccessRegion:
         self._events.close_region(self._group, failed=error is not None)
         self._handle = self._events.handle("access_region", self._group, lambda: None, expected=error is None)
         if error is None:
-            await self._events.ep.poll()
+            try:
+                await self._events.ep.poll()
+            except BaseException:
+                self._events.adopt(self._group)
+                self._events.synced(self._handle)  # whoever could have waited for it
+                raise

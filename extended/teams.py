@@ -67,7 +67,9 @@ def _for_split(team: Team, color: object, key: object = 0) -> None:
         if name == "key" or value is not None:
             number = checks.integer("split", name, value)
             if not -WIDEST <= number < WIDEST:
-                raise conduit.BadRequest(f"split: {name}={number} is wider than 64 bits; give a smaller one")
+                raise conduit.BadRequest(
+                    f"split: {name}={checks.shown(number)} is wider than 64 bits; give a smaller one"
+                )
 
 
 def _for_destroy(team: Team) -> None:
@@ -107,6 +109,11 @@ class Team(Collectives):
         self._ending = False  # a task of this rank is in `destroy`
         self._destroyed = False
 
+    def __repr__(self) -> str:
+        if self._destroyed:
+            return f"<{type(self).__name__}, destroyed>"
+        return f"<{type(self).__name__} of {len(self._members)} ranks, here rank {self._rank}>"
+
     # ---------------------------------------------------------------------------------------------------------- ranks
 
     @property
@@ -139,7 +146,8 @@ class Team(Collectives):
         number = checks.integer("job_rank", "rank", rank)
         if not 0 <= number < len(self._members):
             raise conduit.BadRequest(
-                f"job_rank: rank={number} is no rank of this team; its ranks are 0 to {len(self._members) - 1}"
+                f"job_rank: rank={checks.shown(number)} is no rank of this team; its ranks are 0 to "
+                f"{len(self._members) - 1}"
             )
         return self._members[number]
 
@@ -153,7 +161,8 @@ class Team(Collectives):
         number = checks.integer("rank_of", "job_rank", job_rank)
         if not 0 <= number < self.ep.size:
             raise conduit.BadRequest(
-                f"rank_of: job_rank={number} is no rank of this job; its ranks are 0 to {self.ep.size - 1}"
+                f"rank_of: job_rank={checks.shown(number)} is no rank of this job; its ranks are 0 to "
+                f"{self.ep.size - 1}"
             )
         if self._ranks is None:
             self._ranks = {member: rank for rank, member in enumerate(self._members)}

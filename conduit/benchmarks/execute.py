@@ -16,7 +16,7 @@ from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
 from conduit.benchmarks.report import Rate, Run, json_text, print_runs
-from conduit.console import make_console
+from conduit.console import make_console, print_text
 from conduit.contract import Limits
 from conduit.options import in_effect, render
 from conduit.registry import Spec, parse_spec
@@ -182,7 +182,7 @@ def _lowered(program: Program, spec: Spec, parameters: Parameters) -> list[str]:
     """Say where the largest size that the user gave is above what the conduit's messages hold."""
     found = program.limits(parameters, spec.cls.limits(spec.options))
     return [
-        f"max_size lowered to {most}, the largest {what} here"
+        f"no {what} holds more than {most} bytes here: max_size lowered for these"
         for what, most in found.items()
         if most < parameters.max_size
     ]
@@ -196,9 +196,7 @@ def _compared(
     if near is None or all(record.raw is None for record in compared):
         return compared
     who = "ranks {} and {} share one".format(*near) if near[0] != near[1] else f"rank {near[0]} is its own partner"
-    console.print(
-        f"  note: no driver us, no difference: the driver's figures are between two hosts, and {who}", soft_wrap=True
-    )
+    print_text(console, f"  note: no driver us, no difference: the driver's figures are between two hosts, and {who}")
     return records
 
 
@@ -213,13 +211,13 @@ def _announce(
         f"  {render(spec.options, defaults=True).replace(',', ' ')}",
     ]
     lines += [f"  note: {note}" for note in notes]
-    console.print("\n".join(lines), soft_wrap=True, markup=False)
+    print_text(console, "\n".join(lines))
 
 
 def _print_notes(program: Program, run: Run, console: Console) -> None:
     lines = list(program.notes(run.records))
     if lines:
-        console.print("\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]), soft_wrap=True, markup=False)
+        print_text(console, "\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]))
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

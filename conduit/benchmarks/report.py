@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from conduit.benchmarks.record import Record, RecordList
-from conduit.console import print_table, widths
+from conduit.console import print_table, print_text, widths
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
@@ -89,7 +89,7 @@ def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> No
         return
     names = [f"({number})" for number in range(1, len(runs) + 1)]
     for name, run in zip(names, runs, strict=True):
-        console.print(f"{name} {run.conduit}", soft_wrap=True, markup=False)
+        print_text(console, f"{name} {run.conduit}")
     first = 0
     for after in range(1, len(runs) + 1):
         here = slice(first, after + 1)

@@ -1,9 +1,7 @@
 """`conduit list`."""
 
-from rich.markup import escape
-
 from conduit.commands.tables import limits_text, options_table
-from conduit.console import make_console, print_table
+from conduit.console import make_console, print_table, print_text
 from conduit.registry import available
 
 
@@ -13,10 +11,11 @@ def list_conduits() -> int:
     found = available()
     for name, cls in found.items():
         if not isinstance(cls, type):
-            console.print(f"[bold]{name}[/bold]  cannot be used ({cls.target}): {escape(str(cls))}\n", soft_wrap=True)
+            print_text(console, f"{name}  cannot be used ({cls.target}): {cls}", bold=len(name))
+            console.print()
             continue
-        console.print(f"[bold]{name}[/bold]  {escape(cls.summary)}", soft_wrap=True)
-        console.print(limits_text(cls, cls.Options()), soft_wrap=True)
+        print_text(console, f"{name}  {cls.summary}", bold=len(name))
+        print_text(console, limits_text(cls, cls.Options()))
         print_table(console, options_table(cls.Options))
     if not found:
         console.print("no conduit is installed")

@@ -1,9 +1,7 @@
 """`conduit raw NAME`."""
 
-from rich.markup import escape
-
 from conduit.commands.tables import grid
-from conduit.console import make_console, print_table
+from conduit.console import make_console, print_table, print_text
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
 from conduit.registry import Spec, available, parse_spec
@@ -20,12 +18,13 @@ def raw(name: str, /) -> int:
     if not tables:
         raise BadRequest(f"conduit '{spec.name}' has no driver with benchmarks of its own; {_others(spec)}")
     console = make_console()
-    console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)}", soft_wrap=True)
+    print_text(console, f"{spec.text}  {spec.cls.summary}", bold=len(spec.text))
     for table in tables:
-        console.print(f"\n[bold]{escape(table.title)}[/bold]", soft_wrap=True)
+        console.print()
+        print_text(console, table.title, bold=len(table.title))
         print_table(console, grid(table.columns, [list(map(_cell, row)) for row in table.rows], right=_numeric(table)))
         if table.note:
-            console.print(escape(table.note), soft_wrap=True)
+            print_text(console, table.note)
     return 0
 
 

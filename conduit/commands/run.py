@@ -99,6 +99,10 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
         raise BadRequest(str(exc)) from None
     except (Deadlock, TimeLimit, Livelock):  # their text is the whole report
         raise
+    except KeyboardInterrupt as exc:
+        sys.stdout.flush()
+        print(*getattr(exc, "__notes__", []), sep="\n", file=sys.stderr)
+        raise
     except Exception as exc:
         if not file.started:
             raise

@@ -2,12 +2,13 @@
 
 from collections import Counter
 
-from rich.markup import escape
-
 from conduit.commands.tables import grid, limits_text, options_table
-from conduit.console import make_console, print_table
+from conduit.console import make_console, print_table, print_text, widths
 from conduit.contract import Conduit
 from conduit.registry import parse_spec
+
+_SOURCE = 36
+"""Columns that a source needs beside the rest of its row; where there is less room it stands below."""
 
 _PLURALS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
 
@@ -21,8 +22,8 @@ def show(name: str, /) -> int:
     spec = parse_spec(name)
     console = make_console()
     world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
-    console.print(f"[bold]{spec.text}[/bold]  {escape(spec.cls.summary)} ({world})", soft_wrap=True)
-    console.print(limits_text(spec.cls, spec.options), soft_wrap=True)
+    print_text(console, f"{spec.text}  {spec.cls.summary} ({world})", bold=len(spec.text))
+    print_text(console, limits_text(spec.cls, spec.options))
     print_table(console, options_table(spec.cls.Options))
     _constants(spec.cls)
     return 0
@@ -33,8 +34,15 @@ def _constants(cls: type[Conduit]) -> None:
     if not cls.constants:
         console.print("no constants: everything is an option")
         return
-    rows = [(each.name, _value(each.value), each.unit, each.kind, each.source) for each in cls.constants]
-    print_table(console, grid(("constant", "value", "unit", "kind", "source"), rows, right=[1]))
+    rows = [(each.name, str(_value(each.value)), each.unit, each.kind, each.source) for each in cls.constants]
+    columns = ("constant", "value", "unit", "kind", "source")
+    short = grid(columns[:-1], [row[:-1] for row in rows], right=[1])
+    if console.is_terminal and widths(console, short)[1] + _SOURCE > console.width:
+        for name, value, unit, kind, source in rows:
+            print_text(console, f"{name}  {value} {unit}, {kind}", bold=len(name))
+            print_text(console, f"    {source}")
+    else:
+        print_table(console, grid(columns, rows, right=[1]))
     counts: Counter[str] = Counter(each.kind for each in cls.constants)
     shares = ", ".join(f"{counts[kind]} {kind if counts[kind] == 1 else many}" for kind, many in _PLURALS.items())
     console.print(f"{len(cls.constants)} constants: {shares}")

@@ -8,7 +8,9 @@ import attrs
 import conduit
 from conduit import registry
 from conduit.conformance.covering import Row, covering_array, full_product
+from conduit.contract import JobSetup
 from conduit.options import render
+from conduit.simulated_job import SimulatedJob
 
 CI_RANKS = (2, 3, 8)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
@@ -116,6 +118,13 @@ class Case:
             "time_limit": TIME_LIMIT if self.simulated else None,
         }
         return conduit.run(main, *args, **(chosen | settings))
+
+    def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
+        """Run a program as `run` does, on a kernel that refuses an event whose time is past or no int."""
+        spec = registry.parse_spec(self.spec)
+        hosts = self.cls.placement(self.options, self.size, self.ranks_per_host)
+        setup = JobSetup(ranks=self.size, hosts=hosts, segment=DEFAULT_SEGMENT, seed=self.seed)
+        return SimulatedJob(main, (), spec, setup, TIME_LIMIT, listener=lambda event: None).run()
 
 
 def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Case]:

@@ -47,6 +47,12 @@ def test_the_same_seed_gives_the_same_digest(case: Case) -> None:
     assert int(first.digest, 16) >= 0
 
 
+@pytest.mark.rule("R45", "R78")
+def test_time_is_counted_in_whole_steps_forward(case: Case) -> None:
+    """No event of the network is scheduled for what is past, or for a fraction of a picosecond."""
+    assert case.run_watched(_busy).digest == case.run(_busy).digest
+
+
 @pytest.mark.rule("R78")
 def test_inline_driving_changes_nothing(case: Case) -> None:
     """The option is about the simulation's speed alone."""

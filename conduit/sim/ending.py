@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import outcome
 import trio
@@ -10,7 +10,8 @@ import trio
 from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.waiter import Ending
 
-ROUNDS = 100  # of letting tasks out by force: waits within waits, or after one another in one task
+ROUNDS = 100  # of letting one task out by force: waits within waits, or after one another
+MOST = 10_000  # of all tasks of a job
 SLEEPS = 10_000  # timeouts that a job which is ending waits for
 
 
@@ -22,17 +23,21 @@ class End:
         late_errors: what tasks raised on their way out.
         closing: whether the tasks are on their way out.
         abandoned: what only force has ended, and where.
+        describe: returns a task's name and line.
     """
 
-    __slots__ = ("_rounds", "_sleeps", "abandoned", "closing", "errors", "late_errors")
+    __slots__ = ("_count", "_forced", "_sleeps", "_told", "abandoned", "closing", "describe", "errors", "late_errors")
 
     def __init__(self) -> None:
         self.errors: list[tuple[int, int, BaseException]] = []
         self.late_errors: list[tuple[int, int, BaseException]] = []
         self.closing = False
         self.abandoned: list[str] = []
+        self.describe: Callable[[trio.lowlevel.Task], str] = inspect_tasks.describe
         self._sleeps = 0
-        self._rounds = 0
+        self._count = 0  # how often any task was let out by force
+        self._forced: dict[trio.lowlevel.Task, int] = {}  # how often each was
+        self._told: set[tuple[trio.lowlevel.Task, str]] = set()
 
     def note(self, now: int, rank: int, error: BaseException) -> None:
         """Keep an error of `rank` at `now`, once, although it is told of where it is made and where it arrives.
@@ -50,21 +55,32 @@ class End:
 
     def expel(self, stuck: Sequence[trio.lowlevel.Task]) -> None:
         """Let tasks out of bare Trio waits that a shield keeps from cancellation."""
-        self._rounds += 1
-        if self._rounds > ROUNDS:
-            raise RuntimeError("tasks of an ending job wait again whenever they are let out")
         for task in stuck:
-            self.abandoned.append(f"a shielded wait was ended by force: {inspect_tasks.describe(task)}")
+            self._tell(task, "a shielded wait was ended by force")
             trio.lowlevel.reschedule(task, outcome.Error(Ending()))
+            self._leave_behind_if_hopeless(task)
 
     def throw_out(self, task: trio.lowlevel.Task) -> None:
         """Let a task out that lets no time pass, instead of its next step, which is about to begin."""
         if inspect_tasks.leaves_nursery(task):
             return  # its children have ended, and so will it
-        line = f"what let no time pass was ended by force: {inspect_tasks.describe(task)}"
-        if line not in self.abandoned:
-            self.abandoned.append(line)
+        self._tell(task, "what let no time pass was ended by force")
         trio_private.throw(task, Ending())
+        self._leave_behind_if_hopeless(task)
+
+    def _leave_behind_if_hopeless(self, task: trio.lowlevel.Task) -> None:
+        """Count the force that is used on a task; one that has swallowed too much of it takes no further step."""
+        self._count += 1
+        forced = self._forced[task] = self._forced.get(task, 0) + 1
+        if forced > ROUNDS or self._count > MOST:
+            self._tell(task, "what caught all that was to end it was left where it stood")
+            trio_private.leave_behind(task)
+
+    def _tell(self, task: trio.lowlevel.Task, what: str) -> None:
+        line = f"{what}: {self.describe(task)}"
+        if (task, line) not in self._told:
+            self._told.add((task, line))
+            self.abandoned.append(line)
 
 
 def plain_stall(kind: str, cause: str | trio.lowlevel.Task) -> BaseException:

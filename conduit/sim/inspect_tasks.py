@@ -85,6 +85,18 @@ def program_line(task: trio.lowlevel.Task, own: tuple[str, ...] = _OWN) -> str:
     return found
 
 
+def error_line(error: BaseException, own: tuple[str, ...] = _OWN) -> str:
+    """Return what `program_line` does, of where an error was raised."""
+    found = ""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not code.co_filename.startswith(own):
+            found = f"{code.co_filename}:{step.tb_lineno} in {code.co_name}"
+        step = step.tb_next
+    return found
+
+
 def user_line(task: trio.lowlevel.Task, own: tuple[str, ...] = _OWN) -> str:
     """Return what `program_line` does, of a task that is nowhere in a program its outermost line."""
     line = program_line(task, own)

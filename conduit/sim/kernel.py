@@ -48,8 +48,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     __slots__ = (
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
-        "_standstill", "_tickets", "end", "ending", "events", "inline", "look", "now", "on_stall", "owner",
-        "recheck", "seed", "task", "untimed", "user_code",
+        "_standstill", "_tickets", "end", "ending", "events", "inline", "look", "now", "on_interrupt", "on_stall",
+        "owner", "recheck", "seed", "task", "untimed", "user_code",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
@@ -65,6 +65,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.owner: Owner | None = None
         """What that task works for."""
         self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
+        self.on_interrupt: Callable[[BaseException], object] | None = None
+        """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
@@ -104,6 +106,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def fail(self, error: BaseException, rank: int = -1) -> None:
         """End the job because of `error`, which belongs to `rank` (-1: to none)."""
+        if isinstance(error, KeyboardInterrupt) and not self.ending and self.on_interrupt is not None:
+            self.on_interrupt(error)
         self.end.note(self.now, rank, error)
         self.stop()
 

@@ -9,7 +9,9 @@ none per hop.  Who waits for a link gets it in the order of arrival.
 
 Bytes that come slower than a link can carry them leave room between them for those of others.  So a
 link that is taken when the head gets there is not busy if it can carry all by the time of the tail, or
-by the tail of what it carries already.  Only between the bytes of one packet nothing goes.
+by the tail of what it carries already.  Only between the bytes of one packet nothing goes.  Who goes
+between has the link's whole rate, and does not slow down the others: for as long as that lasts a link may
+carry up to twice its rate, but by the last tail never more than its rate allows.
 """
 
 from __future__ import annotations

@@ -31,6 +31,10 @@ class TraceEvent(NamedTuple):
 Listener: TypeAlias = Callable[[TraceEvent], object]
 
 
+def nobody(_: TraceEvent) -> None:
+    """Listen to nothing."""
+
+
 class Trace(list[TraceEvent]):
     """A listener that keeps all events."""
 
@@ -47,7 +51,10 @@ class Trace(list[TraceEvent]):
 
 
 class TracingKernel(Kernel):
-    """A kernel that tells a listener of each event before it runs.
+    """A kernel that tells a listener of each event before it runs, and refuses times that cannot be.
+
+    `Kernel` takes the times of events as they come, to spend nothing on what is right.  Here an event whose time is
+    past, or no whole number, is refused at the line that schedules it.
 
     Args:
         seed: as for `Kernel`.
@@ -57,26 +64,47 @@ class TracingKernel(Kernel):
 
     __slots__ = ("_listener",)
 
-    def __init__(self, seed: int = 0, *, inline: bool = True, listener: Listener) -> None:
+    def __init__(self, seed: int = 0, *, inline: bool = True, listener: Listener = nobody) -> None:
         super().__init__(seed, inline=inline)
         self._listener = listener
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.at`, past the listener."""
+        self._check(when, action)
         super().at(when, self._tell, action, args)
 
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `Kernel.call`, past the listener."""
+        self._check(when, action)
         super().at(when, self._tell, action, ())
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`, past the listener."""
+        self._check(when, action)
         super().background(when, self._tell, action, args)
 
+    def _check(self, when: int, action: Callable[..., object]) -> None:
+        """Refuse the time of an event that cannot be one."""
+        if not isinstance(when, int):
+            raise TypeError(
+                f"{_name(action)}: an event at {when!r} ps, which is a {type(when).__name__}; times are whole numbers: "
+                "use conduit.sim.units.ps(seconds), duration(nbytes, bytes_per_s), // or round"
+            )
+        if when < self.now:
+            raise ValueError(
+                f"{_name(action)}: an event at {when} ps, which is past, now is {self.now} ps; "
+                "use kernel.now or cpu.now()"
+            )
+
     def _tell(self, action: Callable[..., object], args: tuple[Any, ...]) -> None:
-        rank, method = rank_of(action), acting(action)
-        self._listener(TraceEvent(self.now, getattr(method, "__qualname__", repr(method)), rank))
+        rank = rank_of(action)
+        self._listener(TraceEvent(self.now, _name(action), rank))
         try:
             action(*args)
         except Exception as error:
             self.fail(error, rank)
+
+
+def _name(action: Callable[..., object]) -> str:
+    method = acting(action)
+    return getattr(method, "__qualname__", repr(method))

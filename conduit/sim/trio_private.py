@@ -83,6 +83,22 @@ def throw(task: Any, error: BaseException) -> None:
     task._next_send_fn, task._next_send = task.coro.throw, error
 
 
+_left_behind: list[object] = []  # their coroutines, which would go on as they did if they were closed
+
+
+def leave_behind(task: Any) -> None:
+    """Let `task`, whose next step is about to begin, end without it; its children are cancelled."""
+    for nursery in task.child_nurseries:
+        nursery.cancel_scope.cancel()
+    task._child_nurseries.clear()
+    _left_behind.append(task.coro)
+    task._next_send_fn, task._next_send = _end_of_task, None
+
+
+def _end_of_task(_: object) -> None:
+    raise StopIteration  # as a coroutine does that returns
+
+
 def _cancelled_in_public(task: Any) -> bool:
     return trio.current_effective_deadline() == -math.inf
 

@@ -7,6 +7,20 @@ import attrs
 from conduit.sim.units import PS_PER_S, duration
 
 
+def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
+    """Refuse what is no number of picoseconds: times are added up as integers."""
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(
+            f"HostModel: {field.name}={value} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
+        )
+
+
+def _rate(host: object, field: attrs.Attribute[float], value: float) -> None:
+    """Refuse what cannot be divided by."""
+    if not value > 0:
+        raise ValueError(f"HostModel: {field.name}={value} is no rate; pass a number above 0")
+
+
 @attrs.frozen
 class HostModel:
     """Costs of a host, given by each network from its own constants.
@@ -20,12 +34,12 @@ class HostModel:
         message_ps: building, or decoding and dispatching, one message in shared memory, picoseconds.
     """
 
-    copy_bytes_per_s: float
-    copy_call_ps: int
-    flops_per_s: float
-    line_ps: int
-    poll_ps: int
-    message_ps: int
+    copy_bytes_per_s: float = attrs.field(validator=_rate)
+    copy_call_ps: int = attrs.field(validator=_ticks)
+    flops_per_s: float = attrs.field(validator=_rate)
+    line_ps: int = attrs.field(validator=_ticks)
+    poll_ps: int = attrs.field(validator=_ticks)
+    message_ps: int = attrs.field(validator=_ticks)
 
     def copy_ticks(self, nbytes: int) -> int:
         """Return what copying `nbytes` costs, picoseconds."""

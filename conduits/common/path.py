@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conduit.contract import Message
@@ -42,6 +43,16 @@ class Path(ABC):
     """
 
     miss_ps: int
+
+    def __init_subclass__(cls) -> None:
+        """Refuse async methods: a coroutine would be taken for what they return."""
+        for name, method in vars(cls).items():
+            if iscoroutinefunction(method) and hasattr(Path, name):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is async; a path's methods are plain; what they begin goes on in events "
+                    "(port.kernel.at)"
+                )
+        super().__init_subclass__()
 
     def __init__(self, port: SimulatedPort) -> None:
         self.port = port

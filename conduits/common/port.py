@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port, Wait
+from conduit.contract import Bytes, Core, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Ending, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import shielded
 from conduits.common.path import Path
 from conduits.common.polling import PollingLoop
-from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot, refuse_coroutine
+from conduits.common.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -248,13 +248,14 @@ class SimulatedPort(PollingLoop, Port):
     async def _enter(self) -> None:
         """Begin a call: a cancellation point, and now and then a schedule point."""
         kernel = self.kernel
-        if kernel.ending:
+        if kernel.ending and self._calls > 0:
+            self._calls -= 1
             raise Ending
         if self.blocked:
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await self._checkpoint()
+            await self._checkpoint()  # when ending too: who catches what ends its calls would never let go
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()

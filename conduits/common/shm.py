@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from conduits.common.port import SimulatedPort
 
 SLOTS = 32  # GASNet's default depth of its shared-memory queues; no paper here gives one
-_ENTRY = 4
+_ENTRY = 8
 
 
 class _Inbox:
-    """A rank's ring of arrived slots: 4 bytes each, source (16 bits), reply (1 bit), slot (15)."""
+    """A rank's ring of arrived slots: 8 bytes each, slot (15 bits), reply (1 bit), source (48)."""
 
     __slots__ = ("_capacity", "_memory", "head", "tail")
 

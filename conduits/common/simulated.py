@@ -38,6 +38,8 @@ class SimulatedConduit(Conduit):
         self.messages_handled = 0
         self.ports: list[SimulatedPort] = []
         self.host_model = self.make_host()
+        if not isinstance(self.host_model, HostModel):
+            raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
         self._meetings: list[Meeting] = []
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
@@ -86,11 +88,10 @@ class SimulatedConduit(Conduit):
 
     def port(self, rank: int, core: Core) -> SimulatedPort:
         """Make the port of `rank`: the network, and the host's memory where it is shared."""
+        if not hasattr(self, "host_model"):
+            raise ConduitError(f"{type(self).__name__}.__init__ has not called super().__init__(options, setup, world)")
         port = self.make_port(rank, core)
-        path = self.make_path(port)
-        if not isinstance(path, Path):
-            raise ConduitError(f"{type(self).__name__}.make_path returned {path!r}; return a Path")
-        port.add_path(path)
+        port.add_path(self._checked_path(port))
         host = self.setup.hosts[rank]
         size = self._on_host[host]
         if size > 1:
@@ -98,6 +99,23 @@ class SimulatedConduit(Conduit):
             port.add_path(self.make_shared_path(port, neighbours, size))
         self.ports.append(port)
         return port
+
+    def _checked_path(self, port: SimulatedPort) -> Path:
+        """Return the network's path for `port`, which has what the port counts on."""
+        path = self.make_path(port)
+        if not isinstance(path, Path):
+            raise ConduitError(f"{type(self).__name__}.make_path returned {path!r}; return a Path")
+        name = type(path).__name__
+        if getattr(path, "port", None) is not port:
+            raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
+        miss = getattr(path, "miss_ps", None)
+        if miss is None:
+            raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
+        if not isinstance(miss, int):
+            raise ConduitError(
+                f"{name}.miss_ps={miss} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
+            )
+        return path
 
     def meeting(self, rank: int) -> Meeting:
         """Return the meeting that `rank` comes to next."""

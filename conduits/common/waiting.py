@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from conduit.errors import BadRequest, NetworkError
+from conduit.errors import NetworkError
 from conduit.sim import Waiter
 
 if TYPE_CHECKING:
@@ -124,13 +123,3 @@ class ForMeeting(Blocked):
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that have not come yet."""
         return self.meeting.missing()
-
-
-def refuse_coroutine(result: object) -> None:
-    """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
-    if isinstance(result, CoroutineType):
-        result.close()
-        raise BadRequest(
-            f"ep.block_until: the predicate returned a coroutine of {result.__qualname__!r}, which is always true; "
-            "pass a plain function that returns the answer itself"
-        )

@@ -30,7 +30,7 @@ from conduits.common.rsm import (
     Transport,
     Window,
 )
-from conduits.common.rsm.errors import BadLength, BadNode, BadOffset, PermDenied, SegmentNotMapped
+from conduits.common.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
 from conduits.sci import constants as c
 from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci, segment_limit
 from conduits.sci.hardware import Fabric
@@ -149,7 +149,7 @@ class SciRsm(Transport):
     def republish(self, backing: Backing, rights: Rights) -> None:
         """Nothing: the card has no rights by host."""
 
-    def unpublish(self, backing: Backing) -> None:
+    def unpublish(self, backing: Backing) -> Backing:
         """Take it from the driver, and end what others have mapped of it."""
         assert isinstance(backing, SciMemory)
         exports = self.driver.fabric.exports[self.host]
@@ -157,8 +157,10 @@ class SciRsm(Transport):
             exports.pop(number).exported = False
         for mapping in backing.mappings:
             self.driver.unmap(mapping)
-        backing.mappings.clear()
         backing.number = -1
+        made = SciMemory(backing.nbytes, backing.memory)
+        made.landing, made.signalled = backing.landing, backing.signalled
+        return made
 
     def connect(self, controller: str, host: int, backing: Backing) -> SciWindow:
         """Connect to a segment and its doorbell, and map both."""
@@ -195,6 +197,9 @@ class SciWindow(Window):
     def get(self, offset: int, nbytes: int, then: Got) -> None:
         """Read remote memory."""
         kernel = self._driver.adapter.kernel
+        if not self._memory.alive:
+            then(b"", kernel.now, self._aborted())
+            return
         self._driver.read(self._memory, offset, nbytes, lambda data, when: kernel.at(when, then, data, when, None))
 
     def fence(self, then: Done) -> None:
@@ -227,6 +232,9 @@ class SciWindow(Window):
 
     def _store(self, mapping: Mapping, offset: int, data: Buffer, then: Done) -> None:
         kernel = self._driver.adapter.kernel
+        if not mapping.alive:
+            then(kernel.now, self._aborted())
+            return
 
         def issued(when: int) -> None:
             when = max(when, kernel.now)
@@ -235,6 +243,11 @@ class SciWindow(Window):
         end = self._driver.store(mapping, offset, data, issued)
         if end:
             issued(end)
+
+    def _aborted(self) -> ConnectionAborted:
+        """Return the error of an access whose software ran when the exporter unpublished the segment."""
+        segment = self._memory.segment
+        return ConnectionAborted(f"segment {segment.number >> 1} of host {segment.host}: its owner has unpublished it")
 
 
 class SciMapping:

@@ -19,6 +19,8 @@ from conduit.sim.units import seconds
 from conduits.startx.driver import LOW, PAYLOAD_MAX, Access, StartX, access_cost, tag_of
 from conduits.startx.hardware import Cluster
 from conduits.startx.hardware.niu import HEADER
+from conduits.startx.hardware.pinned import UNIT
+from conduits.startx.hardware.rdma import LARGEST
 
 RDMA_SIZES = (8, 64, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 16777216)
 TABLE_1: tuple[tuple[str, Access, int, tuple[float, ...]], ...] = (
@@ -117,11 +119,12 @@ def rdma(nbytes: int, piece: int) -> float:
 def one_way(access: Access, nbytes: int, piece: int, *, by_rdma: bool) -> float:
     """Return the seconds that `nbytes` take to another host, in messages or by RDMA.
 
-    Messages follow one another as fast as the slower of the two processors goes.  Nothing is sent for
-    less than the least that the hardware does.
+    Messages follow one another as fast as the slower of the two processors goes; what is over the largest RDMA goes
+    in several, one after the other.  Nothing is sent for less than the least that the hardware does.
     """
     if by_rdma:
-        return rdma(max(8, nbytes + -nbytes % 8), piece)
+        whole, rest = divmod(max(nbytes, 1), LARGEST)
+        return sum(rdma(size + -size % UNIT, piece) for size in [LARGEST] * whole + [rest] * bool(rest))
     whole, rest = divmod(max(nbytes, 1), PAYLOAD_MAX)
     sizes = [HEADER + PAYLOAD_MAX] * whole + ([HEADER + max(8, rest + -rest % 4)] if rest else [])
     first = message(access, sizes[0]).one_way

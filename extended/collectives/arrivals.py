@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from extended.collectives.box import Box, Boxes
     from extended.collectives.call import Call, Mail, Receive, Wait
     from extended.collectives.outbox import Outbox
+    from extended.collectives.signature import CollectiveMismatch
 
 
 class Carrier(Protocol):
@@ -35,6 +36,9 @@ class Carrier(Protocol):
 class Arrivals:
     """The handlers of one rank.
 
+    Attributes:
+        mismatch: of a call that this rank has begun, which ends the job.
+
     Args:
         ep: its endpoint.
         boxes: its teams.
@@ -47,6 +51,7 @@ class Arrivals:
         self._boxes = boxes
         self._outbox = outbox
         self._carrier = carrier
+        self.mismatch: CollectiveMismatch | None = None
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -178,5 +183,10 @@ class Arrivals:
         self._boxes.find(lead, count).greetings -= 1
 
     def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
-        """Request: a call of a team was cancelled or has failed, so that those after call `sequence` can never end."""
+        """Request: a call of a team was cancelled or has failed, so that those after call `sequence` can never end.
+
+        From this rank itself: `mismatch` is to end the job.
+        """
+        if self.mismatch is not None:
+            raise self.mismatch
         self._carrier.broken(self._boxes.find(lead, count), sequence, bytes(payload).decode(errors="replace"))

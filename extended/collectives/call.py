@@ -154,6 +154,9 @@ class Work:
         self.refused: conduit.BadRequest | None = None
 
 
+_NO_WORK = Work()
+
+
 class Post(Protocol):
     """How calls send and receive: `extended.collectives.outbox.Outbox`.
 
@@ -240,6 +243,13 @@ class Call:
     def done(self) -> bool:
         """Say whether the call is over for this rank."""
         return self.is_done
+
+    def end(self) -> None:
+        """Be over for this rank; of all memory only the result is kept, as long as somebody has the handle."""
+        self.is_done = True
+        self.work, self.steps, self.awaited = _NO_WORK, None, None
+        self.receives.clear()
+        self.held.clear()
 
     def outcome(self) -> Any:
         """Return what the caller gets.

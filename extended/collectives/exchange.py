@@ -17,7 +17,8 @@ from extended.collectives.arrivals import Arrivals
 from extended.collectives.box import Box, Boxes, Broken
 from extended.collectives.call import Call, Work
 from extended.collectives.outbox import Outbox
-from extended.collectives.signature import described, sign
+from extended.collectives.signature import CollectiveMismatch, described, sign
+from extended.events import program_line
 from extended.missing import Missing
 
 if TYPE_CHECKING:
@@ -107,7 +108,11 @@ class Exchange:
         call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, box.next, signature, work)
         call.waited = waited
         box.next += 1
-        self._enter(box, call, used)
+        try:
+            self._enter(box, call, used)
+        except CollectiveMismatch as error:
+            await self._end_job(box, error)
+            raise
         # Other ranks depend on this one's part: no cancellation may come before it is sent.
         with trio.CancelScope(shield=True):
             if self.outbox or self.ready:
@@ -115,6 +120,14 @@ class Exchange:
             else:
                 await self._ep.poll()
         return call
+
+    async def _end_job(self, box: Box, error: CollectiveMismatch) -> None:
+        """End the job because of an error found where a call begins: raised there alone, a program could catch it."""
+        error.add_note("called on rank {} at {}:{}".format(self._ep.rank, *program_line()))
+        self.handlers.mismatch = error
+        with trio.CancelScope(shield=True):
+            await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *box.identity, 0)
+            await self._ep.poll()
 
     async def finish(self, box: Box, call: Call) -> Any:
         """Wait for a call and return its result; cancelled before the call is over, its team is broken.
@@ -231,7 +244,7 @@ class Exchange:
         if result is not None and call.error is None:
             call.value = result.deliver()
             self.outbox.charge(0, result.copied)
-        call.is_done = True
+        call.end()
         self._events.completed += 1
         fence = box.finish(call)
         while box.waiting and box.may_begin(box.waiting[0].sequence):
@@ -270,5 +283,5 @@ class Exchange:
         """Let a team be broken, so that the calls after one with some number can never end, and end these."""
         for call in box.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
-            call.is_done = True
+            call.end()
             self._events.completed += 1

@@ -97,8 +97,8 @@ def check_root(call: str, root: object, size: int) -> int:
     number = checks.integer(call, "root", root)
     if not 0 <= number < size:
         raise conduit.BadRequest(
-            f"{call}: root={number} is no rank of this team; its ranks are 0 to {size - 1} (rank_of translates ranks "
-            "of the job)"
+            f"{call}: root={checks.shown(number)} is no rank of this team; its ranks are 0 to {size - 1} (rank_of "
+            "translates ranks of the job)"
         )
     return number
 

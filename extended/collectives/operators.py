@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from extended.checks import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +57,8 @@ class Operator:
         function: Any = NAMED.get(op) if isinstance(op, str) else op
         if not callable(function):
             raise conduit.BadRequest(
-                f"{call}: op={op!r} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, or an "
-                "associative function of two arrays"
+                f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
+                "or an associative function of two arrays"
             )
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
             raise conduit.BadRequest(

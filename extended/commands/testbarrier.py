@@ -109,6 +109,10 @@ PROGRAM = Program(name="testbarrier", main=main, sections="ABCDEF", sizes=(0, 0)
 
 
 def testbarrier(options: Annotated[BarrierOptions, Parameter(name="*")] = BarrierOptions()) -> int:
-    """Time of a barrier: named, anonymous, in two phases, by trying, of a team."""
+    """Time of a barrier: named, anonymous, in two phases, by trying, of a team.
+
+    Sections: A named, by notify and wait; B anonymous; C named on every other rank;
+    D named, by notify and try; E anonymous, in one call; F of a team.
+    """
     refuse_unused("testbarrier", options, "min_size", "max_size", "max_step", "local", "pairing")
     return execute(PROGRAM, options)

@@ -46,5 +46,8 @@ PROGRAM = Program(
 
 
 def testlarge(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
-    """Throughput of large puts and gets, in MB (2**20 bytes) per second."""
+    """Throughput of large puts and gets, in MB (2**20 bytes) per second.
+
+    Sections: A blocking; B with implicit handles (NBI); C with explicit ones (NB).
+    """
     return execute(PROGRAM, options)

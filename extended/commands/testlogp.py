@@ -142,5 +142,9 @@ PROGRAM = Program(
 
 
 def testlogp(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
-    """The LogGP parameters L, o_s, o_r, g and G; G in microseconds per byte."""
+    """The LogGP parameters L, o_s, o_r, g and G; G in microseconds per byte.
+
+    Sections: A what they are made of, by size: round trip, o_s, o_r and g;
+    B the parameters.
+    """
     return execute(PROGRAM, options)

@@ -55,5 +55,9 @@ PROGRAM = Program(
 
 
 def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
-    """Latency and throughput of small puts and gets, in KB (2**10 bytes) per second."""
+    """Latency and throughput of small puts and gets, in KB (2**10 bytes) per second.
+
+    Sections: A latency and B throughput of blocking ones; C and D the same
+    with implicit handles (NBI); E and F with explicit ones (NB).
+    """
     return execute(PROGRAM, options)

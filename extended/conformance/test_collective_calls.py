@@ -1,6 +1,7 @@
 """Collective calls under way together, that disagree, that are cancelled."""
 
 import contextlib
+import gc
 import re
 from typing import Any
 
@@ -15,6 +16,8 @@ from conduit.conformance.programs import linger
 from extended import CollectiveMismatch
 from extended.conformance.oracle import array, rows, same
 from extended.conformance.programs import attached
+
+COLLECTIVES = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan")
 
 
 @pytest.mark.rule("X82")
@@ -132,6 +135,28 @@ def test_a_forgotten_handle_is_a_warning(case: Case) -> None:
         case.run(main)
 
 
+@pytest.mark.rule("X14", "X82")
+@pytest.mark.once
+def test_a_handle_that_is_done_keeps_no_argument_in_use(case: Case) -> None:
+    """A bytearray cannot grow while anything looks at it."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        handles, buffers = [], []
+        for name in COLLECTIVES:
+            for size in (10, 5000):
+                buffer = bytearray(ep.size * size)
+                handles.append(await getattr(x, f"{name}_nb")(np.frombuffer(buffer, np.uint8).reshape(ep.size, size)))
+                buffers.append(buffer)
+        await x.wait_all(handles)
+        gc.collect()
+        for buffer in buffers:
+            buffer.extend(b"more")
+        assert all(handle.done for handle in handles)
+
+    case.run(main)
+
+
 @pytest.mark.rule("X29")
 @pytest.mark.once
 @pytest.mark.parametrize("name", ["all_gather", "all_gather_nb", "split"])
@@ -170,7 +195,7 @@ DISAGREEMENTS: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.once
 @pytest.mark.parametrize("what", DISAGREEMENTS)
 def test_every_disagreement_is_told(case: Case, what: str) -> None:
-    """One rank, the last, makes another call: the error names two ranks and what each called."""
+    """One rank, the last, makes another call: the error names two ranks and what each called, and ends the job."""
     _disagree(case.with_ranks(3), what)
 
 
@@ -185,14 +210,20 @@ def test_disagreements_are_told(case: Case) -> None:
 def _disagree(case: Case, what: str) -> None:
     ours, theirs, pattern = DISAGREEMENTS[what]
 
-    async def main(ep: Endpoint) -> None:
+    async def main(ep: Endpoint, late: bool) -> None:
         x = await attached(ep)
-        await (theirs(x) if ep.rank == ep.size - 1 else ours(x))
+        if late and ep.rank == ep.size - 1:
+            await ep.compute(1e-2)
+            await ep.poll()  # the others' calls are known before this rank makes its own
+        with contextlib.suppress(conduit.ConduitError):  # it ends the job all the same
+            await (theirs(x) if ep.rank == ep.size - 1 else ours(x))
+        await x.all_gather(1)
 
     expected = r"\Acollective call 1 of their team: rank \d+ called .*must make"
-    with pytest.raises(CollectiveMismatch, match=expected) as caught:
-        case.run(main)
-    assert _either_way(pattern, str(caught.value))
+    for late in (False, True):
+        with pytest.raises(CollectiveMismatch, match=expected) as caught:
+            case.run(main, late)
+        assert _either_way(pattern, str(caught.value))
 
 
 def _either_way(pattern: str, message: str) -> bool:

@@ -3,9 +3,10 @@
 import gc
 import inspect
 from functools import partial
-from typing import Any
+from typing import Any, assert_type
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import trio
 
@@ -14,7 +15,10 @@ from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import refusal
+from extended import Extended, Handle
 from extended.conformance.programs import attached, filled, holds, left, right, segment_for, source, transfer_sizes
+
+Bytes = npt.NDArray[np.uint8]
 
 pytestmark = pytest.mark.filterwarnings("ignore::conduit.ConduitWarning")
 
@@ -124,6 +128,27 @@ def test_several_tasks_may_await_one_handle(case: Case) -> None:
         return len(got)
 
     assert list(case.run(main).values) == [3] * case.size
+
+
+@pytest.mark.rule("X4", "X14")
+@pytest.mark.once
+def test_type_checkers_know_what_calls_give(case: Case) -> None:
+    """Here it only runs; mypy, which is run over the suite, is what checks it."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await Extended.attach(ep)
+        out = bytearray(8)
+        assert_type(await x.get(0, 0, 8), Bytes)
+        assert_type(await x.get(0, 0, out=out), bytearray)
+        assert_type(await x.get_nb(0, 0, 8), Handle[Bytes])
+        assert_type(await x.get_indexed(0, [0, 4], 4), Bytes)
+        assert_type(await x.get_vector(0, [(0, 8)], out), bytearray)
+        await x.wait_all([await x.get_nb(0, 0, out=out), await x.put_nb(0, 0, out), await x.get_value_nb(0, 0)])
+        numbers = x.atomic("i4")
+        assert_type(await numbers.inc(dest=0, offset=0), None)
+        await numbers.fetch_add(dest=0, offset=0, v=1)
+
+    case.run(main, **segment_for(8))
 
 
 @pytest.mark.rule("X15")

@@ -239,3 +239,25 @@ def test_what_a_failed_region_began_is_waited_for_by_sync(case: Case) -> None:
         assert holds(ep, 0, b"begun")
 
     case.run(main)
+
+
+@pytest.mark.rule("X21", "X27")
+def test_what_a_region_began_that_is_cancelled_as_it_is_left_is_waited_for_by_sync(case: Case) -> None:
+    """Nobody is left who would wait for its handle, so that there is no warning of it either."""
+    size = 3000
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        region = x.access_region()
+        with trio.CancelScope() as scope:
+            async with region:
+                await x.put_nbi(right(ep), 0, pattern(size, ep.rank))
+                scope.cancel()
+        assert scope.cancelled_caught
+        await x.sync()
+        assert region.handle.done
+        await x.barrier()
+        assert holds(ep, 0, pattern(size, left(ep)))
+
+    result = case.run(main, segment=size)
+    assert not any(result.warnings)

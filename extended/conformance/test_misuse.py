@@ -107,6 +107,8 @@ def test_out_that_cannot_be_filled_is_refused(case: Case) -> None:
         for call in (x.get, x.get_nb, x.get_nbi):
             for wrong in ("text", [0] * 8, np.zeros(20, np.uint8)[::2]):
                 names(refusal(partial(call, 0, 0, out=wrong)), call.__name__, "out")
+            gaps = np.zeros(20, np.uint8)[::2]  # a contiguous copy of which would be filled instead
+            names(refusal(partial(call, 0, 0, out=gaps)), "give a new array and copy from it, or use get_strided")
             frozen: Any
             for frozen in (bytes(8), np.datetime64("2020", "s"), np.frombuffer(bytes(8), "M8[s]")):
                 names(refusal(partial(call, 0, 0, out=frozen)), call.__name__, "out", "read-only")

@@ -22,7 +22,7 @@ MOST = 1 << 62
 def _number(call: str, name: str, value: object) -> int:
     number = checks.count(call, name, value)
     if number >= MOST:
-        raise conduit.BadRequest(f"{call}: {name}={number} is more than any segment has; give less")
+        raise conduit.BadRequest(f"{call}: {name}={checks.shown(number)} is more than any segment has; give less")
     return number
 
 

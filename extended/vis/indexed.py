@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from extended.vis.base import NonContiguous
 from extended.vis.local import Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import SupportsIndex
+    from collections.abc import Callable, Coroutine
+    from typing import SupportsIndex, TypeVar
+
+    import numpy.typing as npt
 
     from extended.buffers import Source, Target
     from extended.events import Handle
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from extended.vis.runs import Runs
 
     Arguments = tuple[Any, ...]
+    Bytes = npt.NDArray[np.uint8]
+    Out = TypeVar("Out", bound=Target)
 
 
 def _checked(call: str, x: Indexed, dest: object, offsets: object, nbytes: object) -> tuple[int, Wide, int]:
@@ -79,6 +83,14 @@ class Indexed(NonContiguous):
         """
         await self._put_scattered("put_indexed", index(dest), _runs(offsets, nbytes), Whole(flat(data)))
 
+    @overload
+    def get_indexed(
+        self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: None = None
+    ) -> Coroutine[Any, Any, Bytes]: ...
+    @overload
+    def get_indexed(
+        self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: Out
+    ) -> Coroutine[Any, Any, Out]: ...
     @public(_for_get("get_indexed"))
     async def get_indexed(
         self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: Target | None = None
@@ -116,6 +128,14 @@ class Indexed(NonContiguous):
         where = _runs(offsets, nbytes)
         return await self._put_scattered_nb("put_indexed_nb", index(dest), where, Whole(flat(data)))
 
+    @overload
+    def get_indexed_nb(
+        self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: None = None
+    ) -> Coroutine[Any, Any, Handle[Bytes]]: ...
+    @overload
+    def get_indexed_nb(
+        self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: Out
+    ) -> Coroutine[Any, Any, Handle[Out]]: ...
     @public(_for_get("get_indexed_nb"))
     async def get_indexed_nb(
         self, dest: SupportsIndex, offsets: Offsets, nbytes: SupportsIndex, out: Target | None = None

@@ -62,7 +62,8 @@ def element_size(call: str, nbytes: object) -> int:
     size = checks.count(call, "nbytes", nbytes)
     if size > _MOST:
         raise conduit.BadRequest(
-            f"{call}: nbytes={size} is more than any memory has; give the size of one element, at most 2**63 - 1 bytes"
+            f"{call}: nbytes={checks.shown(size)} is more than any memory has; give the size of one element, at "
+            "most 2**63 - 1 bytes"
         )
     return size
 
@@ -84,7 +85,7 @@ def pieces(call: str, given: Any) -> Wide:
             offset, nbytes = piece
         except (TypeError, ValueError):
             raise conduit.BadRequest(
-                f"{call}: pieces[{number}]={piece!r} is no pair; give a list of (offset, nbytes)"
+                f"{call}: pieces[{number}]={checks.shown(piece)} is no pair; give a list of (offset, nbytes)"
             ) from None
         listed.append(checks.integer(call, f"pieces[{number}][0]", offset))
         listed.append(checks.count(call, f"pieces[{number}][1]", nbytes))
@@ -105,7 +106,8 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
     steps = tuple(checks.integer(call, f"strides[{number}]", each) for number, each in enumerate(given))
     if len(steps) != array.ndim:
         raise conduit.BadRequest(
-            f"{call}: strides={steps} are {len(steps)}, but {name} has shape {array.shape}; give one for each of its "
+            f"{call}: strides={checks.shown(steps)} are {len(steps)}, but {name} has shape {array.shape}; give one "
+            "for each of its "
             f"{array.ndim} dimensions"
         )
     return steps
@@ -141,7 +143,7 @@ def check_runs(bounds: checks.Bounds, call: str, name: str, dest: object, starts
     if len(wrong):
         number = int(wrong[0])
         start, nbytes = int(starts[number]), int(lengths[number])
-        what = f"{name}[{number}], offset {start} with {nbytes} bytes,"
+        what = f"{name}[{number}], offset {checks.shown(start)} with {checks.shown(nbytes)} bytes,"
         raise bounds.outside(call, what, start, start + nbytes, owner)
     return owner
 
@@ -156,7 +158,7 @@ def check_lattice(bounds: checks.Bounds, call: str, dest: object, lattice: Latti
     if lattice.nbytes:
         start, stop = lattice.extent()
         if start < 0 or stop > size:
-            what = f"offset={lattice.base} with these strides"
+            what = f"offset={checks.shown(lattice.base)} with these strides"
             raise bounds.outside(call, what, start, stop, owner)
     return owner
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from extended.vis.base import NonContiguous
 from extended.vis.local import buffers, check_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import SupportsIndex
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import SupportsIndex, TypeVar
+
+    import numpy.typing as npt
 
     from extended.buffers import Source, Target
     from extended.events import Handle
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from extended.vis.runs import Runs
 
     Arguments = tuple[Any, ...]
+    Bytes = npt.NDArray[np.uint8]
+    Out = TypeVar("Out", bound=Target | Sequence[Target])
 
 
 def _checked(call: str, x: Vector, dest: object, pieces: object) -> tuple[int, Wide, int]:
@@ -78,6 +82,10 @@ class Vector(NonContiguous):
         """
         await self._put_scattered("put_vector", index(dest), _runs(pieces), buffers(data))
 
+    @overload
+    def get_vector(self, dest: SupportsIndex, pieces: Pieces, out: None = None) -> Coroutine[Any, Any, Bytes]: ...
+    @overload
+    def get_vector(self, dest: SupportsIndex, pieces: Pieces, out: Out) -> Coroutine[Any, Any, Out]: ...
     @public(_for_get("get_vector"))
     async def get_vector(
         self, dest: SupportsIndex, pieces: Pieces, out: Target | Sequence[Target] | None = None
@@ -112,6 +120,12 @@ class Vector(NonContiguous):
         where = _runs(pieces)
         return await self._put_scattered_nb("put_vector_nb", index(dest), where, buffers(data))
 
+    @overload
+    def get_vector_nb(
+        self, dest: SupportsIndex, pieces: Pieces, out: None = None
+    ) -> Coroutine[Any, Any, Handle[Bytes]]: ...
+    @overload
+    def get_vector_nb(self, dest: SupportsIndex, pieces: Pieces, out: Out) -> Coroutine[Any, Any, Handle[Out]]: ...
     @public(_for_get("get_vector_nb"))
     async def get_vector_nb(
         self, dest: SupportsIndex, pieces: Pieces, out: Target | Sequence[Target] | None = None

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conduit import BadRequest, ConduitError, UnknownConduit
+from conduit.cli import call
 from conduit.registry import COMMANDS
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
@@ -57,6 +58,22 @@ def test_help_breaks_no_line_of_a_narrow_terminal_twice(command, monkeypatch, na
     paragraphs = command(*dict.fromkeys([name, "--help"])).out.split("\n\n")
     lines = [line for each in paragraphs if each[:1] not in "╭ " for line in each.strip().splitlines() if "\n" in each]
     assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_help_says_what_the_sections_are(command, name):
+    """All letters that a wrong one is answered with."""
+    letters = re.search(r"letters out of ([A-Z]+)", command(name, "--sections", "?").err)[1]
+    text = command(name, "--help").out.partition("Sections: ")[2].partition("\n\n")[0]
+    found = re.findall(r"\b([A-Z])\b(?:-([A-Z])\b)?", text)
+    told = {chr(code) for first, last in found for code in range(ord(first), ord(last or first) + 1)}
+    assert told == set(letters)
+
+
+def test_a_closed_output_is_no_error(command, monkeypatch):
+    """As `conduit show sci >&-` gives: Python has no `sys.stdout` then."""
+    monkeypatch.setattr("sys.stdout", None)
+    assert call(["show", "loggp"]) == 0
 
 
 def test_version(command):

@@ -1,5 +1,6 @@
 """`conduit list`, `show` and `raw`."""
 
+import itertools
 import re
 
 import pytest
@@ -86,6 +87,39 @@ def test_numbers_are_whole_in_a_narrow_terminal(command, toy, monkeypatch, what)
     monkeypatch.setenv("COLUMNS", "20")
     narrow = command(what, "toy").out
     assert set(wide) <= set(narrow.split())
+
+
+def test_sources_stand_below_their_constants_in_a_narrow_terminal(command, toy, monkeypatch):
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "64")
+    lines = re.sub(r"\x1b\[\d+m", "", command("show", "toy").out).splitlines()
+    first = lines.index("link.rate  160 MB/s, fact")
+    assert lines[first + 1 : first + 4] == [
+        "    toy.link.rate",
+        "link.delay  23.3333 ns, anchor",
+        "    toy.link.delay, a third of it",
+    ]
+    assert all(len(line.rstrip()) <= 64 for line in lines[first:])
+    monkeypatch.setenv("COLUMNS", "100")
+    assert re.search(r"link\.rate +160 +MB/s +fact +toy\.link\.rate", command("show", "toy").out)
+
+
+@pytest.mark.parametrize("call", [("show", "toy"), ("list",), ("testam", "--sections", "A", "--conduit", "toy")])
+def test_text_is_folded_between_words_in_a_terminal(command, toy, monkeypatch, call):
+    whole = before_table(command(*call).out)
+    assert max(map(len, whole)) > 60
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("COLUMNS", "60")
+    folded = before_table(command(*call).out)
+    assert max(map(len, folded)) <= 60
+    assert words(" ".join(folded)) == words(" ".join(whole))
+
+
+def before_table(out: str) -> list[str]:
+    """Return the lines above the first table, without the signs that make a terminal print them bold."""
+    lines = re.sub(r"\x1b\[\d+m", "", out).splitlines()
+    return list(itertools.takewhile(str.strip, lines))
 
 
 def test_raw_without_a_driver_names_those_that_have_one(command, toy):

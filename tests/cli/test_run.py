@@ -178,6 +178,25 @@ def test_exit_status_of_the_program_is_that_of_the_command(run, leave, status):
     assert caught.value.code == status
 
 
+def test_ctrl_c_ends_with_a_report(run):
+    status, _, err = run(
+        """
+        import signal
+
+        async def main(ep):
+            if ep.rank:
+                await ep.block_until(lambda: False, what="a word", ranks=[0])
+            await ep.compute(1e-3)
+            signal.raise_signal(signal.SIGINT)
+            await ep.compute(1)
+        """
+    )
+    assert status == 130
+    assert re.match(r"interrupted at 1000\.\d+ us: where the ranks were", err)
+    assert re.search(r"program\.py:6 in main: waits for a word, which rank 0 must bring about, since", err)
+    assert err.endswith("\ninterrupted\n")
+
+
 def test_warnings_go_to_stderr_with_their_rank(run):
     status, out, err = run("async def main(ep): ep.warn(f'{ep.rank} is slow')")
     assert status == 0
@@ -234,7 +253,7 @@ def test_missing_file(command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass at least 1"),
+        (["--ranks", "0"], "conduit run: ranks=0 is not allowed; pass an integer of at least 1"),
         (["--segment", "-1"], "segment=-1 is not allowed"),
         (["--ranks-per-host", "0"], "ranks_per_host=0 is not allowed"),
         (["--conduit", "loggp:slots=0"], "option 'slots' of conduit 'loggp' cannot be '0'"),

@@ -424,13 +424,13 @@ def test_driver_time_in_json(testam, install):
 @pytest.mark.parametrize(
     ("words", "notes"),
     [
-        (["--sections", "G", "--max-size", "4096"], ["2000, the largest long reply"]),
-        (["--sections", "HI", "--max-size", "4096"], ["3000, the largest long message"]),
+        (["--sections", "G", "--max-size", "4096"], [(2000, "long reply")]),
+        (["--sections", "HI", "--max-size", "4096"], [(3000, "long message")]),
         (
             ["--sections", "AFJK", "--max-size", "4096"],
-            ["1000, the largest medium message", "2000, the largest long reply", "3000, the largest long message"],
+            [(1000, "medium message"), (2000, "long reply"), (3000, "long message")],
         ),
-        (["--sections", "BG", "--max-size", "1024"], ["1000, the largest medium message"]),
+        (["--sections", "BG", "--max-size", "1024"], [(1000, "medium message")]),
         (["--sections", "BG", "--max-size", "1000"], []),
         (["--sections", "A", "--max-size", "4096"], []),
         (["--sections", "BG"], []),  # nobody asked for more
@@ -449,5 +449,5 @@ def test_a_size_that_was_given_is_not_cut_in_silence(testam, install, words, not
     assert outcome.status == 0
     head = outcome.out.partition(" operation ")[0]
     assert [line for line in head.splitlines() if "note" in line] == [
-        f"  note: max_size lowered to {note} here" for note in notes
+        f"  note: no {what} holds more than {most} bytes here: max_size lowered for these" for most, what in notes
     ]

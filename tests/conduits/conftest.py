@@ -31,6 +31,46 @@ def round_trips():
     return short_round_trips
 
 
+def mean_round_trip(category, nbytes, *, spec, reply_bytes=None, ranks=2, peer=1, turns=10, offset=0, **settings):
+    """Mean microseconds of a round trip as testam makes it; the reply carries as much, or `reply_bytes`."""
+    back = nbytes if reply_bytes is None else reply_bytes
+
+    async def main(ep):
+        got = []
+
+        def request(token, *payload):
+            if category == "short" or not back:
+                token.reply_short(reply)
+            elif category == "medium":
+                token.reply_medium(reply, bytes(back))
+            else:
+                token.reply_long(reply, bytes(back), offset)
+
+        def reply(token, *payload):
+            got.append(1)
+
+        await ep.attach(request, reply)
+        begun = ep.now
+        if ep.rank == 0:
+            for turn in range(turns):
+                if category == "short":
+                    await ep.request_short(peer, request)
+                elif category == "medium":
+                    await ep.request_medium(peer, request, bytes(nbytes))
+                else:
+                    await ep.request_long(peer, request, bytes(nbytes), offset)
+                await ep.block_until(lambda turn=turn: len(got) > turn)
+        return (ep.now - begun) / turns * 1e6
+
+    return conduit.run(main, ranks=ranks, conduit=spec, segment=1 << 20, **settings).values[0]
+
+
+@pytest.fixture
+def ping_pong():
+    """Give what measures round trips."""
+    return mean_round_trip
+
+
 @pytest.fixture
 def jobs(monkeypatch):
     """The conduits of the test's jobs, in the order in which they were run."""

@@ -102,6 +102,15 @@ class _Overruns(_Path):
         self.land(name, slot, (payload + bytes(-len(payload) % 8))[: max(room, 0)] if payload else payload, offset)
 
 
+class _Past(_Path):
+    """Schedules what is past."""
+
+    def send(self, dest, slot, message, then):
+        super().send(dest, slot, message, then)
+        if self.due():
+            self.port.kernel.at(self.port.kernel.now - 1_000, list)
+
+
 class _Starves(_Path):
     """Gives replies no room of their own: they wait while this rank's requests take up all slots."""
 
@@ -153,6 +162,7 @@ PATHS = {
     "loses_slots": _LosesSlots,
     "rounds": _Rounds,
     "overruns": _Overruns,
+    "past": _Past,
     "starves": _Starves,
 }
 globals().update({name: _broken(name, path) for name, path in PATHS.items()})

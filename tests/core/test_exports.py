@@ -82,3 +82,28 @@ def test_errors_are_what_they_are_said_to_be():
             assert issubclass(error, conduit.ConduitError) or error is conduit.ConduitWarning, name
     assert issubclass(conduit.BadRequest, ValueError)
     assert issubclass(conduit.ConduitWarning, UserWarning)
+
+
+def test_what_a_program_holds_says_what_it_is():
+    async def main(ep):
+        def note(token, *payload):
+            shown.append(repr(token))
+
+        shown = [repr(ep)]
+        x = await extended.Extended.attach(ep)
+        await ep.attach(note)
+        team = await x.split(0 if ep.rank else None)
+        shown += [repr(x), repr(team)]
+        await ep.request_short(ep.rank, note)
+        await ep.poll()
+        if team is not None:
+            await team.destroy()
+        return [*shown, repr(team)]
+
+    assert conduit.run(main, conduit="loggp", ranks=3).values[2] == [
+        "<Endpoint of rank 2 of 3>",
+        "<Extended of 3 ranks, here rank 2>",
+        "<Team of 2 ranks, here rank 1>",
+        "<Token of handler 'note' for a request from rank 2>",
+        "<Team, destroyed>",
+    ]

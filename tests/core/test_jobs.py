@@ -61,7 +61,7 @@ async def test_run_async_passes_arguments_and_raises_the_same_object():
         await conduit.run_async(fail, conduit="loggp")
     assert caught.value is error
     with pytest.raises(conduit.BadRequest, match=r"\Arun: ranks=0 is not allowed; "):
-        await conduit.run_async(main, conduit="loggp", ranks=0)
+        await conduit.run_async(fail, conduit="loggp", ranks=0)
 
 
 async def test_run_async_raises_an_exit():

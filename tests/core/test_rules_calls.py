@@ -1,5 +1,6 @@
 """Rules E4 and E7: errors stand at the call that is wrong; forgotten awaits; payloads die with their handler."""
 
+import contextlib
 import inspect
 import re
 import warnings
@@ -131,6 +132,19 @@ def test_E4_another_error_goes_before_a_forgotten_call(on_loggp):
         raise KeyError("the error")
 
     on_loggp.fails(KeyError, main)
+
+
+@pytest.mark.parametrize("caught", [Exception, BaseException])
+def test_E4_a_forgotten_call_ends_the_job_although_the_program_catches_its_error(on_loggp, caught):
+    async def main(ep):
+        if ep.rank == 0:
+            ep.poll()
+        while True:
+            with contextlib.suppress(caught):
+                await ep.poll()
+
+    error = on_loggp.fails(conduit.BadRequest, main)
+    assert str(error).startswith(f"ep.poll(...) at {__file__}:{main.__code__.co_firstlineno + 2} was called but never")
 
 
 def test_E4_an_exit_goes_before_a_forgotten_call(on_loggp):

@@ -1,6 +1,7 @@
 """Rule E8: Ctrl-C in the main thread ends the job at once; elsewhere `time_limit` or the host does."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -130,6 +131,42 @@ def test_E8_an_interrupt_of_a_job_that_is_ending_goes_before_what_ended_it(inlin
         conduit.run(main, conduit=f"loggp:inline={inline}")
 
 
+@pytest.mark.parametrize("clean_up", [True, False])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_of_a_task_of_a_rank_is_an_interrupt_too(inline, clean_up):
+    """Trio puts it into a group, for each nursery that it passes."""
+
+    async def child(ep):
+        await ep.compute(1e-6)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            if clean_up:
+                raise KeyError("of the clean-up")
+
+    async def sibling(ep):
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            raise ValueError("of the sibling")
+
+    async def main(ep):
+        async with trio.open_nursery() as outer:
+            async with trio.open_nursery() as inner:
+                if ep.rank == 0:
+                    inner.start_soon(sibling, ep)
+                    inner.start_soon(child, ep)
+            outer.start_soon(ep.block_until, lambda: False)
+
+    if clean_up:  # which took the place of the interrupt
+        with pytest.RaisesGroup(pytest.RaisesGroup(KeyError, ValueError)):
+            conduit.run(main, conduit=f"loggp:inline={inline}")
+    else:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            conduit.run(main, conduit=f"loggp:inline={inline}")
+        assert "rank 0 raised ExceptionGroup too: ValueError: of the sibling" in caught.value.__notes__
+
+
 def test_E8_an_interrupt_goes_before_other_errors():
     async def main(ep):
         if ep.rank == 0:
@@ -143,7 +180,53 @@ def test_E8_an_interrupt_goes_before_other_errors():
 
     with pytest.raises(KeyboardInterrupt) as caught:
         conduit.run(main, conduit="loggp")
+    assert caught.value.__notes__[0].startswith("interrupted at 10.00")
     assert caught.value.__notes__[1:] == ["while the job ended, rank 1 raised KeyError: 'on the way out'"]
+
+
+async def _never_polls(ep):
+    """Rank 0 watches a list that only a poll of its own could fill."""
+    got = []
+
+    def note(token):
+        got.append(1)
+
+    await ep.attach(note)
+    if ep.rank:
+        await ep.request_short(0, note)
+        await ep.block_until(lambda: False, what="an answer", ranks=[0])
+    turns = 0
+    while not got:
+        await trio.sleep(1e-6)
+        turns += 1
+        if turns == 100:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _note(main, inline):
+    """Return the first note of the interrupt that ends a job of two ranks on loggp."""
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit=f"loggp:inline={inline}", time_limit=0.1)
+    return caught.value.__notes__[0].splitlines()
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_says_where_all_ranks_were(inline):
+    head, *lines = _note(_never_polls, inline)
+    assert re.fullmatch(
+        r"interrupted at \d+\.\d\d\d us: where the ranks were \(what ran was \S+interrupt\.py:\d+ in _never_polls\)",
+        head,
+    )
+    assert lines[:2] == ["rank 0: its task ran that", "    1 message not handled"]
+    assert re.fullmatch(r"rank 1: \S+:\d+ in _never_polls: waits for an answer, which rank 0 must bring .*", lines[2])
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+@pytest.mark.parametrize("where", ["handler", "predicate"])
+def test_E8_what_an_interrupt_says_calls_nothing_of_the_program(where, inline):
+    """A predicate that never returns would not return for the report either."""
+    head, *_ = _note(_computes_for_ever(where), inline)
+    assert re.search(r"\(what ran was \S+:\d+ in work\)$", head)
 
 
 def test_E8_an_interrupt_where_all_wait_for_a_thread():

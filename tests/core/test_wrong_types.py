@@ -162,7 +162,7 @@ def test_counts_beyond_a_machine_word_are_refused(name, value):
     async def main(ep):
         pass
 
-    with pytest.raises(conduit.BadRequest, match=rf"\Arun: {name}=.* is not allowed; pass at most 9223372036854775807"):
+    with pytest.raises(conduit.BadRequest, match=rf"\Arun: {name}=.* is not allowed; pass .* most 9223372036854775807"):
         conduit.run(main, conduit="loggp", **{name: value})
 
 
@@ -265,3 +265,39 @@ def test_a_predicate_is_whatever_can_be_called(on_loggp, predicate):
         await ep.block_until(predicate)
 
     on_loggp.run(main)
+
+
+class _NoRepr:
+    def __repr__(self):
+        raise RuntimeError("no repr today")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ep, value: ep.attach(value),
+        lambda ep, value: ep.request_short(0, value),
+        lambda ep, value: ep.block_until(value),
+        lambda ep, value: ep.block_until(bool, what=value),
+        lambda ep, value: ep.compute(value, flops=1),
+        lambda ep, value: ep.warn(value),
+        lambda ep, value: ep.on_exit(value),
+        lambda ep, value: setattr(ep, "segment", value),
+        lambda ep, value: conduit.checked_call(value),
+    ],
+    ids=["attach", "handler", "predicate", "what", "compute", "warn", "on_exit", "segment", "checked_call"],
+)
+def test_what_cannot_be_shown_is_refused_in_our_words(call):
+    async def main(ep):
+        for value in (10**5000, _NoRepr(), [["x" * 100_000]]):
+            with pytest.raises(conduit.BadRequest, match=r"\A(ep\.\w+|attach|checked_call)(:| = )") as caught:
+                call(ep, value)
+            assert len(str(caught.value)) < 700
+
+    conduit.run(main, ranks=1, conduit="loggp")
+
+
+@pytest.mark.parametrize("value", [10**5000, _NoRepr()], ids=["huge", "unprintable"])
+def test_a_spec_that_cannot_be_shown_is_refused_in_our_words(value):
+    with pytest.raises(conduit.BadRequest, match=r"\Aconduit must be a spec string .*, not a"):
+        conduit.run(repr, conduit=value)

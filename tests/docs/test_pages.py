@@ -24,6 +24,12 @@ def test_links_lead_somewhere(page: Any) -> None:
     assert not missing
 
 
+def test_no_power_makes_text_bold(page: Any) -> None:
+    """What stands for a power in Python is the beginning or the end of bold text in Markdown, unless it is code."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.text, flags=re.M | re.S)
+    assert not re.findall(r".*[\w)]\*\*[\w(].*", text)
+
+
 def _leads(page: Path, target: str) -> bool:
     name, _, heading = target.partition("#")
     path = (page.parent / name).resolve() if name else page

@@ -1,5 +1,6 @@
 """Whom the report of a deadlock names: the ranks that are missing by then, and none that has done its part."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -232,3 +233,20 @@ def test_whoever_is_named_is_missing_or_waits_too_and_the_missing_are_found(draw
     for rank, named in waits.items():
         assert named, f"rank {rank} waits for nobody\n{report}"
         assert named <= missing | waits.keys(), report
+
+
+@pytest.mark.parametrize("how", ["sync", "sync_gets", "region"])
+def test_a_wait_for_implicit_operations_names_those_that_have_not_answered(how):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank in (1, 2):
+            await trio.sleep_forever()
+        if ep.rank == 0:
+            async with x.access_region() if how == "region" else contextlib.nullcontext() as region:
+                await x.put_nbi(1, 0, b"put")
+                await x.get_nbi(2, 0, out=bytearray(3))
+                await x.put_nbi(3, 0, b"put")
+            await (region.handle if how == "region" else getattr(x, how)())
+
+    expected = {2} if how == "sync_gets" else {1, 2}
+    assert _waits(_report(main, ranks=4))[0] == expected

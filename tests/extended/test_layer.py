@@ -106,20 +106,63 @@ def test_ranks_that_attach_other_layers_are_told():
         conduit.run(main, ranks=2, conduit="loggp")
 
 
-def test_the_layer_uses_public_names_alone():
-    import ast
-    from pathlib import Path
+def _attaches_something_else_first(retry):
+    """Make a program in which rank 0 attaches other handlers than the layer's, which is refused, and then `retry`s."""
 
-    import extended
+    def other(token):
+        """Another layer's handler."""
 
-    for path in Path(extended.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
-                assert isinstance(node.value, ast.Name), f"{path.name}:{node.lineno}"
-                assert node.value.id in ("self", "cls"), f"{path.name}:{node.lineno}: {node.value.id}.{node.attr}"
+    async def main(ep):
+        try:
+            await (ep.attach(other) if ep.rank == 0 else Extended.attach(ep))
+        except conduit.BadRequest:
+            return await retry(ep)  # while the error is still known, and with it all that its frames refer to
+
+    return main
+
+
+def test_the_layer_can_be_attached_after_it_was_refused():
+    async def retry(ep):
+        x = await Extended.attach(ep)
+        await x.put_value((ep.rank + 1) % ep.size, 0, 5)
+        await x.barrier()
+        return await x.get_value(ep.rank, 0), x is await Extended.attach(ep)
+
+    result = conduit.run(_attaches_something_else_first(retry), ranks=3, conduit="loggp", time_limit=1.0)
+    assert result.values == [(5, True)] * 3
+
+
+def test_other_tasks_that_attach_the_layer_hear_of_a_refusal():
+    import trio
+
+    async def main(ep):
+        refused = []
+
+        async def attach():
+            try:
+                await (Extended.attach(ep) if ep.rank == 0 else ep.attach())
+            except conduit.BadRequest as error:
+                refused.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(1 if ep.rank else 3):
+                nursery.start_soon(attach)
+        return refused
+
+    refused, _ = conduit.run(main, ranks=2, conduit="loggp", time_limit=1.0).values
+    assert sorted(text.partition(":")[0] for text in refused) == ["Extended.attach", "Extended.attach", "attach"]
+    assert all("rank 1 passed []" in text for text in refused)
 
 
 def test_every_public_name_is_documented():
     for name in dir(Extended):
         if not name.startswith("_"):
             assert getattr(Extended, name).__doc__, name
+
+
+def test_the_layer_is_not_made_by_calling_it():
+    async def main(ep):
+        Extended(ep)
+
+    with pytest.raises(conduit.BadRequest, match=r"^Extended: .*; write `await Extended\.attach\(ep\)`\n"):
+        conduit.run(main, conduit="loggp")

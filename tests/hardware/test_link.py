@@ -2,6 +2,7 @@
 
 import math
 import random
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,3 +160,39 @@ def test_against_a_queue_in_closed_form(seed, hops):
         expected[number] = tail
     run(kernel, *((t, carry(kernel, route, s, arrivals, n)) for n, (t, s) in enumerate(zip(times, sizes, strict=True))))
     assert arrivals == expected
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_link_carries_what_its_rate_allows(draws):
+    """From any head to the last tail no more than the rate; in any other span at most twice as much."""
+    kernel = Kernel()
+    links = [Link(kernel, draws.choice([RATE // 2, RATE, 2 * RATE])) for _ in range(draws.randint(1, 3))]
+    routes = [Route([(link, 7_000) for link in links[first:]]) for first in range(len(links))]
+    carried = []
+
+    def begin(route, nbytes, pace, whole):
+        head = kernel.now
+        told = lambda arrival: carried.append((route, nbytes, head, arrival))  # noqa: E731
+        arrival = route.carry(nbytes, head, head + int(pace * route.first.takes[nbytes]), told, whole=whole)
+        if arrival:
+            told(arrival)
+
+    acts = []
+    for _ in range(12):
+        what = (draws.choice(routes), draws.choice([64, 80, 1000, 5000]), draws.choice([0, 1, 1.5, 3, 6]))
+        acts.append((draws.randrange(8_000_000), partial(begin, *what, draws.random() < 0.4)))
+    run(kernel, *acts)
+    assert len(carried) == len(acts)
+    for link in links:
+        spans = [
+            (head + after, arrival - route.latency + after, link.takes[nbytes])
+            for route, nbytes, head, arrival in carried
+            for each, after in zip(route.links, route.after, strict=True)
+            if each is link
+        ]
+        last = max((tail for _, tail, _ in spans), default=0)
+        for start, _, _ in spans:
+            assert sum(takes for head, _, takes in spans if head >= start) <= last - start
+            for _, end, _ in spans:
+                within = sum(takes for head, tail, takes in spans if head >= start and tail <= end)
+                assert within <= 2 * max(end - start, 0)

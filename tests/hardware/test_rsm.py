@@ -280,6 +280,26 @@ def test_a_write_of_less_than_a_line_takes_the_targets_processor():
     site.run(body)
 
 
+def test_a_host_takes_one_interrupt_after_the_other():
+    """Two hosts send bytes to be merged at once: 10 us of one CPU for each."""
+    site, merged = Site("sunfire"), []
+
+    async def body():
+        segment = await site.segment()
+        senders = (site.near, site.third)
+        imports = [await site.imported(rsm=rsm) for rsm in senders]
+        segment.landing = lambda offset, data: merged.append(site.kernel.now)
+        begun = site.kernel.now
+        for place, imported in enumerate(imports):
+            imported.put(place, b"x", lambda when, error: None)
+        await site.kernel.until(begun + 50 * US)
+        first, second = merged
+        assert first - begun > 10 * US
+        assert second - first == 10 * US
+
+    site.run(body)
+
+
 def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
     """What the sender writes there itself is overwritten."""
     site, lines = Site("sunfire"), []
@@ -504,6 +524,71 @@ def test_after_unpublish_an_import_is_aborted(network):
 
 
 @networks
+def test_an_import_stays_aborted_when_the_segment_is_published_again(network):
+    async def act(site, segment, imported):
+        mapping = await site.call(site.near, imported.map)
+        segment.landing = lambda offset, data: landed.append((offset, len(data)))
+        await site.call(site.far, segment.unpublish)
+        await site.call(site.far, segment.publish, 1)
+        for call in (
+            lambda: imported.put(0, bytes(64), print),
+            lambda: imported.get(0, 64, print),
+            lambda: imported.signal_post(print),
+        ):
+            with refused(errors.ConnectionAborted, "it was unpublished; disconnect"):
+                call()
+        if network == "sci":
+            with refused(errors.SegmentNotMapped, "its owner has unpublished it"):
+                mapping.store(0, b"z" * 64, print)
+        else:
+            await site.store(mapping, 0, b"z" * 64)
+            assert await site.fence(mapping) != 0
+        assert segment.memory.read(0, 64) == bytes(64)
+        again = await site.imported()
+        await site.good(again.put, 64, b"again..." * 8)
+        assert await site.fence(await site.call(site.near, again.map)) == 0
+        assert segment.memory.read(64, 64) == b"again..." * 8
+        assert landed == [(64, 64)]
+        woken = []
+        segment.signal_wait(woken.append)
+        await site.good(again.signal_post)
+        await site.kernel.until(site.kernel.now + 50 * US)
+        assert woken
+
+    landed = []
+    use(network, act)
+
+
+@networks
+def test_what_is_begun_when_the_owner_unpublishes_fails_for_its_caller(network):
+    """The owner does so while the software of the call runs; on sunfire it is the barrier that says so."""
+
+    async def act(site, segment, imported):
+        def put(then):
+            imported.put(0, bytes(64), then)
+            segment.unpublish()
+
+        barrier = await site.call(site.near, imported.init_barrier)
+        await site.call(site.near, barrier.open)
+        results = [(await site.end(start))[1] for start in (put, barrier.close)]
+        aborted, good = results if network == "sci" else reversed(results)
+        assert isinstance(aborted, errors.ConnectionAborted)
+        assert good is None
+
+        def get(then):
+            other.get(0, 64, then)
+            segment.unpublish()
+
+        await site.call(site.far, segment.publish, 1)
+        other = await site.imported()
+        data, _, error = await site.end(get)
+        assert data == b""
+        assert isinstance(error, errors.ConnectionAborted)
+
+    use(network, act)
+
+
+@networks
 def test_the_import_side(network):
     async def act(site, segment, imported):
         with refused(errors.SegmentNotMapped, "which is not mapped; map it first"):
@@ -684,6 +769,45 @@ def test_a_barrier_reports_lost_stores_and_writing_again_helps():
     assert failed
     assert all(isinstance(error, errors.BarrierFailure) for error in failed)
     assert "write it again" in str(failed[0])
+
+
+@pytest.mark.parametrize("mode", BarrierMode)
+def test_every_barrier_that_is_open_reports_what_another_has_reported(mode):
+    """The hardware says once that something was lost on the way to a host, and not what: all open barriers fail."""
+    site = Site("sunfire", faults=("links@5ms-5100us",))
+
+    async def body():
+        memories = [bytearray(SIZE), bytearray(SIZE)]
+        for number, memory in enumerate(memories):
+            await site.segment(number, memory=Flat(memory))
+        first, second = [await site.imported(number) for number in range(2)]
+        one, other = [await site.call(site.near, imported.init_barrier) for imported in (first, second)]
+        await site.call(site.near, one.open)
+        if mode is BarrierMode.EXPLICIT:
+            await site.call(site.near, other.open)
+        else:
+            await site.call(site.near, second.set_mode, mode)
+        assert site.kernel.now < 5000 * US - 1_700_000
+        await site.kernel.until(5000 * US - 1_700_000)
+        await site.good(first.put, 0, b"lost" * 16)
+        await site.kernel.until(5400 * US)
+        assert memories[0] == bytes(SIZE)
+        if mode is BarrierMode.EXPLICIT:
+            _, error = await site.end(other.close)
+        else:
+            _, error = await site.end(second.put, 0, b"here" * 16)
+        assert isinstance(error, errors.BarrierFailure)
+        _, error = await site.end(one.order)
+        assert isinstance(error, errors.BarrierFailure)
+        assert "segment 0" in str(error)
+        assert "write it again" in str(error)
+        await site.good(first.put, 0, b"here" * 16)
+        await site.good(one.close)
+        assert memories[0][:64] == b"here" * 16
+        await site.call(site.near, one.open)
+        await site.good(one.close)
+
+    site.run(body)
 
 
 def test_without_a_path_every_call_says_which():

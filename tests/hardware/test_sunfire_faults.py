@@ -136,12 +136,54 @@ def test_an_error_is_reported_by_one_fence():
     assert statuses == [Status.LOST, Status.OK]
 
 
+@pytest.mark.parametrize(
+    ("faults", "down"),
+    [
+        (("ni0.1@10us-30us", "ni0.1@20us-50us"), [15, 25, 35]),
+        (("ni0.1@20us-50us", "ni0.1@10us-60us"), [15, 25, 35, 55]),
+        (("ni0.1@10us", "ni0.1@20us-30us"), [15, 25, 35, 55, 65]),
+        (("ni0.1@10us", "ni0.1~1us/1us"), [15, 25, 35, 55, 65]),
+    ],
+)
+def test_a_part_works_again_when_all_that_it_failed_for_is_over(faults, down):
+    pair, found = Pair(*faults), []
+    part = pair.fabric.plant.parts["ni0.1"]
+
+    def look(when):
+        found.extend([] if part.up else [when])
+
+    pair.run(*((when * US, lambda when=when: look(when)) for when in (15, 25, 35, 55, 65)), until=100 * US)
+    assert found == down
+
+
 def test_loads_over_a_dead_link_fail():
     pair, got = Pair("link0.0.0@500ns", stripes=1), []
     pair.run((0, lambda: pair.mapping.load(0, 128, lambda *result: got.append(result))))
     ((data, _, status),) = got
     assert (data, status) == (b"", Status.LOST)
     assert pair.process.processor.cesr == Status.LOST
+
+
+@pytest.mark.parametrize(("lines", "status"), [(1, Status.OK), (3, Status.OK), (4, Status.LOST)])
+def test_loads_fail_with_the_links_that_their_lines_take(lines, status):
+    """Four stripes, the last of which is down."""
+    pair, got = Pair("link0.1.1@500ns"), []
+    pair.run((0, lambda: pair.mapping.load(0, 64 * lines, lambda *result: got.append(result))))
+    ((_, _, found),) = got
+    assert found == status
+
+
+def test_bit_errors_spoil_the_loads_that_come_over_their_link():
+    """One line of four comes over a cable that spoils it in two cases of five, the first line never."""
+    pair, outcomes = Pair("link0.1.1%1e-3"), {1: [], 4: []}
+
+    def load(lines):
+        pair.mapping.load(0, 64 * lines, lambda data, when, status: outcomes[lines].append(status))
+
+    loads = [(ps(turn * 4e-5), lambda lines=lines: load(lines)) for turn in range(200) for lines in outcomes]
+    pair.run(*loads, until=ps(1e-2))
+    assert outcomes[1] == [Status.OK] * 200
+    assert sum(map(bool, outcomes[4])) / 200 == pytest.approx(1 - (1 - 1e-3) ** 512, abs=0.1)
 
 
 def test_bit_errors_spoil_lines_at_their_rate():

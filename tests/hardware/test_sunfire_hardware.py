@@ -172,6 +172,26 @@ def test_announced_bytes_land_with_their_flag():
     assert cluster.memory(1)[:192] == b"f" * 64 + b"d" * 128
 
 
+def test_announced_bytes_land_where_their_flag_is_refused():
+    cluster, status = Cluster(), []
+    process = cluster.process(0)
+    data, flags = cluster.mapping(process, 1), cluster.mapping(process, 2)
+    cluster.entries[2].grant({})
+
+    def act():
+        assert data.store(64, b"d" * 128, print, announced=True)
+        cluster.kernel.at(data.fence(print), flag)
+
+    def flag():
+        assert flags.store(0, b"f" * 64, print)
+        flags.fence(lambda when, found: status.append(found))
+
+    cluster.run((0, act))
+    assert cluster.memory(1)[64:192] == b"d" * 128
+    assert cluster.memory(2) == bytes(1 << 16)
+    assert status == [Status.REFUSED]
+
+
 # -- sharing -----------------------------------------------------------------------------------------
 
 
@@ -287,6 +307,79 @@ def test_what_loads_bring_waits_for_links_that_others_store_over():
 
     assert took(0) == 20 * 1_451_600
     assert took(24) > 2 * took(0)
+
+
+RUNS = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(1, 90), st.booleans()), max_size=6)
+
+
+@pytest.mark.parametrize("stripes", [1, 2, 4])
+@given(runs=st.lists(RUNS, min_size=2, max_size=5))
+@settings(max_examples=25, deadline=None)
+def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs):
+    """Several CPUs of two hosts store, and now and then wait for a barrier: everything happens at the same times."""
+
+    def times(careful):
+        cluster, found = Cluster(MACHINES["q"], stripes=stripes, careful=careful), []
+        kernel = cluster.kernel
+        for host, entry in enumerate(cluster.entries):
+            entry.landing = lambda offset, data, host=host: found.append((kernel.now, "landed", host, len(data)))
+
+        def go_on(cpu, mapping, left):
+            if left:
+                kernel.at(kernel.now + left[0][0], store, cpu, mapping, left)
+
+        def store(cpu, mapping, left):
+            (_, lines, fenced), *rest = left
+
+            def issued(when):
+                kernel.at(when, free)
+
+            def free():
+                found.append((kernel.now, "free", cpu))
+                if not fenced:
+                    go_on(cpu, mapping, rest)
+                elif when := mapping.fence(back):
+                    back(when, 0)
+
+            def back(when, status):
+                assert not status
+                kernel.at(when, over)
+
+            def over():
+                found.append((kernel.now, "fenced", cpu))
+                go_on(cpu, mapping, rest)
+
+            if end := mapping.store(0, bytes(64 * lines), issued):
+                issued(end)
+
+        for cpu, left in enumerate(runs):
+            host = int(cpu == 2)
+            go_on(cpu, cluster.mapping(cluster.process(host, cpu), 1 - host), left)
+        cluster.run()
+        return sorted(found)
+
+    assert times(careful=True) == times(careful=False)
+
+
+def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_its_landing():
+    """Others have the one link; the fence is asked for while nobody knows yet when the store gets there."""
+    cluster, back, issued, landed = Cluster(stripes=1), [], [], []
+    first, second, third = (cluster.mapping(cluster.process(0, cpu), 1) for cpu in range(3))
+    cluster.entries[1].landing = lambda offset, data: landed.append((cluster.kernel.now, offset))
+
+    def fence():
+        assert not second.fence(lambda when, status: back.append((when, status)))
+
+    cluster.run(
+        (0, lambda: stored(first, 0, bytes(64 * 60), [])),
+        (1, lambda: stored(third, 8192, bytes(64 * 60), [])),
+        (2, lambda: stored(second, 4096, bytes(64 * 20), issued)),
+        (2 + 200 * NS + 20 * LINE, fence),
+    )
+    assert issued == [2 + 200 * NS + 20 * LINE]
+    (arrival,) = (when for when, offset in landed if offset == 4096)
+    assert arrival > issued[0] + LANDING
+    assert back == [(arrival - LANDING + BARRIER, 0)]
 
 
 # -- wiring ------------------------------------------------------------------------------------------

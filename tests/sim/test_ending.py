@@ -6,7 +6,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.sim import standstill
+from conduit.sim import ending, standstill
 
 
 def test_D6_an_endless_loop_of_shielded_sleeps_does_not_keep_a_job_alive(fails_while):
@@ -155,6 +155,76 @@ def test_D6_waits_within_waits_on_the_way_out_are_all_ended_by_force():
     with pytest.raises(ValueError, match=r"^the reason") as caught:
         conduit.run(main, conduit="loggp")
     assert sum("a shielded wait was ended by force" in note for note in caught.value.__notes__) == 31
+
+
+async def _poll(ep):
+    await ep.poll()
+
+
+async def _block(ep):
+    await ep.block_until(lambda: False)
+
+
+async def _sleep(ep):
+    with trio.CancelScope(shield=True):
+        await trio.sleep(1e-3)
+
+
+async def _wait(ep):
+    with trio.CancelScope(shield=True):
+        await trio.Event().wait()
+
+
+async def _step(ep):
+    await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("act", [_poll, _block, _sleep, _wait, _step])
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_D6_what_catches_its_end_again_and_again_is_left_behind(inline, act, fails_while, monkeypatch):
+    monkeypatch.setattr(standstill, "STILL_ENDING", 1000)
+    monkeypatch.setattr(ending, "SLEEPS", 1000)
+
+    async def in_its_own_task(ep):
+        while True:
+            with contextlib.suppress(BaseException):
+                await act(ep)
+
+    async def beside_a_nursery(ep):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            await in_its_own_task(ep)
+
+    async def in_children(ep):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(in_its_own_task, ep)
+            nursery.start_soon(in_its_own_task, ep)
+
+    for loop, count in ((in_its_own_task, 1), (beside_a_nursery, 1), (in_children, 2)):
+        with pytest.raises(ValueError, match=r"^the reason") as caught:
+            conduit.run(fails_while(loop), ranks=2, conduit=f"loggp:inline={inline}")
+        notes = caught.value.__notes__[1:]
+        left = [note for note in notes if "what caught all that was to end it was left where it stood: task" in note]
+        assert len(left) == count, notes
+        forced = [note for note in notes if "by force" in note]
+        assert len(left) + len(forced) == len(notes)
+        assert all("test_ending.py:" in note or "trio.sleep_forever" in note for note in notes), notes
+
+
+def test_D6_tasks_that_start_others_when_they_are_to_end_are_left_behind(fails_while):
+    async def clean_up(ep):
+        async with trio.open_nursery() as nursery:
+
+            async def link():
+                try:
+                    await trio.lowlevel.checkpoint()
+                except BaseException:
+                    nursery.start_soon(link)
+
+            nursery.start_soon(link)
+
+    with pytest.raises(ValueError, match=r"^the reason"):
+        conduit.run(fails_while(clean_up), ranks=2, conduit="loggp")
 
 
 def test_D6_steps_of_a_clean_up_are_let_finish():

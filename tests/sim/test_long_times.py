@@ -158,9 +158,9 @@ def test_the_longest_times_of_loggp_are_simulated():
 
 
 @pytest.mark.parametrize("fault", [f"links@{'9' * 400}s", "links@2000000000s"], ids=["float", "little"])
-def test_a_fault_in_more_than_thirty_years_is_refused(fault):
+def test_a_fault_after_many_years_is_refused(fault):
     async def main(ep):
         pass
 
-    with pytest.raises(conduit.BadRequest, match=r"is too long; write times of at most 1e\+09 s"):
+    with pytest.raises(conduit.BadRequest, match=r"is no time, such as 50us, 1.5ms, 2s, at most 1000000s"):
         conduit.run(main, conduit=f"sunfire:fault={fault}")

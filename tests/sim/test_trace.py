@@ -69,5 +69,28 @@ def test_error_of_a_traced_event_names_its_rank():
     assert kernel.end.errors[0][1] == 7
 
 
+@pytest.mark.parametrize("way", ["at", "call", "background"])
+@pytest.mark.parametrize(
+    ("when", "message"),
+    [
+        (7.0, r"^Part\.act: an event at 7\.0 ps, which is a float; times are whole numbers: use conduit\.sim\.units"),
+        (4, r"^Part\.act: an event at 4 ps, which is past, now is 5 ps; use kernel\.now or cpu\.now\(\)$"),
+    ],
+)
+def test_a_wrong_time_is_refused_where_it_is_given(way, when, message):
+    class Part:
+        def act(self):
+            pass
+
+    def begin():
+        kernel.at(5, lambda: getattr(kernel, way)(when, Part().act))
+        return kernel.until(10)
+
+    kernel = TracingKernel()
+    with pytest.raises((TypeError, ValueError), match=message.replace("Part", ".*Part")) as caught:
+        simulate(kernel, begin)
+    assert "getattr(kernel, way)(when" in str(caught.traceback[-3].statement)
+
+
 def test_a_plain_kernel_has_no_trace_points():
     assert not hasattr(Kernel(), "_listener")

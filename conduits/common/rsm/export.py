@@ -69,7 +69,7 @@ class ExportSegment:
 
     @property
     def backing(self) -> Backing:
-        """The memory as the transport knows it."""
+        """The memory as the transport knows it; another object after each `unpublish`."""
         return self._backing
 
     @property
@@ -121,7 +121,7 @@ class ExportSegment:
         self._charge(Call.EXPORT_REPUBLISH)
 
     def unpublish(self) -> None:
-        """Let nobody reach it any more (rsm_memseg_export_unpublish); what is imported of it is aborted.
+        """Let nobody reach it any more (rsm_memseg_export_unpublish); what is imported of it is aborted for good.
 
         Raises:
             SegmentNotPublished: it is not published.
@@ -130,7 +130,7 @@ class ExportSegment:
         self._check("unpublish")
         number = self._number_of("unpublish")
         self._controller.exchange.remove(self, number)
-        self._controller.transport.unpublish(self._backing)
+        self._backing = self._controller.transport.unpublish(self._backing)
         self._number = None
         self._charge(Call.EXPORT_UNPUBLISH)
 

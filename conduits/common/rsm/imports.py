@@ -19,6 +19,7 @@ from conduits.common.rsm.errors import (
     BadMode,
     BadOffset,
     BadSegment,
+    BarrierFailure,
     BarrierNotOpened,
     BarrierOpenFailed,
     BarrierUninitialized,
@@ -60,19 +61,20 @@ class ImportSegment:
     """
 
     __slots__ = (
-        "_alive", "_barriers", "_controller", "_exported", "_mapping", "_opened", "_permission", "_window", "mode",
-        "nbytes",
+        "_alive", "_backing", "_controller", "_exported", "_mapping", "_missed", "_opened", "_permission", "_window",
+        "mode", "nbytes",
     )  # fmt: skip
 
     def __init__(self, controller: Controller, exported: ExportSegment, window: Window, permission: Permission) -> None:
         self._controller = controller
         self._exported = exported
+        self._backing = exported.backing
         self._window = window
         self._permission = permission
         self._mapping: Mapped | None = None
         self._alive = True
         self._opened: Barrier | None = None
-        self._barriers = 0
+        self._missed = False  # another import's barrier has reported an error while one of this was open
         self.mode = BarrierMode.EXPLICIT
         self.nbytes = window.nbytes
 
@@ -196,6 +198,7 @@ class ImportSegment:
         if self._opened is not None:
             raise BarrierOpenFailed(f"open_barrier of {self._exported}: a barrier of it is open; close it first")
         self._opened = barrier
+        self._controller.scopes(self._exported.host)[self] = None
         self._controller.charge(Call.OPEN_BARRIER)
 
     def fence(self, barrier: Barrier, call: Call, then: Done) -> None:
@@ -204,7 +207,7 @@ class ImportSegment:
             raise BarrierNotOpened(f"{call.value} of a barrier of {self._exported} that is not open; open it first")
         if call is Call.CLOSE_BARRIER:
             self._opened = None
-        self._after(call, lambda: self._window.fence(self._done(then)))
+        self._after(call, lambda: self._window.fence(self._fenced(then)))
 
     def destroy_barrier(self, barrier: Barrier) -> None:
         """Destroy `barrier`, which must not be open."""
@@ -236,6 +239,31 @@ class ImportSegment:
 
         return done
 
+    def _fenced(self, then: Done) -> Done:
+        """Return what to call when the hardware's barrier is back.
+
+        The hardware says once that something on the way to a host was lost, and not what; so that fails every
+        barrier that is open there.
+        """
+        done = self._done(then)
+
+        def fenced(when: int, error: RsmError | None) -> None:
+            scopes = self._controller.scopes(self._exported.host)
+            if self._opened is None:
+                scopes.pop(self, None)
+            if error is not None:
+                for each in scopes:
+                    each._missed = True
+            elif self._missed:
+                error = BarrierFailure(
+                    f"{self._exported}: not everything to its host has arrived since the last barrier, as another one "
+                    "has reported; write it again"
+                )
+            self._missed = False
+            done(when, error)
+
+        return fenced
+
     def _put_done(self, then: Done) -> Done:
         if self.mode is BarrierMode.EXPLICIT:
             return self._done(then)
@@ -245,7 +273,7 @@ class ImportSegment:
             if error is not None:
                 then(self._free(when), error)
             else:
-                kernel.at(max(when, kernel.now), self._window.fence, self._done(then))
+                kernel.at(max(when, kernel.now), self._window.fence, self._fenced(then))
 
         return stored
 
@@ -262,7 +290,7 @@ class ImportSegment:
             raise PermDenied(f"{call} of {self._exported}: it no longer grants that")
 
     def _check_connection(self, call: str) -> None:
-        if not self._exported.published:
+        if self._exported.backing is not self._backing:
             raise ConnectionAborted(f"{call} of {self._exported}: it was unpublished; disconnect")
 
     def _check(self, call: str) -> None:

@@ -70,6 +70,7 @@ class Rsm:
         self.transport = transport
         self.exchange = exchange
         self._topologies: set[Topology] = set()
+        self._scopes: dict[tuple[str, int], dict[ImportSegment, None]] = {}
 
     def get_topology(self) -> Topology:
         """Return hosts and controllers (rsm_get_interconnect_topology)."""
@@ -117,6 +118,10 @@ class Rsm:
             )
         controller.alive = False
         self.charge(Call.RELEASE_CONTROLLER)
+
+    def scopes(self, controller: str, host: int) -> dict[ImportSegment, None]:
+        """Return the imports of a host, over a controller, that have a barrier open."""
+        return self._scopes.setdefault((controller, host), {})
 
     def charge(self, call: Call, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""
@@ -194,6 +199,10 @@ class Controller:
         self.segments[made] = None
         self.charge(Call.IMPORT_CONNECT)
         return made
+
+    def scopes(self, host: int) -> dict[ImportSegment, None]:
+        """Return the imports of a host, over this way, that have a barrier open."""
+        return self._rsm.scopes(self.attributes.name, host)
 
     def charge(self, call: Call, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""

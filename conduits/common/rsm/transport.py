@@ -205,8 +205,12 @@ class Transport(ABC):
         """Change rights; what was imported before is under the new ones at once."""
 
     @abstractmethod
-    def unpublish(self, backing: Backing) -> None:
-        """Take the memory out of the tables: what arrives for it from now on is an error of its sender."""
+    def unpublish(self, backing: Backing) -> Backing:
+        """Take the memory out of the tables: what arrives for it from now on is an error of its sender.
+
+        Returns:
+            The same memory for another `publish`, which what was imported before does not reach.
+        """
 
     @abstractmethod
     def connect(self, controller: str, host: int, backing: Backing) -> Window:

@@ -67,7 +67,7 @@ class StartXPath(Path):
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
         self._requests, self._replies = Channel(self, 0), Channel(self, 1)
         self._reception = Reception(self)
-        self._loads = 0
+        self._loads = LOADS  # packets that this pass may still load
         self._finds = False  # whether this pass loads packets, and has not looked yet whether there are more
         self._cut_short = False
 
@@ -156,9 +156,8 @@ class StartXPath(Path):
         A look that finds one is the first load of it, which Table 1 has in the cost to receive; the one that costs
         more is the last, which finds nothing.
         """
-        self._loads = LOADS
-        self._finds = bool(self.niu.high or self.niu.low)
-        if self._finds:
+        if self.niu.high or self.niu.low:
+            self._finds = True
             self.cpu.free -= POLL_PS
 
     def take(self) -> Message | None:
@@ -182,7 +181,9 @@ class StartXPath(Path):
         return self._next_duty()
 
     def end_pass(self) -> None:
-        """Poll again where packets were left."""
+        """Poll again where packets were left; one that was full has looked no further."""
+        self._loads = LOADS
+        self._finds = False
         if self._cut_short:
             self._cut_short = False
             self.port.notify()

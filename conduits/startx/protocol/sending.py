@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduits.common.path import Then
-from conduits.startx.driver import HIGH, LOCK_PS, LOW
+from conduits.startx.driver import HIGH, LOCK_PS
 
 if TYPE_CHECKING:
     from conduits.startx.protocol.path import StartXPath
@@ -96,6 +96,3 @@ class Sending:
         if not self._priority:
             path.smp.give_back(1)
         return took
-
-
-__all__ = ["HIGH", "LOW", "Packet", "Sending"]

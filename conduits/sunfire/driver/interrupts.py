@@ -33,7 +33,7 @@ def pack(what: int, number: int, offset: int = 0, data: bytes = b"") -> bytes:
 
 
 class HostKernel:
-    """A host's operating system, as far as its NIs interrupt it; CPU 0 takes them.
+    """A host's operating system, as far as its NIs interrupt it; CPU 0 takes them, one after the other.
 
     Args:
         fabric: the cluster.
@@ -44,6 +44,7 @@ class HostKernel:
         self._fabric = fabric
         self._host = host
         self._processor = fabric.processor(host, 0)
+        self._free = 0  # when the CPU has dealt with all that have come
         fabric.interrupts[host] = InterruptRange(fabric.plant.interfaces[host, 0], self._processor, self._take)
 
     def _take(self, line: bytes) -> int:
@@ -51,7 +52,7 @@ class HostKernel:
         if self._processor.stolen is not None:
             self._processor.stolen(INTERRUPT_PS)
         kernel = self._fabric.kernel
-        when = kernel.now + INTERRUPT_PS
+        self._free = when = max(self._free, kernel.now) + INTERRUPT_PS
         kernel.at(when, self._handle, line)
         return when
 

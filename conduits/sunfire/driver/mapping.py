@@ -89,7 +89,7 @@ class Mapping:
         channel, entry = self.channel, self.entry
         writers = entry.writers
         if entry.number < 0 or (writers is not None and self._host not in writers):
-            return channel.refuse(size >> 6)
+            return self._store_refused(size, announced)
         end = channel.issue(size >> 6)
         if not self._plain:
             if not end:
@@ -146,6 +146,15 @@ class Mapping:
         self.channel.read(self.entry, offset, nbytes, then)
 
     # -- landings ------------------------------------------------------------------------------------
+
+    def _store_refused(self, size: int, announced: bool) -> int:
+        """Store what the tables there do not let in; what it would have announced lands all the same."""
+        process, end = self._process, self.channel.refuse(size >> 6)
+        if not announced:
+            for entry, place, data in process.announced:
+                self._kernel.at(end + LANDING_PS, entry.land, place, data)
+            process.announced = []
+        return end
 
     def _settle(self, flight: Flight) -> None:
         self.channel.settle(flight.arrival)

@@ -151,10 +151,11 @@ class SunFire(Transport):
         assert isinstance(backing, Entry)
         backing.grant(rights)
 
-    def unpublish(self, backing: Backing) -> None:
+    def unpublish(self, backing: Backing) -> Backing:
         """Clear the NIs' tables."""
         assert isinstance(backing, Entry)
         self.fabric.strike(backing)
+        return backing.again()
 
     def connect(self, controller: str, host: int, backing: Backing) -> SunFireWindow:
         """Import what another host has published, over all NIs or the controller's."""

@@ -61,7 +61,7 @@ class Channel:
         self._most = 0 if self.careful else self._piece  # lines that may go at once
         self._turn = 0
         self._end = 0  # when the CPU has given away the last line that found every link free
-        self._complete = 0  # when a barrier is back behind all others of which it is known
+        self._complete = 0  # when a barrier is back behind all others of which it is known, and behind earlier ones
         self._flight: Flight | None = None  # the run that has just been stopped
         self._waiting: list[Fenced] = []
         self.pending = 0
@@ -158,8 +158,9 @@ class Channel:
             if self.careful or self.errors:
                 self._send_barrier(waiting)
             else:
+                back = max(self._complete, self._kernel.now)
                 for then in waiting:
-                    then(self._back(), 0)
+                    then(back, 0)
 
     def landing(self, arrival: int) -> None:
         """Something that is not pending lands at `arrival`: a barrier is not back before that."""
@@ -227,23 +228,21 @@ class Channel:
         """
         for interface in dict.fromkeys(lane.source for lane in self.paths.lanes):
             interface.barriers += 1
+        # It goes behind what was stored, whether it is known yet when that lands or not.
+        self._complete = max(self._complete, max(self._end, self._kernel.now) + BARRIER_PS)
         if self.pending:
             self._waiting.append(then)
             return 0
         if self.careful or self.errors:
             self._send_barrier([then])
             return 0
-        return self._back()
-
-    def _back(self) -> int:
-        """Return when a barrier issued now is back."""
-        return max(self._complete, max(self._end, self._kernel.now) + BARRIER_PS)
+        return self._complete
 
     def _send_barrier(self, waiting: list[Fenced]) -> None:
         """Send the message over every stripe; what gets no answer is given up after a while."""
         lanes = [(lane, lane.failures) for lane in self.paths.lanes if lane.up]
         intact = len(lanes) == len(self.paths.lanes)
-        self._kernel.at(self._back(), self._barrier_back, lanes, intact, waiting)
+        self._kernel.at(max(self._complete, self._kernel.now), self._barrier_back, lanes, intact, waiting)
 
     def _barrier_back(self, lanes: list[tuple[Lane, int]], intact: bool, waiting: list[Fenced]) -> None:
         if not lanes and intact:

@@ -39,6 +39,12 @@ class Entry:
         self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
+    def again(self) -> Entry:
+        """Return the same memory as something that is in no table yet."""
+        made = Entry(self.host, self.memory, self.nbytes)
+        made.landing, made.signalled = self.landing, self.signalled
+        return made
+
     def grant(self, rights: Mapping[int, int] | None) -> None:
         """Let each host named do READ, WRITE, or both, and the others nothing; None: let all do both."""
         if rights is None:

@@ -138,15 +138,17 @@ class Fabric:
         return found
 
     def fail(self, part: Part) -> None:
-        """A part goes down: what is on it is lost."""
+        """A part goes down, or has another cause to be: what is on it is lost."""
+        part.faults += 1
         if part.up:
             part.up = False
             part.downs.append(self.kernel.now)
             self._reroute_soon()
 
     def repair(self, part: Part) -> None:
-        """A part comes back."""
-        if not part.up:
+        """One cause of a part's failure is over; with the last one it comes back."""
+        part.faults -= 1
+        if not part.faults:
             part.up = True
             self._reroute_soon()
 

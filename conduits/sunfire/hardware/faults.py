@@ -9,8 +9,8 @@
     link3.0.0%1e-6          on that link alone
 
 A link is named by host, NI and link, an NI by host and number; `links`, `nis` and `switches` are all of
-a kind.  Times are in seconds or with a suffix (s, ms, us, ns); random ones are drawn from exponential distributions of
-the job's seed.  Several are joined with `+`.
+a kind.  Times are in seconds or with a suffix, as in other options; random ones are drawn from exponential
+distributions of the job's seed.  Several are joined with `+`.
 
 Schedules are background events: they keep no job alive.
 """
@@ -23,6 +23,7 @@ from random import Random
 
 import attrs
 
+from conduit.options import MOST_SECONDS, read_float
 from conduit.sim.kernel import Kernel
 from conduit.sim.units import ps
 from conduits.sunfire.hardware.fabric import Fabric
@@ -38,9 +39,6 @@ _FAULT = re.compile(
     r"(?P<part>links|nis|switches|link\d+\.\d+\.\d+|ni\d+\.\d+|switch\d+)"
     r"(?:@(?P<down>[^-/@~%]+?)(?:-(?P<up>[^-/@~%]+))?|~(?P<mean>[^-/@~%]+)(?:/(?P<repair>[^-/@~%]+))?|%(?P<rate>.+))"
 )
-_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(s|ms|us|ns|)")
-_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_MOST_SECONDS = 1e9
 _KINDS = {"links": "link", "nis": "ni", "switches": "switch"}
 
 
@@ -164,14 +162,15 @@ def _named(plant: Plant, name: str) -> list[Part]:
 
 
 def _time(text: str, written: str, least: int = 0) -> int:
-    found = _TIME.fullmatch(written)
-    seconds = float(found[1]) * _UNITS[found[2]] if found else -1.0
-    if seconds > _MOST_SECONDS:
-        raise ValueError(f"fault {text!r}: {written!r} is too long; write times of at most {_MOST_SECONDS:g} s")
-    ticks = ps(seconds)
-    if ticks < least:
-        raise ValueError(f"fault {text!r}: {written!r} is no time, such as 50us, 1.5ms, 2s; write {FORMS}")
-    return ticks
+    try:
+        seconds = read_float(written)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= MOST_SECONDS or ps(seconds) < least:
+        raise ValueError(
+            f"fault {text!r}: {written!r} is no time, such as 50us, 1.5ms, 2s, at most {MOST_SECONDS}s; write {FORMS}"
+        )
+    return ps(seconds)
 
 
 def _rate(text: str, part: str, written: str) -> float:

@@ -29,6 +29,7 @@ class Part:
     Attributes:
         name: as fault schedules and reports call it.
         up: whether it works.
+        faults: causes for which it does not.
         trusted: whether system software thinks so.
         downs: when it has gone down, picoseconds.
     """
@@ -36,6 +37,7 @@ class Part:
     def __init__(self, name: str) -> None:
         self.name = name
         self.up = True
+        self.faults = 0
         self.trusted = True
         self.downs: list[int] = []
 

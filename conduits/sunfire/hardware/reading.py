@@ -5,7 +5,7 @@ Source: Sistare and Jackson, section 2.5; Table III (docs/models/sunfire.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduits.sunfire import constants as c
@@ -39,6 +39,7 @@ class Reading:
     __slots__ = (
         "_arrival",
         "_at",
+        "_back",
         "_channel",
         "_end",
         "_entry",
@@ -60,7 +61,8 @@ class Reading:
         self._found = bytearray()
         self._waits = 0
         self._arrival = 0
-        self._lanes: list[tuple[Lane, int]] = []
+        self._lanes: list[tuple[Lane, int]] = []  # those that the piece goes over
+        self._back: Sequence[Lane] = ()  # over which its lines come, in turn
 
     def go_on(self) -> None:
         """Ask for the next piece, in an event."""
@@ -75,7 +77,8 @@ class Reading:
         for index, lane in enumerate(there):
             lane.source.reads += len(range(index, lines, len(there)))
         end = kernel.now + lines * READ_LINE_PS
-        self._lanes = [(lane, lane.failures if lane.up else -1) for lane in (*there, *back)]
+        self._lanes = [(lane, lane.failures if lane.up else -1) for lane in (*there[:lines], *back[:lines])]
+        self._back = back
         self._waits, self._arrival = 1, end
         for index, lane in enumerate(back[:lines]):
             nbytes = len(range(index, lines, len(back))) * LINE
@@ -110,9 +113,10 @@ class Reading:
             kernel.at(kernel.now + TRANSIT_PS, self._done)
 
     def _spoiled(self, size: int) -> bool:
-        draw = self._channel.processor.fabric.draw
-        rates = [spoils for lane, _ in self._lanes if (spoils := lane.spoils)]
-        return bool(rates) and any(draw() < max(rates) for _ in range(size // LINE))
+        """Return whether bit errors spoil a line of data."""
+        draw, back = self._channel.processor.fabric.draw, self._back
+        rates = [lane.spoils for lane in back]
+        return any(rates) and any(draw() < rates[line % len(back)] for line in range(size // LINE))
 
     def _done(self) -> None:
         self._then(bytes(self._found), self._channel.processor.kernel.now, 0)

@@ -109,7 +109,7 @@ class Post:
     def _store(self) -> None:
         rest = self._rest
         offset, lines = rest.pop(0)
-        # What does not end the message may land with its end: nobody is told of it before.
+        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
         end = self._mapping.store(offset, lines, self._done, bool(rest))
         if end:
             self._stored(end)

@@ -6,21 +6,11 @@ instruction counts on a CPU of 900 MHz, one instruction a cycle, fixed before an
 
 from __future__ import annotations
 
-from typing import Literal
-
-from conduit.contract import Constant
+from conduits.common.constants import Constants
 from conduits.sunfire.constants import ps
 
-CONSTANTS: list[Constant] = []
-
-
-def _constant(
-    name: str, value: float | int | str, unit: str, kind: Literal["fact", "anchor", "assumed"], source: str
-) -> Constant:
-    made = Constant(name, value, unit, kind, source)
-    CONSTANTS.append(made)
-    return made
-
+CONSTANTS = Constants()
+_constant = CONSTANTS.make
 
 CHECK = _constant("am.check", 0.1, "us", "assumed", "arguments, handler, destination: some 90 instructions")
 BUILD = _constant("am.build", 0.15, "us", "assumed", "header and arguments into a line in registers: some 130")

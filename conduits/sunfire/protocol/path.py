@@ -139,9 +139,17 @@ class SunfirePath(Path):
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send with what `acquire` has set aside."""
-        self.sent += 1
         self.cpu.free += REQUEST_PS
         self.sends.request(slot, message, then)
+        self.sent += 1
+        if self._short:
+            self.freed()
+
+    def freed(self) -> None:
+        """Postboxes or blocks are free: let a task that waits for them look again."""
+        if self._short:
+            self._short = False
+            self.port.notify()
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Acknowledge the request's postboxes, then send the reply to its place in the pair."""
@@ -174,8 +182,7 @@ class SunfirePath(Path):
         """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
         if offset < inbox.base:
             if self._short:
-                self._short = False
-                self.port.notify()
+                self.freed()
         elif offset < end:
             if inbox.land(data) and not inbox.marked:
                 inbox.marked = True

@@ -21,7 +21,7 @@ from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep
 from conduits.sunfire.protocol.peers import Area, Peer, Remote, acknowledgements
 from conduits.sunfire.protocol.pool import Grant, Pool
 from conduits.sunfire.protocol.queues import Outbox, Stores
-from conduits.sunfire.wire import LINE, Form
+from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
 
 if TYPE_CHECKING:
     from conduits.sunfire.protocol.path import SunfirePath
@@ -127,14 +127,15 @@ class Sends:
         Raises:
             NetworkError: the peer's segment cannot be imported any more; all is as before.
         """
-        outbox, remote, nbytes = peer.requests, peer.area.remote, message.nbytes
-        peer.area.pool.reserved -= self._max_medium
+        outbox, area, nbytes = peer.requests, peer.area, message.nbytes
+        remote = area.remote
+        area.pool.reserved -= self._max_medium
         if outbox is None or remote is None or nbytes > self._short_limit:
             self._begin_long(peer, message, then)
             return
-        if nbytes + len(message.args) <= wire.SINGLE:
+        if nbytes + len(message.args) <= SINGLE:
             first = outbox.tail
-            stores: Stores = [outbox.place_single(wire.pack_single(message, first))]
+            stores: Stores = [outbox.place_single(pack_single(message, first))]
             peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
@@ -149,6 +150,7 @@ class Sends:
         except NetworkError:  # before anything was stored
             peer.credits += 1
             peer.room += self._largest
+            path.port.notify()  # a task may wait for any of these
             raise
 
     def _place_request(self, peer: Peer, outbox: Outbox, head: bytes, form: int, grant: Grant | None) -> Stores:
@@ -158,6 +160,7 @@ class Sends:
         count = outbox.tail - first
         peer.sent.append((first, count, grant))
         peer.room += self._largest - count
+        self._path.freed()
         return stores
 
     def _long_request(self, peer: Peer, message: Message) -> Steps:
@@ -241,10 +244,10 @@ class Sends:
         if nbytes > self._short_limit:
             Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
             return
-        if nbytes + len(message.args) <= wire.SINGLE:
+        if nbytes + len(message.args) <= SINGLE:
             outbox = peer.replies
             peer.answered.append(outbox.tail)
-            stores.append(outbox.place_single(wire.pack_single(message, outbox.tail)))
+            stores.append(outbox.place_single(pack_single(message, outbox.tail)))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)

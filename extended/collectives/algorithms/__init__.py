@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 import conduit
+from extended.checks import shown
 from extended.collectives import trees
 from extended.collectives.algorithms.algorithm import PIECE, Algorithm
 from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
@@ -156,7 +157,9 @@ def check_algorithm(
     reasons = {name: each.refusal(topology, nbytes, operator, eager) for name, each in table.items()}
     allowed = ", ".join(name for name, reason in reasons.items() if not reason)
     if not isinstance(asked, str) or asked not in table:
-        raise conduit.BadRequest(f"{call}: algorithm={asked!r} is not known; give one of {allowed}, or None to choose")
+        raise conduit.BadRequest(
+            f"{call}: algorithm={shown(asked)} is not known; give one of {allowed}, or None to choose"
+        )
     if reasons[asked]:
         raise conduit.BadRequest(
             f"{call}: algorithm={asked!r} cannot do this call: {reasons[asked]}; give one of {allowed}, or "

@@ -103,3 +103,9 @@ def test_raw_time_is_that_of_the_way_that_a_message_takes():
     assert raw(Category.LONG, 1024, crossover=512) < raw(Category.LONG, 1024)
     one_way = StartX.raw_time(StartXOptions(), Category.LONG, 65536, round_trip=False)
     assert raw(Category.LONG, 65536) == pytest.approx(2 * one_way * 1e6)
+    largest = 1 << 24  # of one RDMA
+    several = [largest, largest, 8]
+    assert raw(Category.LONG, sum(several)) == pytest.approx(
+        sum(raw(Category.LONG, size, crossover=0) for size in several)
+    )
+    assert raw(Category.LONG, 2 * largest) == pytest.approx(2 * raw(Category.LONG, largest))

@@ -2,8 +2,10 @@
 
 import contextlib
 import re
+from functools import partial
 
 import pytest
+import trio
 
 import conduit
 from conduits.sunfire.protocol.connections import Connections
@@ -428,6 +430,38 @@ def test_ranks_of_one_host_need_no_path():
     assert conduit.run(main, ranks=2, ranks_per_host=2, conduit="sunfire:fault=nis@1us").values == [[1], [0]]
 
 
+def test_a_request_that_cannot_be_begun_lets_the_next_task_go_on(monkeypatch):
+    """Two tasks wait for the one request that may be outstanding; the first to get it fails at its import."""
+
+    def gone(self, peer):
+        raise conduit.NetworkError("no path")
+
+    monkeypatch.setattr(Connections, "segment_of", gone)
+
+    async def main(ep):
+        got = []
+
+        def loaded(token, payload):
+            got.append(len(payload))
+
+        await ep.attach(loaded)
+        if ep.rank == 0:
+
+            async def fail():
+                with pytest.raises(conduit.NetworkError, match="no path"):
+                    await ep.request_long(1, loaded, bytes(9000), 0)
+
+            await ep.request_medium(1, loaded, bytes(1))
+            async with trio.open_nursery() as nursery:
+                for call in (fail, fail, partial(ep.request_medium, 1, loaded, bytes(2))):
+                    nursery.start_soon(call)
+                    await trio.lowlevel.checkpoint()
+        else:
+            await ep.block_until(lambda: got == [1, 2])
+
+    conduit.run(main, conduit="sunfire:outstanding=1", segment=9000)
+
+
 def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypatch):
     """The last path goes between the grant of a slot and the first long payload, which imports the peer's segment."""
     import_segment, failures = Connections.segment_of, 20
@@ -457,7 +491,8 @@ def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypat
         else:
             await ep.block_until(lambda: got == [1, 9000])
 
-    conduit.run(main, conduit="sunfire", segment=9000)
+    found = conduit.run(main, conduit="sunfire", segment=9000)
+    assert [counts["sunfire_messages_sent"] for counts in found.statistics] == [2, 2]
     path = jobs[0].ports[0].paths[0]
     path.reclaim(path.areas[1])
     peer, pool = path.peers[1], path.areas[1].pool

@@ -181,6 +181,41 @@ def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks
     assert path.occupied() == []
 
 
+def test_what_a_request_gives_back_serves_the_next_task_that_waits():
+    """Seven messages leave 4 of 256 postboxes.  The first acknowledgement has room for one largest message of 38."""
+
+    async def main(ep):
+        got = []
+
+        def slow(token, payload):
+            ep.charge(1e-3)
+
+        def quick(token):
+            got.append(token.rank)
+
+        await ep.attach(slow, quick)
+        if ep.rank:
+            await ep.compute(2e-3)
+            await ep.block_until(lambda: len(got) == 2)
+            return []
+        for _ in range(7):
+            await ep.request_medium(1, slow, bytes(2000))
+        sent = []
+
+        async def send():
+            await ep.request_short(1, quick)
+            sent.append(ep.now)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            nursery.start_soon(send)
+        return sent
+
+    first, second = conduit.run(main, conduit="sunfire:outstanding=16").values[0]
+    assert first > 2e-3  # it has waited
+    assert second - first < 2e-6
+
+
 def test_a_stuck_job_tells_what_is_in_use():
     async def main(ep):
         def request(token, payload):

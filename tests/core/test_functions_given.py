@@ -1,0 +1,197 @@
+"""What is given to be called - main, actions of layers, what is decorated - and cannot be called as it is to be."""
+
+import functools
+import gc
+
+import pytest
+import trio
+
+import conduit
+
+
+class _Calls:
+    """Has functions of all kinds that are none of `async def main(ep)`."""
+
+    def __call__(self, ep):
+        return 3
+
+    def plain(self, ep):
+        return 3
+
+    async def method(self, ep):
+        return ep.rank
+
+    async def two(self, ep, more):
+        return more
+
+
+@pytest.mark.parametrize(
+    ("main", "name"), [(_Calls(), "<.*_Calls object at .*>"), (_Calls().plain, "plain"), (repr, "repr")]
+)
+def test_a_main_that_is_not_async_is_refused(main, name):
+    with pytest.raises(conduit.BadRequest, match=rf"\Arun: main={name} returned a (int|str), which cannot be awaited"):
+        conduit.run(main, conduit="loggp")
+
+
+@pytest.mark.parametrize(
+    ("main", "args", "why"),
+    [
+        (_Calls().method, (1,), "too many positional arguments"),
+        (_Calls().two, (), "missing a required argument: 'more'"),
+        (functools.partial(_Calls().two, 1), (2,), "too many positional arguments"),
+    ],
+)
+def test_a_main_that_does_not_take_what_it_is_called_with_is_refused(main, args, why):
+    message = rf"\Arun: main=.*\(.*\) cannot be called with an endpoint and {len(args)} arguments: {why}; write"
+    with pytest.raises(conduit.BadRequest, match=message) as caught:
+        conduit.run(main, *args, conduit="loggp")
+    assert not hasattr(caught.value, "__notes__")  # before any rank began
+
+
+def test_a_main_may_be_decorated_or_bound():
+    def with_more(function):
+        @functools.wraps(function)
+        async def main(ep):
+            return await function(ep, "more")
+
+        return main
+
+    async def two(ep, more):
+        return more
+
+    assert conduit.run(with_more(two), conduit="loggp").values == ["more", "more"]
+    assert conduit.run(_Calls().method, conduit="loggp").values == [0, 1]
+    assert conduit.run(functools.partial(_Calls().two, more=5), conduit="loggp").values == [5, 5]
+
+
+async def _one_argument(given):
+    pass
+
+
+def _generator():
+    yield
+
+
+async def _async_generator():
+    yield
+
+
+@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (3, "function=3 cannot be called"),
+        (_one_argument, r"function=_one_argument takes arguments \(missing a required argument: 'given'\)"),
+        (_generator, "function=_generator is a generator function"),
+        (_async_generator, "function=_async_generator is a generator function"),
+    ],
+)
+def test_an_action_that_is_no_async_function_is_refused_at_once(register, function, why):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=rf"\Aep\.{register}: {why}; pass an async function of no arg"):
+            getattr(ep, register)(function)
+
+    conduit.run(main, ranks=1, conduit="loggp")
+
+
+@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
+def test_an_action_that_turns_out_not_to_be_async_is_refused(register):
+    def plain():
+        return 3
+
+    async def main(ep):
+        getattr(ep, register)(plain)
+        ep.want_progress()
+        await ep.poll()
+
+    message = rf"\Aep\.{register}: function=plain returned a int, which cannot be awaited; pass an async function"
+    with pytest.raises(conduit.BadRequest, match=message):
+        conduit.run(main, ranks=1, conduit="loggp")
+
+
+@pytest.mark.parametrize("register", ["on_exit", "on_progress"])
+def test_an_action_may_be_whatever_gives_something_to_await(register):
+    async def main(ep, done):
+        async def note(name):
+            done.append(name)
+
+        for action in (functools.partial(note, "partial"), lambda: note("lambda"), trio.lowlevel.checkpoint):
+            getattr(ep, register)(action)
+        ep.want_progress()
+        await ep.poll()
+        ep.on_exit(functools.partial(note, "end"))
+        return done
+
+    found = set(conduit.run(main, [], ranks=1, conduit="loggp").values[0])
+    assert found == {"partial", "lambda", "end"}
+
+
+def test_an_action_for_the_exit_that_comes_too_late_is_refused():
+    async def last():
+        pass
+
+    async def main(ep):
+        def register(token):
+            ep.on_exit(last)
+
+        await ep.attach(register)
+        if ep.rank == 1:
+            await ep.compute(1e-3)  # rank 0 has returned by then, and serves
+            await ep.request_short(0, register)
+
+    with pytest.raises(conduit.HandlerError, match=r"BadRequest: ep\.on_exit: .*returned.*; register last before"):
+        conduit.run(main, conduit="loggp")
+
+
+def test_an_action_for_the_exit_may_register_others():
+    async def main(ep, order):
+        async def first():
+            order.append("first")
+            ep.on_exit(second)
+
+        async def second():
+            order.append("second")
+
+        ep.on_exit(first)
+        return order
+
+    assert conduit.run(main, [], conduit="loggp", ranks=1).values == [["first", "second"]]
+
+
+def test_a_decorator_says_what_it_cannot_decorate():
+    def plain(given):
+        return given
+
+    with pytest.raises(conduit.BadRequest, match=r"\Achecked_call: check=3 cannot be called"):
+        conduit.checked_call(3)
+    bare = conduit.checked_call(plain)  # taken for the check of what is to be decorated
+    with pytest.raises(conduit.BadRequest, match=r"\Achecked_call: 1 is no .*; used without parentheses, as on plain,"):
+        bare(1)
+
+
+def test_a_decorated_function_that_is_not_async_is_refused_when_it_is_awaited():
+    @conduit.checked_call()
+    def plain(given):
+        return given
+
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\Achecked_call: .* returned a int, which cannot be awaited"):
+            await plain(1)
+        plain(2)
+        gc.collect()
+        await ep.poll()
+
+    with pytest.raises(conduit.BadRequest, match=r"plain\(\.\.\.\) at .* was called but never awaited"):
+        conduit.run(main, ranks=1, conduit="loggp")
+
+
+def test_a_type_error_of_a_decorated_function_is_its_own():
+    @conduit.checked_call
+    async def broken():
+        raise TypeError("the program's own")
+
+    async def main(ep):
+        await broken()
+
+    with pytest.raises(TypeError, match=r"\Athe program's own\b"):
+        conduit.run(main, ranks=1, conduit="loggp")

@@ -1,0 +1,85 @@
+"""Wrong arguments whose value cannot be shown, or is very long, are refused in the same words as others."""
+
+import numpy as np
+import pytest
+
+import conduit
+from extended import Extended
+
+HUGE = 10**5000  # Python refuses to write more than 4300 digits
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no repr today")
+
+
+VALUES = [HUGE, -HUGE, Unprintable(), "x" * 100_000, [[HUGE]], np.array([1, 2])]
+BUFFER = np.zeros(4)
+# By the argument that is wrong: of x, a team of two ranks, and atomic operations.
+CALLS = {
+    "offset": lambda x, team, numbers, value: x.put(0, value, b"ab"),
+    "dest": lambda x, team, numbers, value: x.put(value, 0, b"ab"),
+    "nbytes": lambda x, team, numbers, value: x.get(0, 0, value),
+    "nbytes and out": lambda x, team, numbers, value: x.get(0, 0, value, out=BUFFER),
+    "value": lambda x, team, numbers, value: x.put_value(0, 0, value),
+    "nbytes of a value": lambda x, team, numbers, value: x.put_value(0, 0, 1, value),
+    "signed": lambda x, team, numbers, value: x.get_value(0, 0, 8, value),
+    "bulk": lambda x, team, numbers, value: x.put_nb(0, 0, b"ab", value),
+    "byte": lambda x, team, numbers, value: x.memset(0, 0, value, 1),
+    "offset of a piece": lambda x, team, numbers, value: x.put_vector(0, [(value, 1)], b"a"),
+    "nbytes of a piece": lambda x, team, numbers, value: x.put_vector(0, [(0, value)], b"a"),
+    "a piece": lambda x, team, numbers, value: x.put_vector(0, [value], b"a"),
+    "an offset": lambda x, team, numbers, value: x.put_indexed(0, [value], 1, b"a"),
+    "nbytes of elements": lambda x, team, numbers, value: x.put_indexed(0, [0], value, b"a"),
+    "offset of an array": lambda x, team, numbers, value: x.put_strided(0, value, (8,), BUFFER),
+    "a stride": lambda x, team, numbers, value: x.put_strided(0, 0, (value,), BUFFER),
+    "strides": lambda x, team, numbers, value: x.put_strided(0, 0, (8, value), BUFFER),
+    "nbytes of a block": lambda x, team, numbers, value: x.all_alloc(value),
+    "align": lambda x, team, numbers, value: x.all_alloc(1, value),
+    "a block": lambda x, team, numbers, value: x.free(value),
+    "id": lambda x, team, numbers, value: x.barrier(value),
+    "color": lambda x, team, numbers, value: x.split(value),
+    "key": lambda x, team, numbers, value: x.split(0, value),
+    "rank of a team": lambda x, team, numbers, value: team.job_rank(value),
+    "rank of the job": lambda x, team, numbers, value: team.rank_of(value),
+    "root": lambda x, team, numbers, value: x.broadcast(1, value),
+    "op": lambda x, team, numbers, value: x.reduce(1, value),
+    "algorithm": lambda x, team, numbers, value: x.reduce(1, algorithm=value),
+    "offset of a number": lambda x, team, numbers, value: numbers.add(0, value, 1),
+    "operand": lambda x, team, numbers, value: numbers.add(0, 0, value),
+    "dtype": lambda x, team, numbers, value: x.atomic(value),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_whatever_the_value_the_refusal_can_be_read(name):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team, numbers = await x.split(0), x.atomic("f8")
+        for value in VALUES:
+            with pytest.raises(conduit.BadRequest, match=r"\A[\w.]+: ") as caught:
+                CALLS[name](x, team, numbers, value)
+            assert len(str(caught.value)) < 700
+
+    conduit.run(main, ranks=2, conduit="loggp")
+
+
+def test_the_name_of_a_lock_may_be_any_integer():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        async with x.lock(HUGE) as lock:
+            return repr(lock), lock.title
+
+    (shown, title), _ = conduit.run(main, ranks=2, conduit="loggp").values
+    assert title == "lock an int of 16610 bits"
+    assert shown.startswith("<Lock an int of 16610 bits kept by rank ")
+
+
+def test_a_flag_that_is_an_array_is_refused_in_our_words():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        with pytest.raises(conduit.BadRequest, match=r"\Aput_nb: bulk=array\(\[1, 2\]\) is neither True nor False"):
+            x.put_nb(0, 0, b"", np.array([1, 2]))
+
+    conduit.run(main, ranks=1, conduit="loggp")
