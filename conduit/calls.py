@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from conduit.arguments import shown
@@ -214,10 +214,21 @@ def action(call: str, function: Action) -> Action:
     waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
     if code.co_flags & WAITS and not waits:
         raise BadRequest(f"{call}: function={describe(function)} is a generator function; {asked}")
-    try:
-        inspect.signature(function, follow_wrapped=False).bind()
-    except TypeError as error:
-        raise BadRequest(f"{call}: function={describe(function)} takes arguments ({error}); {asked}") from None
-    except ValueError:
-        pass  # some of those that are built in do not tell
+    if not _takes_nothing(function):
+        try:
+            inspect.signature(function, follow_wrapped=False).bind()
+        except TypeError as error:
+            raise BadRequest(f"{call}: function={describe(function)} takes arguments ({error}); {asked}") from None
+        except ValueError:
+            pass  # some of those that are built in do not tell
     return function if waits else functools.partial(called, f"{call}: function", function)
+
+
+def _takes_nothing(function: Any) -> bool:
+    """Say, at a glance, whether `function` is an ordinary function or method without parameters."""
+    bound = type(function) is MethodType
+    plain = function.__func__ if bound else function
+    if type(plain) is not FunctionType:
+        return False
+    code = plain.__code__
+    return code.co_argcount == bound and not code.co_kwonlyargcount

@@ -241,16 +241,18 @@ class Route:
             if link.free_at <= begin:
                 link.free_at = begin + link.takes[nbytes]
             else:
-                end = link.free_at + link.takes[nbytes]
-                if end <= tail + after:
-                    link.free_at = end
-                elif end <= link.paced:
+                free = link.free_at + link.takes[nbytes]
+                if free <= tail + after:
+                    link.free_at = free
+                elif free <= link.paced:
                     head = link.go_between(begin, nbytes) - after
                 else:
                     self.wait(link, nbytes, head, tail, then)
                     return 0
-            if not whole and tail + after > link.paced:
-                link.paced = tail + after
+            if not whole:
+                end = tail + after
+                if end > link.paced:
+                    link.paced = end
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency

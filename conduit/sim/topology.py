@@ -9,9 +9,6 @@ from typing import TypeAlias
 Step: TypeAlias = tuple[int, int, bool]
 """One link of a route: the node it leaves, the dimension along which it leads, and whether forward,
 towards the larger coordinate (around the ring)."""
-Arc: TypeAlias = tuple[int, int, int, int]
-"""The part of a route along one ring: the dimension, the ring's first node, the place in the ring where it begins,
-and the links, negative where it leads backwards."""
 
 
 class Torus:
@@ -47,30 +44,19 @@ class Torus:
     def follow(self, source: int, steps: Sequence[int]) -> list[Step]:
         """Return the links that lead from `source` by as many `steps` along each dimension as `steps` gives."""
         found: list[Step] = []
-        for dimension, base, here, count in self.arcs(source, steps):
-            ring, forward = self.ring(dimension, base), count > 0
-            places = range(here, here + count, 1 if forward else -1)
-            found += [(ring[place % len(ring)], dimension, forward) for place in places]
+        node = source
+        for dimension, count in enumerate(steps):
+            ring, forward = self.ring(node, dimension), count > 0
+            found += [(ring[place], dimension, forward) for place in range(0, count, 1 if forward else -1)]
+            node = ring[count]
         return found
 
-    def arcs(self, source: int, steps: Sequence[int]) -> list[Arc]:
-        """Return the parts of a route that leads from `source` by `steps`, one for each ring it goes along."""
-        found: list[Arc] = []
-        node, rest, stride = source, source, 1
-        for dimension, side in enumerate(self.shape):
-            rest, here = divmod(rest, side)
-            count = steps[dimension]
-            if count:
-                base = node - here * stride
-                found.append((dimension, base, here, count))
-                node = base + (here + count) % side * stride
-            stride *= side
-        return found
-
-    def ring(self, dimension: int, base: int) -> range:
-        """Return the nodes of the ring along `dimension` whose first node is `base`, in order."""
-        stride = prod(self.shape[:dimension])
-        return range(base, base + self.shape[dimension] * stride, stride)
+    def ring(self, node: int, dimension: int) -> list[int]:
+        """Return the nodes of the ring along `dimension` that `node` is on, from it on; those before it come last."""
+        side, stride = self.shape[dimension], prod(self.shape[:dimension])
+        here = node // stride % side
+        first = node - here * stride
+        return [first + (here + place) % side * stride for place in range(side)]
 
     def steps(self, source: int, target: int) -> list[int]:
         """Return the steps that a route makes along each dimension, negative where it goes backwards."""

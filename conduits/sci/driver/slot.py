@@ -61,7 +61,7 @@ class RemoteSlot:
         self._bytes, self._start = memory.place(offset, room)
         first = min(flags)
         self._flag_bytes, start = flag_memory.place(first, max(flags) + 1 - first)
-        self._places = [start - first + flag for flag in flags]
+        self._places = tuple([start - first + flag for flag in flags])
         self._data: Buffer = b""
         self._announced: Sequence[tuple[Segment, int, Buffer]] = ()
         self._issued: Then = _nothing

@@ -32,6 +32,8 @@ from conduits.sci.hardware.ways import PIO_BYTES_PER_S, PIO_START_PS, WINDOW, Sh
 
 READ_RATIO = c.whole(c.READ_RATIO)
 Then: TypeAlias = Callable[[int], object]
+Ring: TypeAlias = tuple[list[Link], list[int], int]
+"""The links of a ring, twice around, the nodes that they leave, and where in it a node is."""
 
 SPREAD_PS = c.ps(c.SPREAD)
 _LINK_BYTES_PER_S = c.bytes_per_s(c.LINK_RATE)
@@ -75,7 +77,7 @@ class Fabric:
         """Segments that a host has and nobody has touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
-        self._rings: dict[tuple[int, int], list[Link]] = {}
+        self._rings: list[dict[int, Ring]] = [{} for _ in torus.shape]
         self._shapes: dict[tuple[int, ...], Shape] = {}
 
     def adapter(self, host: int) -> Adapter:
@@ -96,20 +98,26 @@ class Fabric:
     def find_way(self, source: int, target: int) -> Way:
         """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))
-        links = [self.adapter(source).bus]
-        for dimension, base, here, count in self.torus.arcs(source, steps):
-            links += (self._rings.get((dimension, base)) or self._ring(dimension, base))[here : here + count]
+        links, node = [self.adapter(source).bus], source
+        for dimension, count in enumerate(steps):
+            if count:
+                ring, nodes, here = self._rings[dimension].get(node) or self._ring(node, dimension)
+                links += ring[here : here + count]
+                node = nodes[here + count]
         links.append(self.adapter(target).bus)
         shape = self._shapes.get(steps)
         if shape is None:
             shape = self._shapes[steps] = Shape(links, steps, self.torus.steps(target, source))
         return Way(tuple(links), shape)
 
-    def _ring(self, dimension: int, base: int) -> list[Link]:
-        """Return the links along `dimension` of the ring whose first node is `base`, twice around."""
-        nodes = self.torus.ring(dimension, base)
-        found = self._rings[dimension, base] = [self.link(node, dimension) for node in nodes] * 2
-        return found
+    def _ring(self, node: int, dimension: int) -> Ring:
+        """Return the ring along `dimension` that `node` is on, which takes up all others on it too."""
+        nodes = self.torus.ring(node, dimension)
+        links = [self.link(each, dimension) for each in nodes]
+        twice = links * 2, nodes * 2
+        for place, each in enumerate(nodes):
+            self._rings[dimension][each] = *twice, place
+        return self._rings[dimension][node]
 
 
 class Adapter:
