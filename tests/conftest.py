@@ -3,8 +3,13 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import conduit
+
+# What an example may take must not depend on how busy the machine is.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 
 def pytest_addoption(parser):

@@ -26,7 +26,7 @@ def missing(rows, factors, strength, allowed=lambda row: True):
 
 
 @given(factors_of, st.integers(1, 3), st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_every_combination_occurs(factors, strength, seed):
     strength = min(strength, len(factors))
     rows = covering_array(factors, strength, seed=seed)
@@ -35,7 +35,7 @@ def test_every_combination_occurs(factors, strength, seed):
 
 
 @given(factors_of, st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_rows_are_allowed_and_cover_what_allowed_rows_can(factors, seed):
     def allowed(row):
         return sum(row.values()) % 3 != 1

@@ -41,7 +41,7 @@ def _operands(dtype):
 
 
 @given(data=st.data(), dtype=st.sampled_from([kind.name for kind in TYPES]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_an_operation_is_that_of_numpy(data, dtype):
     op = data.draw(st.sampled_from([op for op in UFUNCS if dtype in INTEGERS or op not in BITWISE]))
     old, operand = data.draw(_operands(dtype)), data.draw(_operands(dtype))

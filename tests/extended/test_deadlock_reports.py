@@ -205,7 +205,7 @@ def _calls(draw):
 
 
 @given(_calls())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whoever_is_named_is_missing_or_waits_too_and_the_missing_are_found(drawn):
     """Along what the ranks wait for one always comes to a rank that is missing: there is no cycle, and nobody is named
     who has done its part and gone on."""

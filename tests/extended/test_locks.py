@@ -47,7 +47,7 @@ scripts = st.lists(
 
 @pytest.mark.slow
 @given(script=scripts, weak=st.booleans(), slots=st.sampled_from((1, 16)), seed=st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whoever_gives_up_when_leaves_nothing_behind(script, weak, slots, seed):
     spec = f"loggp:slots={slots},order={'weak' if weak else 'strict'}"
     result = conduit.run(_attempts, script, ranks=len(script), conduit=spec, seed=seed, segment=64, time_limit=10)

@@ -48,7 +48,7 @@ sets = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @given(drawn=sets)
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=25, phases=PHASES)
 def test_what_loggp_was_given_is_recovered_within_5_percent(tmp_path_factory, drawn):
     o_s, o_r = drawn["o_s"], drawn["o_r"]
     values = {"L": drawn["L"] * max(o_s, o_r), "o_s": o_s, "o_r": o_r, "g": drawn["g"] * (o_s + o_r), "G": drawn["G"]}
@@ -79,7 +79,7 @@ def test_sets_of_every_kind_are_recovered(tmp_path, values):
 
 
 @given(drawn=sets, share=st.floats(0, 1.4), poll=st.floats(0.001, 2), slots=st.sampled_from((1, 2, 7, 8, 16, 64)))
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@settings(max_examples=25, phases=PHASES)
 def test_elsewhere_what_is_not_recovered_is_called_a_bound_and_is_one(tmp_path_factory, drawn, share, poll, slots):
     o_s, o_r = drawn["o_s"], drawn["o_r"]
     values = {"L": drawn["L"] * max(o_s, o_r), "o_s": o_s, "o_r": o_r, "g": share * (o_s + o_r), "G": drawn["G"]}

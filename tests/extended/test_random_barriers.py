@@ -41,7 +41,7 @@ async def _one(x, id, way):
 
 
 @given(data=st.data(), ranks=st.sampled_from((1, 2, 3, 5, 8)), ranks_per_host=st.sampled_from((1, 2, 3, 8)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_ranks_agree_or_all_hear_of_the_mismatch(data, ranks, ranks_per_host):
     each = st.lists(ids, min_size=ranks, max_size=ranks)
     delays = st.lists(st.integers(0, 40), min_size=ranks, max_size=ranks)
@@ -59,7 +59,6 @@ parts = st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=1, max_size=
 
 
 @given(parts=parts, data=st.data())
-@settings(deadline=None)
 def test_merging_is_a_matter_of_the_set_of_ids(parts, data):
     """In any order, in any grouping, and some parts more than once."""
     named = {id for id in parts if id is not None}

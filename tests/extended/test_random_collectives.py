@@ -13,7 +13,7 @@ from extended.conformance.test_random_collectives import play, scripts
     ranks_per_host=st.sampled_from((1, 2, 3, 4)),
     slots=st.sampled_from((1, 16)),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_calls_give_what_numpy_gives(script, ranks, ranks_per_host, slots):
     spec = f"loggp:max_medium=512,max_long=1000,order=weak,slots={slots}"
     result = conduit.run(play, script, ranks=ranks, ranks_per_host=ranks_per_host, conduit=spec)

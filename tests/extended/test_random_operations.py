@@ -172,7 +172,7 @@ async def _program(ep, script):
 
 
 @given(data=st.data(), ranks=st.sampled_from((1, 2, 3)), order=st.sampled_from(("strict", "weak")))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_operations_do_what_the_model_does(data, ranks, order):
     model = np.zeros((ranks, ranks * LANE), np.uint8)
     script, expected = [], []

@@ -117,7 +117,7 @@ networks = pytest.mark.parametrize("network", ["sunfire", "sci"])
     weak=st.booleans(),
     seed=st.integers(0, 100),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_puts_are_in_memory_after_a_barrier_whatever_their_alignment(network, writes, weak, seed):
     site, expected = Site(network, weak=weak, seed=seed), bytearray(SIZE)
 

@@ -302,7 +302,7 @@ FAULTS = [
     weak=st.booleans(),
     runs=st.lists(st.integers(1, 80), min_size=1, max_size=8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_rewriting_until_the_fence_is_good_makes_memory_right(faults, seed, stripes, weak, runs):
     """A run is stored again until a fence finds no error; then all of it is there, whatever has failed."""
     pair = Pair(*faults, seed=seed, stripes=stripes, weak=weak)
@@ -335,7 +335,7 @@ def test_rewriting_until_the_fence_is_good_makes_memory_right(faults, seed, stri
 
 
 @given(seed=st.integers(0, 1000), weak=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_good_fence_and_a_clean_register_go_together(seed, weak):
     """What is missing in memory is in the status of the fence and in the register; else neither says anything."""
     pair, statuses = Pair("links%3e-5", seed=seed, weak=weak, nbytes=1 << 12), []

@@ -314,7 +314,7 @@ RUNS = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(1, 90), st.bool
 
 @pytest.mark.parametrize("stripes", [1, 2, 4])
 @given(runs=st.lists(RUNS, min_size=2, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs):
     """Several CPUs of two hosts store, and now and then wait for a barrier: everything happens at the same times."""
 

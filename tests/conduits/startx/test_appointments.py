@@ -162,7 +162,7 @@ class Machine(RuleBasedStateMachine):
         assert self.done == len(self.all), "a deadlock"
 
 
-Machine.TestCase.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+Machine.TestCase.settings = settings(max_examples=60, stateful_step_count=60)
 TestAppointments = Machine.TestCase
 
 
