@@ -8,6 +8,8 @@ machine, microseconds only on the one where they were measured.
 import gc
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
+from statistics import mean, median
 from typing import Any
 
 import attrs
@@ -19,7 +21,7 @@ from conduit.registry import parse_spec
 from conduit.simulated_job import SimulatedJob
 
 SIMPY_TRIPS = 2000
-ROUNDS = 5
+ROUNDS = 15
 
 
 def job(main: Callable[..., Awaitable[Any]], *args: Any, ranks: int, spec: str, segment: int = 0) -> SimulatedJob:
@@ -101,7 +103,7 @@ class Bench:
             repeat: how often it does in the measured job, those of `before` not counted.
             count: measured operations in sum over the ranks; `repeat` if not given.
             before: how often the job does it that is subtracted, so that what it sets up is not measured.
-            rounds: samples of each kind, of which the least counts.
+            rounds: samples of each kind; the median counts, also of the ratios to SimPy before and after each.
         """
         count = repeat if count is None else count
         fewer: list[float] = []
@@ -111,7 +113,7 @@ class Bench:
 
         def prepare() -> tuple[tuple[SimulatedJob], dict[str, Any]]:
             nonlocal events, job
-            bare.append(self._time(lambda: simpy_ping_pong(SIMPY_TRIPS)) / SIMPY_TRIPS)
+            bare.append(self._simpy_trip())
             small = make(before)
             fewer.append(self._time(small.run))
             events = small.kernel.events
@@ -120,11 +122,16 @@ class Bench:
             return (job,), {}
 
         self._benchmark.pedantic(SimulatedJob.run, setup=prepare, rounds=rounds)
-        cpu = (self._benchmark.stats.stats.min - min(fewer)) / count
-        figure = Figure(what, cpu * 1e6, (job.kernel.events - events) / count, cpu / min(bare))
+        bare.append(self._simpy_trip())
+        cpu = [(all_ - some) / count for all_, some in zip(self._benchmark.stats.stats.data, fewer, strict=True)]
+        ratios = [each / mean(around) for each, around in zip(cpu, pairwise(bare), strict=True)]
+        figure = Figure(what, median(cpu) * 1e6, (job.kernel.events - events) / count, median(ratios))
         self._benchmark.extra_info.update(attrs.asdict(figure))
         self._figures.append(figure)
         return figure
+
+    def _simpy_trip(self) -> float:
+        return self._time(lambda: simpy_ping_pong(SIMPY_TRIPS)) / SIMPY_TRIPS
 
     def _time(self, action: Callable[[], object]) -> float:
         gc.collect()

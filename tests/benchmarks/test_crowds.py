@@ -28,7 +28,7 @@ def test_barrier(bench: Any, make_job: Callable[..., Any], spec: str, which: str
     def make(count: int) -> Any:
         return make_job(barriers, count, ranks=RANKS, spec=spec)
 
-    bench.measure(f"{which} barrier, {spec}, {RANKS} ranks", make, 1, before=0 if which == "first" else 1, rounds=2)
+    bench.measure(f"{which} barrier, {spec}, {RANKS} ranks", make, 1, before=0 if which == "first" else 1, rounds=3)
 
 
 async def reductions(ep: Any, count: int) -> None:
@@ -45,7 +45,7 @@ def test_all_reduce(bench: Any, make_job: Callable[..., Any], spec: str) -> None
     def make(count: int) -> Any:
         return make_job(reductions, count, ranks=256, spec=spec)
 
-    bench.measure(f"all_reduce of 800 bytes, {spec}, 256 ranks", make, 1, before=1, rounds=2)
+    bench.measure(f"all_reduce of 800 bytes, {spec}, 256 ranks", make, 1, before=1, rounds=3)
 
 
 async def idle(ep: Any, seen: list[int]) -> None:
