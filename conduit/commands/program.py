@@ -3,6 +3,7 @@
 import ast
 import inspect
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 
 from conduit import current
 from conduit.errors import BadRequest, ConduitError
+
+_NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
+"""This package, and where others are installed: in an environment or a clone they may be below a program's folder."""
 
 
 class NotAProgram(Exception):
@@ -80,9 +84,12 @@ class ProgramFile:
 
         An error of this package that has none says all in its text; of any other the whole traceback is returned.
         """
+        folder = self.path.absolute().parent
+        others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
         step = error.__traceback__
         while step is not None:
-            if Path(step.tb_frame.f_code.co_filename).is_relative_to(self.path.absolute().parent):
+            code = Path(step.tb_frame.f_code.co_filename)
+            if code.is_relative_to(folder) and not any(code.is_relative_to(each) for each in others):
                 return step
             step = step.tb_next
         return None if isinstance(error, ConduitError) else error.__traceback__

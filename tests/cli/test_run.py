@@ -3,10 +3,13 @@
 import re
 import sys
 import textwrap
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import conduit
+from conduit.commands.program import ProgramFile
 from conduit.registry import FRONT_ENDS
 
 
@@ -115,6 +118,19 @@ def test_failing_program_shows_its_traceback_and_rank(run):
     assert "line 5, in main" in lines[1]
     assert "KeyError: 'lost'" in err
     assert "rank 1" in lines[-1]
+
+
+def test_this_package_is_no_part_of_a_program_in_a_folder_above_it(tmp_path):
+    """Such as that of a clone, in which there is the environment."""
+    (tmp_path / "program.py").write_text("")
+    file = ProgramFile(tmp_path / "program.py")
+    file.path = Path(conduit.__file__).parents[1] / "program.py"
+    names = {}
+    exec(compile("async def main(ep): raise KeyError('lost')", file.path, "exec"), names)
+    with pytest.raises(KeyError) as caught:
+        conduit.run(names["main"])
+    behind_this_test = caught.value.with_traceback(caught.value.__traceback__.tb_next)
+    assert file.own_part(behind_this_test).tb_frame.f_code.co_filename == str(file.path)
 
 
 def test_failing_handler_shows_where(run):
