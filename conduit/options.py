@@ -30,7 +30,7 @@ from conduit.errors import BadRequest
 
 OptionsT = TypeVar("OptionsT")
 
-MOST_SECONDS = 1_000_000
+MOST_OPTION_SECONDS = 1_000_000
 """Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""

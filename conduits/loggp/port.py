@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import attrs
 
 from conduit.contract import LONG, REQUEST, Constant, Limits, Message
-from conduit.options import MOST_SECONDS, SimOptions, option
+from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort, header
 from conduits.common.path import Then
@@ -38,7 +38,7 @@ PARAMETER_SETS: Mapping[str, Mapping[str, float]] = {
     "ethernet100": {"L": 40e-6, "o_s": 15e-6, "o_r": 20e-6, "g": 25e-6, "G": 90e-9},
 }
 
-_at_most_long = attrs.validators.le(MOST_SECONDS)
+_at_most_long = attrs.validators.le(MOST_OPTION_SECONDS)
 _at_least_1 = attrs.validators.ge(1)
 _at_least_512 = attrs.validators.ge(512)
 

@@ -23,7 +23,7 @@ from random import Random
 
 import attrs
 
-from conduit.options import MOST_SECONDS, read_float
+from conduit.options import MOST_OPTION_SECONDS, read_float
 from conduit.sim.kernel import Kernel
 from conduit.sim.units import ps
 from conduits.sunfire.hardware.fabric import Fabric
@@ -166,9 +166,10 @@ def _time(text: str, written: str, least: int = 0) -> int:
         seconds = read_float(written)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= MOST_SECONDS or ps(seconds) < least:
+    if not 0 <= seconds <= MOST_OPTION_SECONDS or ps(seconds) < least:
         raise ValueError(
-            f"fault {text!r}: {written!r} is no time, such as 50us, 1.5ms, 2s, at most {MOST_SECONDS}s; write {FORMS}"
+            f"fault {text!r}: {written!r} is no time, such as 50us, 1.5ms, 2s, at most {MOST_OPTION_SECONDS}s; "
+            f"write {FORMS}"
         )
     return ps(seconds)
 
