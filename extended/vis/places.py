@@ -107,8 +107,7 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
     if len(steps) != array.ndim:
         raise conduit.BadRequest(
             f"{call}: strides={checks.shown(steps)} are {len(steps)}, but {name} has shape {array.shape}; give one "
-            "for each of its "
-            f"{array.ndim} dimensions"
+            f"for each of its {array.ndim} dimensions"
         )
     return steps
 

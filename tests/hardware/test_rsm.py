@@ -499,24 +499,29 @@ def test_sunfire_hardware_keeps_to_rights_that_were_taken_back():
     site.run(body)
 
 
+async def check_aborted(network, site, imported, mapping):
+    """An import whose segment was unpublished reaches it no more, by calls nor by stores."""
+    for call in (
+        lambda: imported.put(0, bytes(64), print),
+        lambda: imported.get(0, 64, print),
+        lambda: imported.signal_post(print),
+    ):
+        with refused(errors.ConnectionAborted, "it was unpublished; disconnect"):
+            call()
+    if network == "sci":
+        with refused(errors.SegmentNotMapped, "its owner has unpublished it"):
+            mapping.store(0, b"z" * 64, print)
+    else:
+        await site.store(mapping, 0, b"z" * 64)
+        assert await site.fence(mapping) != 0
+
+
 @networks
 def test_after_unpublish_an_import_is_aborted(network):
     async def act(site, segment, imported):
         mapping = await site.call(site.near, imported.map)
         await site.call(site.far, segment.unpublish)
-        for call in (
-            lambda: imported.put(0, bytes(64), print),
-            lambda: imported.get(0, 64, print),
-            lambda: imported.signal_post(print),
-        ):
-            with refused(errors.ConnectionAborted, "it was unpublished; disconnect"):
-                call()
-        if network == "sci":
-            with refused(errors.SegmentNotMapped, "its owner has unpublished it"):
-                mapping.store(0, bytes(64), print)
-        else:
-            await site.store(mapping, 0, bytes(64))
-            assert await site.fence(mapping) != 0
+        await check_aborted(network, site, imported, mapping)
         await site.call(site.near, imported.unmap)
         await site.call(site.near, imported.disconnect)
 
@@ -530,19 +535,7 @@ def test_an_import_stays_aborted_when_the_segment_is_published_again(network):
         segment.landing = lambda offset, data: landed.append((offset, len(data)))
         await site.call(site.far, segment.unpublish)
         await site.call(site.far, segment.publish, 1)
-        for call in (
-            lambda: imported.put(0, bytes(64), print),
-            lambda: imported.get(0, 64, print),
-            lambda: imported.signal_post(print),
-        ):
-            with refused(errors.ConnectionAborted, "it was unpublished; disconnect"):
-                call()
-        if network == "sci":
-            with refused(errors.SegmentNotMapped, "its owner has unpublished it"):
-                mapping.store(0, b"z" * 64, print)
-        else:
-            await site.store(mapping, 0, b"z" * 64)
-            assert await site.fence(mapping) != 0
+        await check_aborted(network, site, imported, mapping)
         assert segment.memory.read(0, 64) == bytes(64)
         again = await site.imported()
         await site.good(again.put, 64, b"again..." * 8)

@@ -1,6 +1,8 @@
 """Links and interfaces that fail under way: nothing is lost or delivered twice, or NetworkError names the path."""
 
 import contextlib
+import itertools
+import math
 import re
 from functools import partial
 
@@ -430,13 +432,21 @@ def test_ranks_of_one_host_need_no_path():
     assert conduit.run(main, ranks=2, ranks_per_host=2, conduit="sunfire:fault=nis@1us").values == [[1], [0]]
 
 
+def fail_imports(monkeypatch, times=math.inf):
+    """Let the first imports of a peer's segment fail, as where the last path has just gone."""
+    import_segment, failures = Connections.segment_of, itertools.count(1)
+
+    def segment_of(self, peer):
+        if next(failures) <= times:
+            raise conduit.NetworkError("no path")
+        return import_segment(self, peer)
+
+    monkeypatch.setattr(Connections, "segment_of", segment_of)
+
+
 def test_a_request_that_cannot_be_begun_lets_the_next_task_go_on(monkeypatch):
     """Two tasks wait for the one request that may be outstanding; the first to get it fails at its import."""
-
-    def gone(self, peer):
-        raise conduit.NetworkError("no path")
-
-    monkeypatch.setattr(Connections, "segment_of", gone)
+    fail_imports(monkeypatch)
 
     async def main(ep):
         got = []
@@ -464,16 +474,7 @@ def test_a_request_that_cannot_be_begun_lets_the_next_task_go_on(monkeypatch):
 
 def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypatch):
     """The last path goes between the grant of a slot and the first long payload, which imports the peer's segment."""
-    import_segment, failures = Connections.segment_of, 20
-
-    def gone(self, peer):
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            raise conduit.NetworkError("no path")
-        return import_segment(self, peer)
-
-    monkeypatch.setattr(Connections, "segment_of", gone)
+    fail_imports(monkeypatch, 20)
 
     async def main(ep):
         got = []
