@@ -4,9 +4,10 @@ Rules that the code cites as R1 stand in docs/contract.md, as X1 in docs/extende
 docs/virtual_time.md.
 """
 
-from conduit.calls import checked_call
 from conduit.contract import Conduit
-from conduit.endpoint import Endpoint
+from conduit.core.calls import checked_call
+from conduit.core.endpoint import Endpoint
+from conduit.core.token import Token
 from conduit.errors import (
     BadRequest,
     ConduitError,
@@ -18,10 +19,9 @@ from conduit.errors import (
     TimeLimit,
     UnknownConduit,
 )
-from conduit.job import current, run, run_async
-from conduit.registry import available
-from conduit.result import Result
-from conduit.token import Token
+from conduit.launch.registry import available
+from conduit.launch.result import Result
+from conduit.launch.run import current, run, run_async
 
 __all__ = [
     "BadRequest",

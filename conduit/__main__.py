@@ -1,6 +1,6 @@
 """`python -m conduit` is the command `conduit`."""
 
-from conduit.cli import main
+from conduit.commands.cli import main
 
 if __name__ == "__main__":
     main()

@@ -4,7 +4,7 @@ The core does all that does not depend on the network: argument checks, the hand
 and the reply-once rule, messages of a rank to itself, counts, errors.  A port moves messages and
 decides when they are noticed.  docs/contract.md numbers the rules; `conduit conform` checks them.
 
-Simulated networks rarely implement `Port` themselves: `conduits.common.SimulatedPort` does, for
+Simulated networks rarely implement `Port` themselves: `conduit.simnet.SimulatedPort` does, for
 any set of `Path`s (docs/writing_a_conduit.md).
 """
 

@@ -11,15 +11,15 @@ from rich.console import Console
 
 import conduit
 from conduit import BadRequest, ConduitError, Endpoint
+from conduit.benchmarks.console import make_console, print_text
 from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
 from conduit.benchmarks.report import Rate, Run, json_text, print_runs
-from conduit.console import make_console, print_text
 from conduit.contract import Limits
+from conduit.launch.registry import Spec, parse_spec
 from conduit.options import in_effect, render
-from conduit.registry import Spec, parse_spec
 
 
 @attrs.frozen(kw_only=True)

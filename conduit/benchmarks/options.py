@@ -8,7 +8,7 @@ import attrs
 from cyclopts import Parameter, Token
 
 from conduit import BadRequest
-from conduit.integers import Integer
+from conduit.benchmarks.integers import Integer
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000

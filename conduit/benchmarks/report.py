@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from conduit.benchmarks.console import print_table, print_text, widths
 from conduit.benchmarks.record import Record, RecordList
-from conduit.console import print_table, print_text, widths
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit.errors import BadRequest, ConduitError
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
 
 PLUGIN = "conduit.conformance.plugin"
 

@@ -1,8 +1,8 @@
 """`conduit list`."""
 
+from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.commands.tables import limits_text, options_table
-from conduit.console import make_console, print_table, print_text
-from conduit.registry import available
+from conduit.launch.registry import available
 
 
 def list_conduits() -> int:

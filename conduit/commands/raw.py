@@ -1,10 +1,10 @@
 """`conduit raw NAME`."""
 
+from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.commands.tables import grid
-from conduit.console import make_console, print_table, print_text
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
-from conduit.registry import Spec, available, parse_spec
+from conduit.launch.registry import Spec, available, parse_spec
 
 
 def raw(name: str, /) -> int:

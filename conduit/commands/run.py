@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 import conduit
-from conduit.calls import quiet_python
+from conduit.benchmarks.integers import Integer
 from conduit.commands.program import NotAProgram, ProgramFile
+from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
-from conduit.integers import Integer
+from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
 from conduit.options import read_float
-from conduit.registry import FRONT_ENDS, installed, parse_spec
 
 
 def _seconds(type_: Any, tokens: Sequence[Token]) -> float:

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
+from conduit.benchmarks.console import make_console, print_table, print_text, widths
 from conduit.commands.tables import grid, limits_text, options_table
-from conduit.console import make_console, print_table, print_text, widths
 from conduit.contract import Conduit
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
 
 _SOURCE = 36
 """Columns that a source needs beside the rest of its row; where there is less room it stands below."""

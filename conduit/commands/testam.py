@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from conduit.benchmarks import Options, Parameters, Program, Record, execute
 from conduit.commands.testam_program import SECTIONS, SIZES, kinds, largest, main, segment_needed
 from conduit.contract import Category, Limits
-from conduit.registry import Spec
+from conduit.launch.registry import Spec
 
 _COMPARED = {
     (kind.section, kind.operation): (Category[kind.category.upper()], kind.exchange != "one-way")

@@ -6,11 +6,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import attrs
 
 import conduit
-from conduit import registry
 from conduit.conformance.covering import Row, covering_array, full_product
 from conduit.contract import JobSetup
+from conduit.launch import registry
+from conduit.launch.simulated import SimulatedJob
 from conduit.options import render
-from conduit.simulated_job import SimulatedJob
 
 CI_RANKS = (2, 3, 8)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)

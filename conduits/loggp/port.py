@@ -7,7 +7,7 @@ This is the conduit to copy.  It shows all that a simulated network has to say, 
 3. its path (`LoggpPath`): how one rank's messages travel.
 
 Everything else - the rank's CPU and its turns, polling, passes, cancellation, the memory that ranks
-of one host share - comes from `conduits.common`.
+of one host share - comes from `conduit.simnet`.
 
 The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
 the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
@@ -26,8 +26,8 @@ import attrs
 from conduit.contract import LONG, REQUEST, Constant, Limits, Message
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
-from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort, header
-from conduits.common.path import Then
+from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header
+from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ the GASNet SCI Conduit" (2004); GASNet's published sci-conduit; IEEE 1596-1992 f
 
 from __future__ import annotations
 
-from conduits.common.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 

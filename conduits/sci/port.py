@@ -11,7 +11,7 @@ from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
 from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim.topology import Torus, near_cubic
-from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduits.sci import constants as c
 from conduits.sci import raw
 from conduits.sci.driver import MAP_PS, segment_limit

@@ -18,7 +18,7 @@ from conduit.sim.run import simulate
 from conduit.sim.topology import Torus
 from conduit.sim.units import seconds
 from conduit.sim.waiter import Waiter
-from conduits.common.bench import until_done
+from conduit.simnet.bench import until_done
 from conduits.sci import constants as c
 from conduits.sci.driver import Mapping, Segment, Sisci
 from conduits.sci.hardware import Fabric

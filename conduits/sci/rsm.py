@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from conduit.contract import Constant
 from conduit.sim import Cpu, Memory, Store
 from conduit.sim.memory import Buffer
-from conduits.common.rsm import (
+from conduits.rsm import (
     Attributes,
     Backing,
     Call,
@@ -30,7 +30,7 @@ from conduits.common.rsm import (
     Transport,
     Window,
 )
-from conduits.common.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
+from conduits.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
 from conduits.sci import constants as c
 from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci, segment_limit
 from conduits.sci.hardware import Fabric

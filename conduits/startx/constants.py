@@ -11,7 +11,7 @@ Source: Husbands and Hoe, "MPI-StarT: Delivering Network Performance to Numerica
 
 from __future__ import annotations
 
-from conduits.common.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 

@@ -9,8 +9,8 @@ import attrs
 
 from conduit.contract import Category, Constant, Core, JobSetup, Limits, Message, RawTable
 from conduit.options import SimOptions, option
-from conduits.common import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
-from conduits.common.waiting import Blocked
+from conduit.simnet import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
+from conduit.simnet.waiting import Blocked
 from conduits.startx import constants as c
 from conduits.startx import raw, wire
 from conduits.startx.hardware import Cluster

@@ -14,7 +14,7 @@ Link interconnect (Table III for RSMAPI).
 
 from __future__ import annotations
 
-from conduits.common.constants import Constants, bytes_per_s, ps, whole
+from conduit.simnet.constants import Constants, bytes_per_s, ps, whole
 
 __all__ = ["CONSTANTS", "bytes_per_s", "ps", "whole"]
 

@@ -11,8 +11,8 @@ from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
 from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim import Cpu
-from conduits.common import HostModel, Path, SimulatedConduit, SimulatedPort
-from conduits.common.rsm import Controller, Exchange, Rsm
+from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduits.rsm import Controller, Exchange, Rsm
 from conduits.sunfire import constants as c
 from conduits.sunfire import raw
 from conduits.sunfire.driver import SunFire

@@ -16,8 +16,8 @@ from typing import Any
 from conduit.contract import Buffer, Constant, RawTable
 from conduit.sim import Cpu, Kernel, Waiter, simulate
 from conduit.sim.units import seconds
-from conduits.common.bench import until_done
-from conduits.common.rsm import (
+from conduit.simnet.bench import until_done
+from conduits.rsm import (
     Barrier,
     BarrierMode,
     Controller,

@@ -7,7 +7,7 @@ contents land together; two lines may land in any order.  Little-endian:
     byte 1       form: where the payload is (`Form`)
     bytes 2-3    first: postboxes of the message; further: its place among them
     bytes 4-7    sequence number: how many postboxes of the queue were written before, modulo 2**32
-    bytes 8-63   what follows, cut into pieces of 56 bytes: the header of `conduits.common.header` with the
+    bytes 8-63   what follows, cut into pieces of 56 bytes: the header of `conduit.simnet.header` with the
                  arguments; then payload, or the numbers of blocks plus 1, 4 bytes each, as the form says
 
 A postbox is known to be new by its sequence number, so that one that was written again after its message had been
@@ -28,7 +28,7 @@ import attrs
 
 from conduit.contract import Message
 from conduit.errors import NetworkError
-from conduits.common import header
+from conduit.simnet import header
 
 Line: TypeAlias = bytes | bytearray | memoryview
 LINE = 64

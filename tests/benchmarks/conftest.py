@@ -17,8 +17,8 @@ import pytest
 import simpy
 
 from conduit.contract import JobSetup
-from conduit.registry import parse_spec
-from conduit.simulated_job import SimulatedJob
+from conduit.launch.registry import parse_spec
+from conduit.launch.simulated import SimulatedJob
 
 SIMPY_TRIPS = 2000
 ROUNDS = 15

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from conduit import registry
-from conduit.cli import call
+from conduit.commands.cli import call
+from conduit.launch import registry
 
 
 class Outcome(NamedTuple):

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from conduit import BadRequest, ConduitError, UnknownConduit
-from conduit.cli import call
-from conduit.registry import COMMANDS
+from conduit.commands.cli import call
+from conduit.launch.registry import COMMANDS
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from conduit.contract import Constant, RawTable
-from conduit.registry import CONDUITS
+from conduit.launch.registry import CONDUITS
 from conduits.loggp import Loggp
 
 

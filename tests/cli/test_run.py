@@ -10,7 +10,7 @@ import pytest
 
 import conduit
 from conduit.commands.program import ProgramFile
-from conduit.registry import FRONT_ENDS
+from conduit.launch.registry import FRONT_ENDS
 
 
 @pytest.fixture

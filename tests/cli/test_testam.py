@@ -10,8 +10,8 @@ import conduit
 from conduit.benchmarks import Parameters, Progress
 from conduit.commands import testam_program
 from conduit.contract import Category
+from conduit.launch.registry import CONDUITS, parse_spec
 from conduit.options import value_text
-from conduit.registry import CONDUITS, parse_spec
 from conduits.loggp import Loggp
 
 

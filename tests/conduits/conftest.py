@@ -3,7 +3,7 @@
 import pytest
 
 import conduit
-from conduits.common import SimulatedConduit
+from conduit.simnet import SimulatedConduit
 
 
 async def short_round_trips(ep, turns, first=()):

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
 
 
 def test_a_request_to_oneself_is_not_sent_from_a_cancelled_scope():

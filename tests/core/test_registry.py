@@ -7,9 +7,9 @@ from importlib.metadata import EntryPoint
 import attrs
 import pytest
 
-from conduit import registry
 from conduit.contract import Conduit
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
+from conduit.launch import registry
 from conduit.options import SimOptions, option
 
 

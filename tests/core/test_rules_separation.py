@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import conduit
-from conduit.cli import call
+from conduit.commands.cli import call
 
 PROGRAM = """
 import pickle

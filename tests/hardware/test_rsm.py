@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Flat, Kernel, Waiter, simulate
 from conduit.sim.topology import Torus
-from conduits.common.rsm import BarrierMode, Call, Exchange, Permission, Rsm, errors
+from conduits.rsm import BarrierMode, Call, Exchange, Permission, Rsm, errors
 from conduits.sci.hardware import Fabric as SciFabric
 from conduits.sci.rsm import CONSTANTS, SciRsm
 from conduits.sunfire.driver import SunFire

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
-from conduits.common.rsm import Permission
+from conduits.rsm import Permission
 from conduits.sunfire.driver import Mapping, SunFire
 from conduits.sunfire.hardware import MACHINES, READ, WRITE, Entry, Fabric, Machine, Plant, Status
 

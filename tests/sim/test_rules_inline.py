@@ -14,7 +14,7 @@ import trio
 
 import conduit
 from conduit.sim import Kernel, Waiter, kernel, simulate
-from conduits.common import port as common_port
+from conduit.simnet import port as common_port
 
 # -- the programs ----------------------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ import pytest
 
 import conduit
 from conduit.contract import JobSetup
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
+from conduit.launch.simulated import SimulatedJob
 from conduit.sim import Kernel, Trace, TracingKernel, simulate
-from conduit.simulated_job import SimulatedJob
 
 
 async def main(ep):

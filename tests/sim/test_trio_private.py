@@ -212,5 +212,5 @@ def test_the_public_ways_give_the_same_digests(monkeypatch):
     expected = conduit.run(main, conduit="loggp", ranks=3)
     monkeypatch.setattr(trio_private, "_run", SimpleNamespace())
     monkeypatch.setattr(trio_private, "cancelled", trio_private._cancelled_in_public)
-    monkeypatch.setattr("conduits.common.port.cancelled", trio_private._cancelled_in_public)
+    monkeypatch.setattr("conduit.simnet.port.cancelled", trio_private._cancelled_in_public)
     assert conduit.run(main, conduit="loggp", ranks=3) == expected

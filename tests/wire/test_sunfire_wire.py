@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.contract import CONTROL, LONG, REQUEST, Category, Message, word_of
-from conduits.common import header
+from conduit.simnet import header
 from conduits.sunfire import wire
 
 arguments = st.lists(st.integers(-(2**31), 2**31 - 1), max_size=16).map(

@@ -1,6 +1,6 @@
 """How Active Messages travel over SCI: one path for each queue discipline, all of one interface.
 
-`conduits.common.Path` is that interface.  `DISCIPLINES` maps the values of the conduit's option
+`conduit.simnet.Path` is that interface.  `DISCIPLINES` maps the values of the conduit's option
 `queue` to the classes; each is made with the rank's port, the cluster and a `Setting`.
 """
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from conduit.contract import Category, Message
 from conduit.sim import Flat, Memory
-from conduits.common import SimulatedPort
-from conduits.common.path import Then
+from conduit.simnet import SimulatedPort
+from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment

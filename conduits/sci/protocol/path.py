@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import attrs
 
 from conduit.contract import Message
-from conduits.common import HostModel, Path, SimulatedPort
+from conduit.simnet import HostModel, Path, SimulatedPort
 from conduits.sci import constants as c
 from conduits.sci.driver import Sisci
 from conduits.sci.hardware import Fabric

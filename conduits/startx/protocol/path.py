@@ -18,8 +18,8 @@ from typing import Any
 
 from conduit.contract import LONG, Category, Message
 from conduit.sim import Memory
-from conduits.common import Path, SimulatedPort
-from conduits.common.path import LATER, Then
+from conduit.simnet import Path, SimulatedPort
+from conduit.simnet.path import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, tag_of

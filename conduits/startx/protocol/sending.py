@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from conduits.common.path import Then
+from conduit.simnet.path import Then
 from conduits.startx.driver import HIGH, LOCK_PS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from conduits.common import HostModel
+from conduit.simnet import HostModel
 from conduits.startx.driver import LOW, Access, Lock, StartX
 from conduits.startx.hardware import Cluster
 from conduits.startx.protocol.appointments import Appointments

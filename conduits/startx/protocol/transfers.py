@@ -15,7 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from conduit.contract import Message
-from conduits.common.path import Then
+from conduit.simnet.path import Then
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer

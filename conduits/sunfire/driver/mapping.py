@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.memory import Buffer
-from conduits.common.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
+from conduits.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
 from conduits.sunfire.hardware.channel import Fenced
 from conduits.sunfire.hardware.times import LANDING_PS

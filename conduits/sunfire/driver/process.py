@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from conduit.sim import Cpu, Memory, Store
 from conduit.sim.memory import Buffer
-from conduits.common.rsm import Attributes, Backing, Call, Rights, Transport
-from conduits.common.rsm.errors import BadNode, RemoteUnreachable, ResourceError
+from conduits.rsm import Attributes, Backing, Call, Rights, Transport
+from conduits.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
 from conduits.sunfire.driver.interrupts import HostKernel
 from conduits.sunfire.driver.window import SunFireWindow
@@ -109,7 +109,7 @@ class SunFire(Transport):
         plant = self.fabric.plant
         return [plant.interfaces[self.host, index].counters() for index in range(plant.machine.nis)]
 
-    # -- conduits.common.rsm.Transport -----------------------------------------------------------------
+    # -- conduits.rsm.Transport -----------------------------------------------------------------
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the controller of all NIs, then one for each."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from conduit.sim.memory import Buffer
-from conduits.common.rsm import Done, Got, Permission, RsmError, Window
-from conduits.common.rsm.errors import BarrierFailure, ConnectionAborted
+from conduits.rsm import Done, Got, Permission, RsmError, Window
+from conduits.rsm.errors import BarrierFailure, ConnectionAborted
 from conduits.sunfire.driver import interrupts
 from conduits.sunfire.driver.mapping import Mapping
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight, Status

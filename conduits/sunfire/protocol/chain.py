@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
-from conduits.common.path import Then
+from conduit.simnet.path import Then
 from conduits.sunfire.driver import Mapping
 from conduits.sunfire.protocol.queues import Stores
 

@@ -6,7 +6,7 @@ instruction counts on a CPU of 900 MHz, one instruction a cycle, fixed before an
 
 from __future__ import annotations
 
-from conduits.common.constants import Constants
+from conduit.simnet.constants import Constants
 from conduits.sunfire.constants import ps
 
 CONSTANTS = Constants()

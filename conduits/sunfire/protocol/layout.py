@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import attrs
 
-from conduits.common import header
+from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.pool import PoolShape
 from conduits.sunfire.wire import LINE

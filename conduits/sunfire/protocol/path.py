@@ -18,9 +18,9 @@ from typing import Any
 from conduit.contract import Buffer, Message
 from conduit.errors import NetworkError
 from conduit.sim import Store
-from conduits.common import Path, SimulatedPort
-from conduits.common.path import LATER, Then
-from conduits.common.rsm import Controller
+from conduit.simnet import Path, SimulatedPort
+from conduit.simnet.path import LATER, Then
+from conduits.rsm import Controller
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
 from conduits.sunfire.protocol.chain import Chain

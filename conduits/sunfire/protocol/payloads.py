@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conduit.contract import LONG, Message
-from conduits.common import SimulatedPort
+from conduit.simnet import SimulatedPort
 from conduits.sunfire.protocol.queues import Inbox
 from conduits.sunfire.protocol.setting import Setting
 from conduits.sunfire.wire import Form, cut

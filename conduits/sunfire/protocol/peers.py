@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from conduit.sim import Store
-from conduits.common.rsm import Barrier, ImportSegment
+from conduits.rsm import Barrier, ImportSegment
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.pool import Grant, Pool

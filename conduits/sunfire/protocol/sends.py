@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from conduit.contract import LONG, Buffer, Message
 from conduit.errors import NetworkError
-from conduits.common import header
-from conduits.common.path import Then
+from conduit.simnet import header
+from conduit.simnet.path import Then
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep_until
 from conduits.sunfire.protocol.peers import Area, Peer, Remote, acknowledgements

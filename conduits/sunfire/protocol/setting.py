@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from conduits.common import HostModel
+from conduit.simnet import HostModel
 from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.service import Service
 

@@ -14,7 +14,7 @@ from conduit.sim import Memory
 from conduit.sim.dma import Stream
 from conduit.sim.link import Link, Route
 from conduit.sim.units import NS, US
-from conduits.common import HostModel, Path, SimulatedConduit, header
+from conduit.simnet import HostModel, Path, SimulatedConduit, header
 
 RATE = Constant("bus.rate", 80, "MB/s", "assumed", "32 bits at 20 MHz")
 ARBITRATION = Constant("bus.arbitration", 300, "ns", "assumed", "six cycles of the bus")

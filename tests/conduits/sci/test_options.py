@@ -6,7 +6,7 @@ import pytest
 
 import conduit
 from conduit.errors import BadRequest
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
 from conduits.sci.port import Sci, SciOptions, effective_threshold, shape
 
 

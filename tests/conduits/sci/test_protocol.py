@@ -5,7 +5,7 @@ import pytest
 import conduit
 from conduit.contract import JobSetup
 from conduit.sim import Kernel, simulate
-from conduits.common import SimulatedPort
+from conduit.simnet import SimulatedPort
 from conduits.sci.port import Sci, SciOptions, host_model
 
 

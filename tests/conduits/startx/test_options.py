@@ -7,7 +7,7 @@ import pytest
 import conduit
 from conduit.contract import Category
 from conduit.errors import BadRequest
-from conduit.registry import parse_spec
+from conduit.launch.registry import parse_spec
 from conduits.startx.port import StartX, StartXOptions, effective_crossover_shared
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import conduit
 from conduit.errors import BadRequest
+from conduit.launch.registry import parse_spec
 from conduit.options import render
-from conduit.registry import parse_spec
 from conduits.sunfire.port import LIBRARIES, Sunfire, SunfireOptions
 
 

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from conduit.contract import Category, Message, word_of
 from conduit.sim import Memory
-from conduits.common import header
+from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.peers import acknowledgements
 from conduits.sunfire.protocol.queues import Inbox, Outbox

@@ -1,0 +1,117 @@
+"""The command line: finds commands by entry point, runs one, turns its outcome into an exit status.
+
+Only the command that is called is imported; `conduit --help` imports all of them for their first lines.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from conduit.commands.wrong_call import explain
+from conduit.errors import BadRequest, ConduitError, UnknownConduit
+from conduit.launch.registry import DISTRIBUTION, commands
+
+DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+
+_ABOUT = "Active Messages over simulated interconnects."
+
+
+def main() -> None:
+    """Run the command that the arguments of the process name, and exit with its status."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the words after `conduit`.
+
+    Returns:
+        0 when the work was done, 1 when it failed, 2 for a wrong call.
+
+    Raises:
+        SystemExit: a program that `conduit run` ran exited with a status of its own.
+    """
+    name = next(iter(arguments), "")
+    try:
+        status = _app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        if sys.stdout is not None:  # closed before this process began
+            sys.stdout.flush()
+        return status if isinstance(status, int) else DONE
+    except CycloptsError as exc:
+        print(explain(name, exc), file=sys.stderr)
+        return WRONG_CALL
+    except ConduitError as exc:
+        return _say(name, exc)
+    except MemoryError as exc:
+        print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        _drop_output()  # whoever read it has gone
+        return FAILED
+    except OSError as exc:
+        print(f"conduit {name}: {exc}", file=sys.stderr)
+        _drop_output()
+        return FAILED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _drop_output() -> None:
+    """Write what is still buffered; where that cannot be written, let it go and all that follows."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(name: str, exc: ConduitError) -> int:
+    """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
+    notes: Iterable[str] = getattr(exc, "__notes__", ())
+    text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
+    print(f"conduit {name}: {text}", *notes, sep="\n  ", file=sys.stderr)
+    wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
+    return WRONG_CALL if wrong_call else FAILED
+
+
+def _app(name: str) -> App:
+    """Return the command line with that command, or with all commands if there is none of that name."""
+    app = App(
+        name="conduit",
+        help=_ABOUT,
+        help_format="plaintext",
+        version=lambda: version(DISTRIBUTION),
+        suppress_keyboard_interrupt=False,
+    )
+    found = commands()
+    wanted = [name] if name in found else [] if name == "--version" else list(found)
+    for each in wanted:
+        app.command(_command(each, found[each]), name=each)
+    return app
+
+
+def _command(name: str, target: str) -> Callable[..., Any]:
+    """Import a command; one that cannot be imported says so when it is called, and breaks no other."""
+    module, _, attribute = target.partition(":")
+    try:
+        command: Callable[..., Any] = getattr(import_module(module), attribute)
+    except Exception as exc:
+        return _broken(name, target, exc)
+    return command
+
+
+def _broken(name: str, target: str, error: Exception) -> Callable[..., Any]:
+    text = f"{type(error).__name__}: {error}"
+
+    def unusable(*words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> None:
+        raise ConduitError(f"the command '{name}' ({target}) cannot be imported: {text}") from error
+
+    unusable.__doc__ = f"Cannot be imported: {text}"
+    return unusable

@@ -1,0 +1,234 @@
+"""Calls that are checked when they are made and noticed when they are forgotten (rule E4).
+
+A call of this package is a plain function: it checks its arguments, so that an error stands at the
+line that is wrong, and returns a coroutine.  The coroutine holds a `Guard`; one that dies before
+its coroutine ran tells the endpoint which line made the call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
+from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
+from sys import _getframe
+from types import CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from conduit.core.arguments import shown
+from conduit.core.handlers import WAITS, code_of, describe
+from conduit.errors import BadRequest
+
+if TYPE_CHECKING:
+    from conduit.core.endpoint import Endpoint
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
+
+
+class Guard(list[Any]):
+    """Lives in the coroutine of one call and knows whether it ever ran: `clear()` says that it does.
+
+    A list of [endpoint, name of the call, code, f_lasti], for a call of a layer above also its own
+    coroutine, made without a Python frame because every call makes one.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        """Report the call where its coroutine was thrown away unused."""
+        if not self:
+            return
+        endpoint, *_ = self
+        for coroutine in self[4:]:
+            if inspect.iscoroutine(coroutine):
+                coroutine.close()  # quietly: it never ran
+        if endpoint is not None:
+            endpoint.forgotten.append(BadRequest(_forgotten(self)))
+
+
+def _forgotten(unused: Guard) -> str:
+    _, call, code, lasti, *_ = unused
+    return (
+        f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
+        f"nothing; write `await {call}(...)`"
+    )
+
+
+def explain_attribute(error: BaseException) -> str:
+    """Return what a missing attribute comes from: a call of this package that was not awaited; "" if from another.
+
+    The call is closed, since Python would say less of it.
+    """
+    coroutine = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
+    if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
+        return ""
+    held = [each for each in coroutine.cr_frame.f_locals.values() if isinstance(each, Guard) and each]
+    if not held:
+        return ""
+    text = _forgotten(held[0])
+    for each in (*held[0][4:], coroutine):  # the inner one by itself: not every Python lets go of it in the outer one
+        if inspect.iscoroutine(each):
+            each.close()
+    held[0].clear()
+    return text
+
+
+def guard(endpoint: Endpoint | None, call: str) -> Guard:
+    """Return a guard for the call that the caller's caller makes."""
+    frame = _getframe(2)
+    return Guard((endpoint, call, frame.f_code, frame.f_lasti))
+
+
+def _line(code: CodeType, lasti: int) -> int | None:
+    """Return the number of the line of an instruction."""
+    return list(code.co_positions())[lasti // 2][0]
+
+
+def quiet_python() -> None:
+    """Keep Python from warning of the same forgotten call with less to say."""
+    warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
+
+
+async def _run(unused: Guard) -> Any:
+    coroutine = unused.pop()
+    unused.clear()
+    try:
+        return await coroutine
+    except TypeError:
+        if inspect.isawaitable(coroutine):
+            raise
+        raise BadRequest(
+            f"checked_call: the function that was decorated returned a {type(coroutine).__name__}, which cannot be "
+            "awaited; decorate an async function"
+        ) from None
+
+
+_run.__qualname__ = "conduit call"
+
+
+def _decorate(
+    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    name = function.__qualname__
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        endpoint = CURRENT.get()
+        if endpoint is not None and endpoint._dispatch.running:
+            endpoint.refuse_in_handler(name)
+        checked = None if check is None else check(*args, **kwargs)
+        coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
+        frame = _getframe(1)
+        return _run(Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine)))
+
+    return call
+
+
+@overload
+def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+@overload
+def checked_call(
+    check: Callable[..., tuple[Any, ...] | None] | None = None,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
+def checked_call(check: Any = None) -> Any:
+    """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
+
+    Used bare, or with a function of the same arguments that raises BadRequest for wrong ones:
+
+        @conduit.checked_call(_check_put)
+        async def put(self, dest, offset, data): ...
+
+    The result is a plain function that checks at the call and returns a coroutine.  A call that is
+    never awaited ends the job with BadRequest naming its line; one made in a handler is refused.
+
+    Args:
+        check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
+            a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
+            nothing.
+
+    Raises:
+        BadRequest: `check`, or what is decorated, is no function.
+    """
+    if inspect.iscoroutinefunction(check):
+        return _decorate(check, None)
+    if not (check is None or callable(check)):
+        raise BadRequest(
+            f"checked_call: check={shown(check)} cannot be called; pass a function of the call's arguments"
+        )
+
+    def decorate(function: Any) -> Any:
+        if not callable(function):
+            bare = (
+                ""
+                if check is None
+                else f"; used without parentheses, as on {describe(check)}, it takes async functions"
+            )
+            raise BadRequest(f"checked_call: {shown(function)} is no function that could be decorated{bare}")
+        return _decorate(function, check)
+
+    return decorate
+
+
+Action = Callable[[], Awaitable[object]]
+
+
+def called(what: str, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]:
+    """Call a function of the program's that is to be async; return what is to be awaited.
+
+    Args:
+        what: the call that it was given to, and the name of the argument there, for the error.
+        function: an async function, or an ordinary one that returns a coroutine.
+        *args: its arguments.
+
+    Raises:
+        BadRequest: what it returns cannot be awaited.
+    """
+    made = function(*args)
+    if not inspect.isawaitable(made):
+        raise BadRequest(
+            f"{what}={describe(function)} returned a {type(made).__name__}, which cannot be awaited; pass an async "
+            "function"
+        )
+    return made
+
+
+def action(call: str, function: Action) -> Action:
+    """Return what a layer above wants to be run, so that it says so where that turns out not to be async.
+
+    Args:
+        call: the call that it was given to.
+        function: as given.
+
+    Raises:
+        BadRequest: no function without arguments that can be awaited.
+    """
+    asked = "pass an async function of no arguments"
+    code = code_of(function)
+    if code is None:
+        raise BadRequest(f"{call}: function={shown(function)} cannot be called; {asked}")
+    waits = code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)
+    if code.co_flags & WAITS and not waits:
+        raise BadRequest(f"{call}: function={describe(function)} is a generator function; {asked}")
+    if not _takes_nothing(function):
+        try:
+            inspect.signature(function, follow_wrapped=False).bind()
+        except TypeError as error:
+            raise BadRequest(f"{call}: function={describe(function)} takes arguments ({error}); {asked}") from None
+        except ValueError:
+            pass  # some of those that are built in do not tell
+    return function if waits else functools.partial(called, f"{call}: function", function)
+
+
+def _takes_nothing(function: Any) -> bool:
+    """Say, at a glance, whether `function` is an ordinary function or method without parameters."""
+    bound = type(function) is MethodType
+    plain = function.__func__ if bound else function
+    if type(plain) is not FunctionType:
+        return False
+    code = plain.__code__
+    return code.co_argcount == bound and not code.co_kwonlyargcount

@@ -1,0 +1,198 @@
+"""Runs handlers: what the core does with a message that has arrived.
+
+This is the core's side of the contract (`conduit.contract.Core`); a port calls `deliver` for each
+message and `run_progress` after a pass.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from conduit.contract import CONTROL, REQUEST, Category, Message, Port
+from conduit.core.arguments import UNPACK
+from conduit.core.digest import HANDLE, ActLog
+from conduit.core.token import Token
+from conduit.errors import BadRequest, ConduitError, HandlerError
+
+if TYPE_CHECKING:
+    from conduit.core.calls import Action
+    from conduit.core.endpoint import Endpoint
+
+_SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
+
+
+class Dispatch:
+    """The core as the port of one rank sees it.
+
+    Attributes:
+        local: messages of this rank to itself, which never touch the network.
+        running: name of the handler that runs now, "" if none does.
+        progress: what the layers above want to be run after a pass.
+        wanted: whether a layer has asked for it.
+        progress_due: whether `run_progress` would run it now.
+        progressing: whether `run_progress` is running.
+    """
+
+    __slots__ = (
+        "acts", "counts", "endpoint", "handlers", "local", "memory", "port", "progress", "progress_due",
+        "progressing", "rank", "running", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, endpoint: Endpoint, acts: ActLog | None) -> None:
+        self.endpoint = endpoint
+        self.rank = endpoint.rank
+        self.acts = acts
+        self.counts = endpoint.counts
+        self.handlers = endpoint.handlers.entries
+        self.local: deque[Message] = deque()
+        self.running = ""
+        self.progress: list[Action] = []
+        self.progress_due = False
+        self.wanted = False
+        self.progressing = False
+
+    def connect(self, port: Port) -> None:
+        """Take the port whose messages this object handles."""
+        self.port = port
+        self.memory = port.segment.data
+
+    def deliver(self, message: Message) -> Message | None:
+        """Run the handler of `message`; see `conduit.contract.Core`.
+
+        Raises:
+            HandlerError: the handler raised or broke a rule.
+            ConduitError: the handler let one through that names another fault than its own.
+        """
+        word = message.word
+        if word & CONTROL:
+            return None
+        try:
+            function, name = self.handlers[word & 255]
+        except IndexError:
+            raise self._unknown(message) from None
+        token = Token(self.endpoint, message.source, word & REQUEST, name)
+        packed = message.args
+        args = UNPACK[len(packed) >> 2](packed)
+        port = self.port
+        run = port.handler_context()
+        self.running = name
+        try:
+            if (word >> 9 & 3) == _SHORT:
+                acts = self.acts
+                if acts is not None:
+                    acts += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
+                if run is None:
+                    function(token, *args)
+                else:
+                    run(function, token, *args)
+            else:
+                self._call_with_payload(run, function, token, message, args)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._failed(error, name, message)
+        finally:
+            self.running = ""
+            token._alive = False
+        if not word & REQUEST:
+            self.counts.replies_handled += 1
+            return None
+        self.counts.requests_handled += 1
+        reply = token._reply
+        if reply is None:
+            return self._answer_barely(name, message)
+        reply.source = self.rank
+        self.endpoint.count_send(reply, message.source)
+        if message.source != self.rank:
+            return reply
+        self.local.append(reply)
+        return None
+
+    def _unknown(self, message: Message) -> HandlerError:
+        return HandlerError(
+            f"rank {self.rank}: a message from rank {message.source} names handler {message.handler}, but only "
+            f"{len(self.handlers)} are attached"
+        )
+
+    def _call_with_payload(
+        self,
+        run: Callable[..., Any] | None,
+        function: Callable[..., Any],
+        token: Token,
+        message: Message,
+        args: tuple[Any, ...],
+    ) -> None:
+        medium = (message.word >> 9 & 3) == _MEDIUM
+        own = bytearray(message.payload) if medium else None
+        view = self._landed(message) if own is None else memoryview(own)
+        if self.acts is not None:
+            check = crc32(view, crc32(message.args))
+            self.acts += (self.port.ticks(), HANDLE | message.word, message.source, message.nbytes, check)
+        if run is None:
+            function(token, view, *args)
+        else:
+            run(function, token, view, *args)
+        if own is not None:
+            try:  # a medium payload dies with its handler; whatever still looks at it is an error (E7)
+                view.release()
+                own.clear()
+            except BufferError:
+                raise HandlerError(
+                    "a slice or an array of the medium payload is still in use after the handler has returned; keep a "
+                    "copy of it (bytes(payload), numpy.array(payload)), not a view"
+                ) from None
+
+    def _landed(self, message: Message) -> memoryview:
+        """Return where a long payload lies, storing one that came from this rank itself."""
+        nbytes = message.nbytes
+        if not nbytes:
+            return self.memory[0:0]
+        view = self.memory[message.offset : message.offset + nbytes]
+        if message.source == self.rank and message.payload:
+            view[:] = message.payload
+            self.port.charge(self.port.work_ticks(0, 1, nbytes))
+        return view
+
+    def _answer_barely(self, name: str, request: Message) -> Message | None:
+        """Return what goes back over the network for a `request` whose handler made no reply."""
+        if (request.word >> 9 & 3) == _LONG_ASYNC:
+            raise HandlerError(
+                f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
+                f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
+            )
+        return Message(CONTROL, source=self.rank) if request.source != self.rank else None
+
+    def _failed(self, error: BaseException, name: str, message: Message) -> None:
+        """Raise `error` of a handler as the job is to see it; an exit ends the job quietly."""
+        kind = "request" if message.is_request else "reply"
+        where = f"in handler {name!r} on rank {self.rank}, for a {kind} from rank {message.source}"
+        if isinstance(error, SystemExit):
+            self.port.fail(error)
+        elif isinstance(error, HandlerError) or not isinstance(error, ConduitError) or isinstance(error, BadRequest):
+            raise HandlerError(f"{where}: {type(error).__name__}: {error}") from error
+        else:
+            error.add_note(where)
+            raise error
+
+    def want_progress(self) -> None:
+        """Ask for a run of `progress` at the next poll."""
+        self.wanted = True
+        if not self.progressing and not self.progress_due:
+            self.progress_due = True
+            self.port.nudge()
+
+    async def run_progress(self) -> None:
+        """Run what the layers above asked for, again while they ask again; not re-entered (P6)."""
+        if self.progressing:
+            return
+        self.progressing = True
+        try:
+            while self.wanted:
+                self.wanted = self.progress_due = False
+                for action in self.progress:
+                    await self.port.shielded(action)
+        finally:
+            self.progressing = False

@@ -1,0 +1,610 @@
+"""The client side of the core: what a program calls on its endpoint."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Coroutine, Iterable
+from sys import _getframe
+from typing import Any, NoReturn
+from zlib import crc32
+
+import numpy as np
+
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
+from conduit.core import arguments
+from conduit.core.calls import Action, Guard, action, guard
+from conduit.core.counts import Counts
+from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
+from conduit.core.dispatch import Dispatch
+from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
+from conduit.errors import BadRequest, HandlerError
+
+_PS_PER_S = 1e12
+_SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
+_READ_ONLY = frozenset({"rank", "size", "limits", "simulated", "host", "hosts", "segment"})
+_LATER = (
+    "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
+    "in ep.on_progress"
+)
+_INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
+_MOST_SECONDS = arguments.MOST_SECONDS
+_MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
+_COPIES = 256  # sizes of copies whose cost is remembered
+_KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
+
+
+class Endpoint:
+    """One rank's access to the job: given to the program, never made by it.
+
+    Every call that sends or waits is awaited; its arguments are checked when it is called.  The
+    others are plain and take no simulated time, `charge` and `exit` excepted.
+
+    Attributes:
+        rank: this rank, from 0.
+        size: number of ranks of the job.
+        limits: what one message may carry (`max_args`, `max_medium`, `max_long_request`,
+            `max_long_reply`, the last three in bytes).
+        host: index of this rank's host.
+        hosts: the host of every rank, by rank; one tuple for all ranks of the job.
+        ranks_on_host: the ranks of that host, sorted, this one included.
+        simulated: whether time is virtual.
+        segment: this rank's segment, a writable array of uint8; the memory itself.
+    """
+
+    __slots__ = (
+        "_acts",
+        "_attached",
+        "_attaches",
+        "_copies",
+        "_dispatch",
+        "_exits",
+        "_indices",
+        "_left",
+        "_over",
+        "_port",
+        "_random",
+        "_seed",
+        "_segment_bytes",
+        "_told",
+        "counts",
+        "forgotten",
+        "handlers",
+        "host",
+        "hosts",
+        "limits",
+        "rank",
+        "segment",
+        "simulated",
+        "size",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        rank: int,
+        hosts: tuple[int, ...],
+        limits: Limits,
+        segment_bytes: int,
+        seed: int,
+        *,
+        simulated: bool,
+        acts: ActLog | None = None,
+    ) -> None:
+        self.rank = rank
+        self.size = len(hosts)
+        self.limits = limits
+        self.simulated = simulated
+        self.host = hosts[rank]
+        self.handlers = HandlerTable()
+        self._indices = self.handlers.indices
+        self._attaches = 0  # begun by this rank's tasks; they take turns
+        self._attached = 0  # over, accepted or refused
+        self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
+        self.counts = Counts()
+        self.forgotten: list[BadRequest] = []
+        self._told = False  # whether the job has heard of the first of them
+        self._over = False
+        self.warnings: list[str] = []
+        self.hosts = hosts
+        self._segment_bytes = segment_bytes
+        self._seed = seed
+        self._random: random.Random | None = None
+        self._acts = acts
+        self._exits: list[Action] = []
+        self._left = False  # whether they have been run
+        self._dispatch = Dispatch(self, acts)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; those that programs read are set once."""
+        if name in _READ_ONLY and hasattr(self, name):
+            instead = "; to change its bytes, write ep.segment[:] = ..." if name == "segment" else ""
+            raise BadRequest(f"ep.{name} = {arguments.shown(value)} is not allowed: it is read-only{instead}")
+        object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<Endpoint of rank {self.rank} of {self.size}>"
+
+    def _connect(self, port: Port) -> None:
+        """Take the port that the conduit made for this rank."""
+        self._port = port
+        self.segment: Bytes = port.segment
+        self._dispatch.connect(port)
+
+    # -- where and when ------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """This rank's clock in seconds since the start of the job; it never goes back."""
+        return self._port.ticks() / _PS_PER_S
+
+    @property
+    def ranks_on_host(self) -> tuple[int, ...]:
+        """The ranks of this rank's host, sorted."""
+        first, count = self.hosts.index(self.host), self.hosts.count(self.host)
+        if self.hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
+            return tuple(range(first, first + count))
+        return tuple(rank for rank, host in enumerate(self.hosts) if host == self.host)
+
+    @property
+    def random(self) -> random.Random:
+        """A generator of this rank's own, seeded by the job's seed and the rank."""
+        if self._random is None:
+            self._random = random.Random(f"{self._seed}/rank/{self.rank}")
+        return self._random
+
+    def segment_size(self, rank: int) -> int:
+        """Return the size of the segment of `rank` in bytes."""
+        arguments.rank("segment_size", "rank", rank, self.size)
+        return self._segment_bytes
+
+    def host_of(self, rank: int) -> int:
+        """Return the index of the host of `rank`."""
+        if type(rank) is not int or not 0 <= rank < self.size:
+            rank = arguments.rank("host_of", "rank", rank, self.size)
+        return self.hosts[rank]
+
+    # -- attach --------------------------------------------------------------------------------
+
+    def attach(self, *handlers: Handler) -> Coroutine[Any, Any, None]:
+        """Add handlers to the table; collective, may be repeated to add more.
+
+        Every rank passes as many functions with the same names in the same order.  When the call
+        returns, all ranks have them, so that messages may be sent at once.
+
+        Args:
+            *handlers: ordinary functions or bound methods, `handler(token, *args)` for short and
+                `handler(token, payload, *args)` for medium and long messages.
+
+        Raises:
+            BadRequest: something that is no handler, one that is attached already, more than 255
+                in all, or, from every rank, tables that differ between ranks.
+            HandlerError: called in a handler.
+        """
+        self.refuse_in_handler("ep.attach")
+        self.handlers.check(handlers)
+        return self._attach(guard(self, "ep.attach"), handlers, self._attached)
+
+    async def _attach(self, unused: Guard, handlers: tuple[Handler, ...], attached: int) -> None:
+        unused.clear()
+        if self.forgotten:
+            self._tell_forgotten()
+        turn = self._attaches
+        self._attaches += 1
+        try:
+            if turn > self._attached:
+                await self._turn_to_attach(turn)
+            if turn > attached:  # others have attached since the call
+                self.handlers.check(handlers)
+            await self._attach_in_turn(handlers)
+        finally:
+            self._attached += 1
+
+    async def _turn_to_attach(self, turn: int) -> None:
+        """Wait until this rank's tasks that called attach before are through, in whose handlers' places ours may be."""
+
+        def come() -> bool:
+            return self._attached == turn
+
+        await self._port.shielded(lambda: self._port.block_until(come, "an attach that this rank called before", ()))
+
+    async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
+        names = "\n".join(handler.__name__ for handler in handlers).encode()
+        before = len(self.handlers.entries)
+        self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
+        try:
+            tables = await self._port.exchange(names)
+        except BaseException as error:
+            self._port.fail(error)  # an attach that some rank left can never end (S6)
+            raise
+        problem = mismatch(tables, self.rank)
+        if problem:
+            self.handlers.cut(before)
+            raise BadRequest(problem)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def request_short(self, dest: int, handler: Handler, *args: Any) -> Coroutine[Any, Any, None]:
+        """Send a short request: arguments alone.
+
+        Polls at least once; waits, polling, while no slot to `dest` is free.
+
+        Args:
+            dest: rank to run the handler on, this one included.
+            handler: an attached function.
+            *args: at most `limits.max_args` integers of 32 bits, signed or unsigned; they arrive
+                signed.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.request_short"
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        if type(dest) is not int or not 0 <= dest < self.size:
+            dest = arguments.rank(call, "dest", dest, self.size)
+        try:
+            index = self._indices[handler]
+        except (KeyError, TypeError):
+            index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        frame = _getframe(1)
+        unused = Guard((self, call, frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, Message(_SHORT | index, packed))
+
+    def request_medium(self, dest: int, handler: Handler, payload: Any, *args: Any) -> Coroutine[Any, Any, None]:
+        """Send a medium request: the handler gets the payload in a buffer of its own.
+
+        Args:
+            dest: rank to run the handler on.
+            handler: an attached function.
+            payload: C-contiguous buffer of at most `limits.max_medium` bytes; not kept after return.
+            *args: as for `request_short`.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.request_medium"
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        if type(dest) is not int or not 0 <= dest < self.size:
+            dest = arguments.rank(call, "dest", dest, self.size)
+        try:
+            index = self._indices[handler]
+        except (KeyError, TypeError):
+            index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        if type(payload) is bytes and len(payload) <= self.limits.max_medium:
+            data: Buffer = payload
+        else:
+            data = arguments.payload(call, payload, self.limits.max_medium, "max_medium", "send it with request_long")
+        frame = _getframe(1)
+        unused = Guard((self, call, frame.f_code, frame.f_lasti))
+        return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
+
+    def request_long(
+        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
+    ) -> Coroutine[Any, Any, None]:
+        """Send a long request: the payload lands in `dest`'s segment before the handler runs.
+
+        Args:
+            dest: rank to run the handler on.
+            handler: an attached function.
+            payload: C-contiguous buffer of at most `limits.max_long_request` bytes; not kept after
+                return.
+            offset: bytes from the start of `dest`'s segment; with an empty payload any integer.
+            *args: as for `request_short`.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args)
+        return self._request(guard(self, "ep.request_long"), int(dest), message)
+
+    def request_long_async(
+        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
+    ) -> Coroutine[Any, Any, None]:
+        """Send a long request whose source stays in use until the reply.
+
+        Args, Raises: as `request_long`.  The payload must not change until the reply's handler has
+        begun, and the request's handler must reply, else the job ends with HandlerError.
+        """
+        message = self._long("ep.request_long_async", _LONG_ASYNC, dest, handler, payload, offset, args)
+        return self._request(guard(self, "ep.request_long_async"), int(dest), message)
+
+    def _long(
+        self, call: str, kind: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
+    ) -> Message:
+        self.refuse_in_handler(call)
+        dest = arguments.rank(call, "dest", dest, self.size)
+        index = self.handlers.index(call, handler)
+        packed = arguments.pack(call, args, self.limits.max_args)
+        most = self.limits.max_long_request
+        data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
+        place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
+        message = Message(kind | index, packed, data, place if data else 0, len(data))
+        message.address = self.place_in_segment(data) or 0
+        return message
+
+    async def _request(self, unused: Guard, dest: int, message: Message) -> None:
+        unused.clear()
+        if self.forgotten:
+            self._tell_forgotten()
+        message.source = self.rank
+        payload = message.payload
+        if payload and type(payload) is not bytes and message.word & _KIND != _LONG_ASYNC:
+            message.payload = bytes(payload)  # the first step of the call (S4)
+        if dest == self.rank:
+            await self._request_self(message)
+        else:
+            await self._port.request(dest, message)
+            self.count_send(message, dest)
+
+    async def _request_self(self, message: Message) -> None:
+        await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
+        self.count_send(message, self.rank)
+        self._dispatch.local.append(message)
+        self._port.nudge()
+
+    def count_send(self, message: Message, dest: int) -> None:
+        """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
+        counts, word, args, nbytes = self.counts, message.word, message.args, message.nbytes
+        if word & REQUEST:
+            counts.requests_sent += 1
+        else:
+            counts.replies_sent += 1
+        check = crc32(args) if args else 0
+        if nbytes:
+            check = crc32(message.payload, check)
+            counts.payload_bytes_sent += nbytes
+            if self.hosts[dest] != self.host:
+                counts.payload_bytes_off_host += nbytes
+        acts = self._acts
+        if acts is not None:
+            acts += (self._port.ticks(), SEND | word, dest, nbytes, check)
+            if len(acts) > FLUSH:
+                acts.flush()
+
+    # -- waiting and working -------------------------------------------------------------------
+
+    def poll(self) -> Coroutine[Any, Any, None]:
+        """Handle what has arrived, at most 10 messages; costs at least 1 ns of this rank's time."""
+        self.refuse_in_handler("ep.poll")
+        return self._poll(guard(self, "ep.poll"))
+
+    async def _poll(self, unused: Guard) -> None:
+        unused.clear()
+        if self.forgotten:
+            self._tell_forgotten()
+        await self._port.poll()
+
+    def block_until(
+        self, predicate: Callable[[], object], *, what: str = "", ranks: Iterable[int] = ()
+    ) -> Coroutine[Any, Any, None]:
+        """Poll until `predicate()` is true; already true: return without polling.
+
+        A handler of this rank, or another task of it, makes it true.
+
+        Args:
+            predicate: a plain function of no arguments, evaluated any number of times.
+            what: what is waited for, for the report of a deadlock.
+            ranks: whom it waits for, for the same report.  A collection is read again when that is made, an iterable
+                without a length only then, so that it may say who is missing by then.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler.
+        """
+        call = "ep.block_until"
+        if self._dispatch.running:
+            self.refuse_in_handler(call)
+        code = getattr(predicate, "__code__", None) or code_of(predicate)
+        if code is None:
+            raise BadRequest(
+                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments"
+            )
+        if code.co_flags & WAITS:
+            raise BadRequest(
+                f"{call}: predicate={describe(predicate)} is async or a generator function, so that what it returns is "
+                "always true; pass an ordinary function"
+            )
+        if what.__class__ is not str:
+            raise BadRequest(f"{call}: what={arguments.shown(what)} is a {type(what).__name__}; pass a str")
+        if type(ranks) is not tuple:
+            ranks = arguments.ranks(call, "ranks", ranks, self.size)
+        else:
+            for rank in ranks:
+                if type(rank) is not int or not 0 <= rank < self.size:
+                    ranks = arguments.ranks(call, "ranks", ranks, self.size)
+                    break
+        frame = _getframe(1)
+        return self._block_until(Guard((self, call, frame.f_code, frame.f_lasti)), predicate, what, ranks)
+
+    async def _block_until(
+        self, unused: Guard, predicate: Callable[[], object], what: str, ranks: Iterable[int]
+    ) -> None:
+        unused.clear()
+        if self.forgotten:
+            self._tell_forgotten()
+        await self._port.block_until(predicate, what, ranks)
+        acts = self._acts
+        if acts is not None:
+            acts += (self._port.ticks(), WAKE)
+            if len(acts) > FLUSH:
+                acts.flush()
+
+    def compute(
+        self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1
+    ) -> Coroutine[Any, Any, None]:
+        """Do local work of a known cost, during which nothing is polled and no timeout cuts in.
+
+        Args:
+            seconds: how long it takes; or
+            flops: floating-point operations, on
+            threads: so many CPUs of the host.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: called in a handler; use `charge` there.
+        """
+        call = "ep.compute"
+        self.refuse_in_handler(call)
+        if (seconds is None) == (flops is None):
+            given = (
+                "neither"
+                if seconds is None
+                else f"seconds={arguments.shown(seconds)} and flops={arguments.shown(flops)}"
+            )
+            raise BadRequest(f"{call}: {given} given; pass one of the two, seconds= or flops=")
+        ticks = self._cost(call, 0.0 if seconds is None else seconds, 0 if flops is None else flops, 0, threads)
+        return self._compute(guard(self, call), ticks)
+
+    async def _compute(self, unused: Guard, ticks: int) -> None:
+        unused.clear()
+        if self.forgotten:
+            self._tell_forgotten()
+        await self._port.compute(ticks)
+
+    def charge(self, seconds: float = 0.0, *, flops: int = 0, copied: int = 0) -> None:
+        """Add the cost of local work to this rank's CPU, at once; also in handlers.
+
+        Args:
+            seconds: a time.
+            flops: floating-point operations.
+            copied: bytes copied from memory to memory.
+
+        Raises:
+            BadRequest: a wrong argument.
+        """
+        if type(copied) is int and type(seconds) is float and not seconds and type(flops) is int and not flops:
+            # Nearly always, and of few sizes.
+            ticks = self._copies.get(copied)
+            if ticks is None:
+                ticks = self._cost("ep.charge", 0.0, 0, copied, 1)
+                if len(self._copies) < _COPIES:
+                    self._copies[copied] = ticks
+        else:
+            ticks = self._cost("ep.charge", seconds, flops, copied, 1)
+        self._port.charge(ticks)
+
+    def _cost(self, call: str, seconds: float, flops: int, copied: int, threads: int) -> int:
+        if type(seconds) is float and 0.0 <= seconds <= _MOST_SECONDS:
+            time = seconds
+        else:
+            time = arguments.number(call, "seconds", seconds, _MOST_SECONDS)
+        ticks = round(time * _PS_PER_S)
+        if type(flops) is type(copied) is type(threads) is int and threads == 1 and not flops and not copied:
+            return ticks
+        return ticks + self._work(call, flops, copied, threads)
+
+    def _work(self, call: str, flops: int, copied: int, threads: int) -> int:
+        operations = int(arguments.number(call, "flops", flops, arguments.MOST_WORK))
+        nbytes = arguments.amount(call, "copied", copied, 0, arguments.MOST_WORK)
+        count = arguments.amount(call, "threads", threads, 1, _MOST_THREADS)
+        work = self._port.work_ticks(operations, count, nbytes) if operations or nbytes else 0
+        if work > _MOST_SECONDS * _PS_PER_S:
+            given = f"flops={operations}" if operations else f"copied={nbytes}"
+            raise BadRequest(
+                f"{call}: {given} would take {work / _PS_PER_S:.3g} s on this host; pass what takes at most "
+                f"{_MOST_SECONDS:g} s"
+            )
+        return work
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End the job at once everywhere; `run` raises SystemExit(code).
+
+        Args:
+            code: exit status.
+
+        Raises:
+            SystemExit: always.
+        """
+        error = SystemExit(arguments.integer("ep.exit", "code", code))
+        self._port.fail(error)
+        raise error
+
+    # -- for layers above ----------------------------------------------------------------------
+
+    def on_exit(self, function: Action) -> None:
+        """Run an async function of no arguments once this rank's main has returned.
+
+        Last registered, first run; others may still be in their main.  Not after an error or exit.
+
+        Raises:
+            BadRequest: no such function, or this rank has run what was registered already.
+        """
+        if self._left:
+            raise BadRequest(
+                f"ep.on_exit: this rank's main has returned, and what was registered has been run; register "
+                f"{describe(function)} before"
+            )
+        self._exits.append(action("ep.on_exit", function))
+
+    def on_progress(self, function: Action) -> None:
+        """Register an async function of no arguments to be run after `want_progress()`.
+
+        The next poll of this rank runs it, after the handlers and before predicates.  It may send
+        and wait, is not re-entered and is not cancelled with the call that polled.
+
+        Raises:
+            BadRequest: no such function.
+        """
+        self._dispatch.progress.append(action("ep.on_progress", function))
+
+    def want_progress(self) -> None:
+        """Ask for what `on_progress` registered; plain, so that handlers can."""
+        self._dispatch.want_progress()
+
+    def warn(self, text: str) -> None:
+        """Add a warning, shown after the job and kept in `result.warnings[rank]`.
+
+        Raises:
+            BadRequest: `text` is no str.
+        """
+        if not isinstance(text, str):
+            raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
+        self.warnings.append(text)
+
+    def refuse_in_handler(self, call: str) -> None:
+        """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
+        if self._dispatch.running:
+            raise HandlerError(
+                f"{call}: called in handler {self._dispatch.running!r}, which may not wait; "
+                + _INSTEAD.get(call, _LATER)
+            )
+
+    def place_in_segment(self, data: Buffer) -> int | None:
+        """Return where in this rank's segment `data` begins, None if it is no view of the segment."""
+        if not isinstance(data, memoryview) or not data.nbytes:
+            return None
+        start: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+        offset = start - int(self.segment.__array_interface__["data"][0])
+        return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
+
+    def _tell_forgotten(self) -> None:
+        """Raise the error of a call that was never awaited, which ends the job, once; or that the job is over."""
+        error = self.forgotten[0]
+        if self._over:
+            raise error
+        if not self._told:
+            self._told = True
+            self._port.fail(error)  # the program may catch it
+            raise error
+
+    def _end_job(self) -> None:
+        """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
+        # In the place of forgotten calls, which every call looks for anyway.
+        self._over = True
+        self.forgotten[:] = [
+            BadRequest(
+                f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "
+                "and return from it what is wanted afterwards"
+            )
+        ]
+
+    async def _run_exits(self) -> None:
+        while self._exits:
+            await self._exits.pop()()
+        self._left = True

@@ -1,0 +1,155 @@
+"""The handler table: which function has which index, and what may be in it.
+
+Indices are given in the order of attaching, from 0; all ranks must attach the same names in the
+same order, or an index would mean different things to different ranks.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType, MethodType
+from typing import Any, TypeAlias
+
+from conduit.core.arguments import shown
+from conduit.errors import BadRequest
+
+Handler: TypeAlias = Callable[..., object]
+
+MOST = 255
+_SHOWN = 8  # names in an error: layers have dozens
+WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+
+
+class HandlerTable:
+    """The functions that one rank has attached.
+
+    Attributes:
+        entries: each function with its name, by index.
+        indices: the index of each function.
+    """
+
+    __slots__ = ("entries", "indices")
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Handler, str]] = []
+        self.indices: dict[Handler, int] = {}
+
+    def index(self, call: str, handler: Handler) -> int:
+        """Return the index of `handler`; BadRequest, naming `call`, where it is not attached."""
+        try:
+            return self.indices[handler]
+        except (KeyError, TypeError):
+            raise BadRequest(
+                f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
+                f"first (attached: {self._some_names()})"
+            ) from None
+
+    def names(self) -> list[str]:
+        """Return the names of the attached functions, by index."""
+        return [name for _, name in self.entries]
+
+    def _some_names(self) -> str:
+        # Those of a program come last as a rule, after those of the layers that it uses.
+        names = self.names()
+        more = len(names) - _SHOWN
+        return ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0)) or "none"
+
+    def check(self, handlers: Sequence[Handler]) -> None:
+        """Raise BadRequest where `handlers` cannot be added."""
+        new: set[Handler] = set()
+        for handler in handlers:
+            problem = "" if _is_plain(handler) else _problem(handler)
+            if problem:
+                raise BadRequest(f"attach: handler={describe(handler)} {problem}")
+            if handler in self.indices or handler in new:
+                raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
+            new.add(handler)
+        if len(self.entries) + len(handlers) > MOST:
+            raise BadRequest(
+                f"attach: {len(handlers)} handlers on top of {len(self.entries)} make more than {MOST}, "
+                "the most that a message can name; use fewer and tell cases apart by an argument"
+            )
+
+    def add(self, handlers: Sequence[Handler]) -> None:
+        """Append checked `handlers`."""
+        for handler in handlers:
+            self.indices[handler] = len(self.entries)
+            self.entries.append((handler, handler.__name__))
+
+    def cut(self, length: int) -> None:
+        """Take out again what was added after the first `length` handlers."""
+        for handler, _ in self.entries[length:]:
+            del self.indices[handler]
+        del self.entries[length:]
+
+
+def describe(handler: object) -> str:
+    """Return how messages name `handler`."""
+    return _name(handler) if callable(handler) else shown(handler)
+
+
+def code_of(function: object) -> CodeType | None:
+    """Return the code that a call of `function` begins with, a plain one where none can be seen.
+
+    None: it cannot be called.
+    """
+    if not callable(function):
+        return None
+    while isinstance(function, functools.partial):
+        function = function.func
+    for each in (function, type(function).__call__):
+        code = getattr(each, "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return code_of.__code__
+
+
+def _name(handler: object) -> str:
+    name = getattr(handler, "__name__", None)
+    return shown(handler) if name is None else str(name)
+
+
+def _is_plain(handler: Any) -> bool:
+    """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
+    function = handler.__func__ if type(handler) is MethodType else handler
+    return type(function) is FunctionType and not function.__code__.co_flags & WAITS and function.__name__ != "<lambda>"
+
+
+def _problem(handler: Any) -> str:
+    """Return what keeps `handler` from being a handler, "" if nothing does."""
+    if inspect.iscoroutinefunction(handler) or inspect.isasyncgenfunction(handler):
+        return "is async; a handler is an ordinary function, because it may never wait"
+    if inspect.isgeneratorfunction(handler):
+        return "is a generator function; a handler is an ordinary function that runs to its end"
+    if inspect.iscoroutine(handler):
+        return "is a coroutine; pass the function itself, without calling it"
+    if not (inspect.isfunction(handler) or inspect.ismethod(handler)):
+        return "is no function; pass an ordinary function or a bound method"
+    if handler.__name__ == "<lambda>":
+        return "is a lambda, which all ranks would call by the same name; use `def`"
+    return ""
+
+
+def mismatch(tables: Sequence[bytes], rank: int) -> str:
+    """Return a text that shows two tables that differ, "" where all ranks have the same.
+
+    Args:
+        tables: for each rank, its new names, encoded and joined by newlines.
+        rank: whose table to show beside the first that differs from it.
+    """
+    mine = tables[rank]
+    if tables.count(mine) == len(tables):
+        return ""
+    other = next((peer for peer, table in enumerate(tables) if table != mine), None)
+    if other is None:
+        return ""
+    return (
+        "attach: every rank must pass the same handlers in the same order; "
+        f"rank {rank} passed [{_shown(mine)}], rank {other} passed [{_shown(tables[other])}]"
+    )
+
+
+def _shown(table: bytes) -> str:
+    return ", ".join(table.decode().split("\n"))

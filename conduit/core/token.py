@@ -1,0 +1,125 @@
+"""Tokens: what a handler knows of its message, and its one chance to reply.
+
+Who may send what from where:
+
+    in a program            requests, everything that waits
+    in a request handler    one reply, to the sender
+    in a reply handler      nothing
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conduit.contract import Category, Message, word_of
+from conduit.core import arguments
+from conduit.core.handlers import Handler
+from conduit.errors import HandlerError
+
+if TYPE_CHECKING:
+    from conduit.core.endpoint import Endpoint
+
+_MEDIUM, _LONG = (word_of(0, category, is_request=False) for category in (Category.MEDIUM, Category.LONG))
+
+
+class Token:
+    """Given to a handler as its first argument; of no use once the handler has returned.
+
+    Attributes:
+        rank: the sender.
+        ep: the endpoint that the handler runs on.
+        is_request: whether the message is a request, to which one reply may be made.
+    """
+
+    __slots__ = ("_alive", "_name", "_reply", "ep", "is_request", "rank")
+
+    def __init__(self, ep: Endpoint, rank: int, is_request: int, name: str) -> None:
+        self.ep = ep
+        self.rank = rank
+        self.is_request = is_request != 0
+        self._name = name
+        self._alive = True
+        self._reply: Message | None = None
+
+    def __repr__(self) -> str:
+        kind = "request" if self.is_request else "reply"
+        return f"<Token of handler {self._name!r} for a {kind} from rank {self.rank}>"
+
+    def reply_short(self, handler: Handler, *args: Any) -> None:
+        """Reply with arguments alone.
+
+        Args:
+            handler: an attached function; it runs at the requester as `handler(token, *args)`.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse("token.reply_short")
+        index = self.ep.handlers.index("token.reply_short", handler)
+        packed = arguments.pack("token.reply_short", args, self.ep.limits.max_args) if args else b""
+        self._reply = Message(index, packed)
+
+    def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:
+        """Reply with a payload that the requester's handler gets in a buffer of its own.
+
+        Args:
+            handler: an attached function; it runs as `handler(token, payload, *args)`.
+            payload: C-contiguous buffer of at most `limits.max_medium` bytes; copied at once.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        call = "token.reply_medium"
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse(call)
+        limits = self.ep.limits
+        index = self.ep.handlers.index(call, handler)
+        packed = arguments.pack(call, args, limits.max_args)
+        data = arguments.payload(call, payload, limits.max_medium, "max_medium", "reply with reply_long")
+        self._reply = Message(index | _MEDIUM, packed, bytes(data), 0, len(data))
+
+    def reply_long(self, handler: Handler, payload: Any, offset: int, *args: Any) -> None:
+        """Reply with a payload that lands in the requester's segment before its handler runs.
+
+        Args:
+            handler: an attached function; it runs as `handler(token, payload, *args)`.
+            payload: C-contiguous buffer of at most `limits.max_long_reply` bytes.  Where it lies in
+                this rank's own segment the network may read it until delivery; else it is copied.
+            offset: bytes from the start of the requester's segment.
+            *args: at most `limits.max_args` integers of 32 bits.
+
+        Raises:
+            BadRequest: a wrong argument.
+            HandlerError: no reply may be made here and now.
+        """
+        call = "token.reply_long"
+        if not self._alive or not self.is_request or self._reply is not None:
+            self._refuse(call)
+        ep = self.ep
+        index = ep.handlers.index(call, handler)
+        packed = arguments.pack(call, args, ep.limits.max_args)
+        most = ep.limits.max_long_reply
+        data = arguments.payload(call, payload, most, "max_long_reply", "let the requester ask for it in pieces")
+        place = arguments.place(call, offset, len(data), ep.segment_size(self.rank), self.rank)
+        lies = ep.place_in_segment(data)
+        if lies is None:
+            data = bytes(data)
+        self._reply = Message(index | _LONG, packed, data, place if data else 0, len(data))
+        self._reply.address = lies or 0
+
+    def _refuse(self, call: str) -> None:
+        if not self._alive:
+            raise HandlerError(
+                f"{call}: this token belongs to handler {self._name!r}, which has returned; reply before it returns"
+            )
+        if not self.is_request:
+            raise HandlerError(
+                f"{call}: {self._name!r} handles a reply, and a reply cannot be answered; let the program send a "
+                "request instead"
+            )
+        raise HandlerError(f"{call}: {self._name!r} has replied already; a request gets at most one reply")

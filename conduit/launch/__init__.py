@@ -1,0 +1,1 @@
+"""From a spec to a finished job: the registry, the jobs, their reports and results."""

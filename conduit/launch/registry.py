@@ -1,0 +1,185 @@
+"""Which conduits, commands and suites are installed, and what a spec string means.
+
+Everything is found by entry point, so that a plugin appears without a change here.  Entry points are looked up when a
+name is first asked for, never on import, and only what is asked for is imported.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from conduit.contract import Conduit
+from conduit.core.arguments import shown
+from conduit.errors import BadRequest, UnknownConduit
+from conduit.options import options_problem, parse_options, render
+
+DISTRIBUTION = "conduit-am"
+"""The name under which this package is installed."""
+
+CONDUITS = "conduit.conduits"
+COMMANDS = "conduit.commands"
+SUITES = "conduit.conformance"
+FRONT_ENDS = "conduit.front_ends"
+LAYERS = "conduit.layers"
+
+
+@attrs.frozen
+class ImportFailure:
+    """A conduit that is registered but cannot be used.
+
+    Attributes:
+        name: its registered name.
+        target: the entry point's value, `package.module:Class`.
+        error: what its import raised.
+    """
+
+    name: str
+    target: str
+    error: Exception
+
+    def __str__(self) -> str:
+        text = str(self.error).strip().splitlines()
+        return f"{type(self.error).__name__}: {text[0] if text else 'no further text'}"
+
+
+@attrs.frozen
+class Spec:
+    """A conduit with its options, as a spec string names them.
+
+    Attributes:
+        name: the registered name.
+        cls: the conduit class.
+        options: an instance of `cls.Options`.
+        text: the spec in canonical form: only what differs from the defaults.
+    """
+
+    name: str
+    cls: type[Conduit]
+    options: object
+    text: str
+
+
+def available() -> Mapping[str, "type[Conduit] | ImportFailure"]:
+    """Import every registered conduit; one whose import fails stands there with its error."""
+    return MappingProxyType({name: _load(name, entry) for name, entry in sorted(installed(CONDUITS).items())})
+
+
+def find(name: str) -> type[Conduit]:
+    """Return the conduit class registered under a name; imports no other.
+
+    Raises:
+        UnknownConduit: there is none, or its import failed.
+    """
+    entry = installed(CONDUITS).get(name)
+    if entry is None:
+        _lookup.cache_clear()  # it may have been installed since the first look
+        entry = installed(CONDUITS).get(name)
+    if entry is None:
+        known = sorted(installed(CONDUITS))
+        raise UnknownConduit(
+            f"there is no conduit '{name}'{like(name, known)}; installed are: {', '.join(known) or 'none'}"
+        )
+    found = _load(name, entry)
+    if isinstance(found, ImportFailure):
+        raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be imported: {found}") from found.error
+    return found
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return a question after a name that is like the word, an empty text if none is."""
+    close = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def parse_spec(spec: str) -> Spec:
+    """Read a spec string: a name, then options, as in `sci:torus=4x2,slots=4`.
+
+    Raises:
+        BadRequest: the text is no spec, or an option is unknown or not allowed.
+        UnknownConduit: no such conduit.
+    """
+    if not isinstance(spec, str):
+        raise BadRequest(f"conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not {shown(spec)}")
+    name, _, tail = spec.strip().partition(":")
+    if not name.strip():
+        raise BadRequest(f"the spec '{spec}' names no conduit; write it as NAME or NAME:option=value,option=value")
+    cls = find(name.strip())
+    options: object = parse_options(name.strip(), cls.Options, _pairs(spec, tail))
+    rest = render(options)
+    return Spec(name.strip(), cls, options, f"{name.strip()}:{rest}" if rest else name.strip())
+
+
+def commands() -> Mapping[str, str]:
+    """Return where each installed command is found: `package.module:function` by name, nothing imported."""
+    return MappingProxyType({name: entry.value for name, entry in sorted(installed(COMMANDS).items())})
+
+
+def layers() -> list[str]:
+    """Return the packages that have registered as layers, whose lines are left out of reports."""
+    return [entry.module for entry in installed(LAYERS).values()]
+
+
+def conduit_modules() -> list[str]:
+    """Return the packages and modules that the registered conduits are in; nothing is imported."""
+    return [entry.module for entry in installed(CONDUITS).values()]
+
+
+def installed(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name; nothing is imported.
+
+    Of two distributions that register the same name the first on the path counts, as for modules.
+    """
+    return _lookup(group)
+
+
+@functools.cache
+def _lookup(group: str) -> Mapping[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return MappingProxyType(found)
+
+
+def _load(name: str, entry: EntryPoint) -> "type[Conduit] | ImportFailure":
+    """Import a conduit; whatever its import raises belongs to that conduit alone."""
+    try:
+        found = entry.load()
+    except Exception as exc:
+        return ImportFailure(name, entry.value, exc)
+    problem = _problem(name, found)
+    return ImportFailure(name, entry.value, TypeError(problem)) if problem else found
+
+
+def _problem(name: str, found: Any) -> str:
+    """Return why what an entry point leads to cannot be used as a conduit, "" where it can."""
+    if not (isinstance(found, type) and issubclass(found, Conduit)):
+        return f"{found!r} is no subclass of conduit.Conduit"
+    if getattr(found, "name", None) != name:
+        return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
+    options = getattr(found, "Options", None)
+    if not (isinstance(options, type) and attrs.has(options)):
+        return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"
+    if problem := options_problem(options, simulated=found.simulated):
+        return f"its Options, the class {options.__name__}, {problem}"
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        return f"the class lacks {', '.join(missing)}; define what a conduit must have"
+    return ""
+
+
+def _pairs(spec: str, tail: str) -> dict[str, str]:
+    """Split `k=v,k=v`."""
+    pairs: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in tail.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value):
+            raise BadRequest(f"'{part}' in the spec '{spec}' is no option; write option=value, separated by commas")
+        if name in pairs:
+            raise BadRequest(f"option '{name}' is given twice in the spec '{spec}'; give it once")
+        pairs[name] = value
+    return pairs

@@ -1,0 +1,170 @@
+"""Runs a program on a conduit, from the check of the arguments to the result."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import outcome
+import trio
+
+from conduit.contract import JobSetup
+from conduit.core import arguments
+from conduit.core.calls import CURRENT, quiet_python
+from conduit.core.endpoint import Endpoint
+from conduit.core.handlers import describe
+from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch.registry import parse_spec
+from conduit.launch.result import Result
+from conduit.launch.simulated import SimulatedJob
+from conduit.sim.collector import PatientCollector
+
+Main = Callable[..., Awaitable[Any]]
+_WRITE = "write `async def main(ep, *args)`"
+_MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
+
+
+def run(
+    main: Main,
+    *args: Any,
+    ranks: int | None = None,
+    conduit: str = "sci",
+    seed: int = 0,
+    segment: int = 1 << 20,
+    ranks_per_host: int | None = None,
+    time_limit: float | None = None,
+) -> Result:
+    """Run `main(ep, *args)` once per rank and return when all have returned.
+
+    Args:
+        main: `async def main(ep, *args)`.
+        *args: arguments; every rank gets its own deep copy.
+        ranks: number of ranks; None: 2.
+        conduit: spec string: a name, then options, as in "sci:torus=4x2".
+        seed: of everything random; the same program, options and seed give the same digest.
+        segment: size of every rank's segment in bytes.
+        ranks_per_host: how many consecutive ranks share a host; None: the fewest that the network
+            allows.
+        time_limit: simulated seconds after which the job ends with TimeLimit; None: no limit.
+
+    Returns:
+        Values, duration, digest and counts of the job.
+
+    Raises:
+        BadRequest: a wrong argument, or a call of the program that was never awaited.
+        UnknownConduit: no such conduit is installed.
+        Deadlock, Livelock, TimeLimit: the job got no further; the text says who waits for what.
+        SystemExit: a rank called `ep.exit`.
+        KeyboardInterrupt: Ctrl-C; a note says where all ranks were.
+        Exception: what a rank raised, the same object, with a note of rank and time.
+    """
+    if trio.lowlevel.in_trio_run():
+        raise BadRequest(
+            "run: a Trio program is running in this thread; use `await conduit.run_async(...)` there"
+            if CURRENT.get() is None
+            else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
+            "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
+            "`await conduit.run_async(...)`"
+        )
+    with PatientCollector():
+        result = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit).run()
+        return _finish(result, stacklevel=3)
+
+
+async def run_async(
+    main: Main,
+    *args: Any,
+    ranks: int | None = None,
+    conduit: str = "sci",
+    seed: int = 0,
+    segment: int = 1 << 20,
+    ranks_per_host: int | None = None,
+    time_limit: float | None = None,
+) -> Result:
+    """As `run`, from inside a running Trio program; cancelled, it ends the job.
+
+    Args, Returns, Raises: as `run`.
+    """
+    job = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    outcomes: list[outcome.Outcome[Result]] = []
+
+    async def stop_when_cancelled() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            job.stop()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stop_when_cancelled)
+        await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
+        nursery.cancel_scope.cancel()
+    return _finish(outcomes[0].unwrap(), stacklevel=3)
+
+
+def current() -> Endpoint:
+    """Return the endpoint of the rank that the running task or handler belongs to.
+
+    Raises:
+        ConduitError: no job is running here.
+    """
+    endpoint = CURRENT.get()
+    if endpoint is None:
+        raise ConduitError("current: no rank of a job is running here; call it inside a program that conduit.run runs")
+    return endpoint
+
+
+def _prepare(
+    main: Main,
+    args: tuple[Any, ...],
+    ranks: int | None,
+    conduit: str,
+    seed: int,
+    segment: int,
+    ranks_per_host: int | None,
+    time_limit: float | None,
+) -> SimulatedJob:
+    """Check the arguments of `run` and make the job."""
+    _check_main(main, args)
+    spec = parse_spec(conduit)
+    count = 2 if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
+    nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
+    per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
+    limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
+    if not spec.cls.simulated:
+        raise BadRequest(f"run: conduit={conduit!r} is not a simulated network; only those can be run")
+    hosts = spec.cls.placement(spec.options, count, per_host)
+    spec.cls.check_segment(spec.options, nbytes)
+    quiet_python()
+    setup = JobSetup(ranks=count, hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
+    return SimulatedJob(main, args, spec, setup, limit)
+
+
+def _check_main(main: Any, args: tuple[Any, ...]) -> None:
+    if not callable(main):
+        raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
+    function = main.func if isinstance(main, functools.partial) else main
+    plain = inspect.isfunction(function) and not inspect.iscoroutinefunction(function)
+    if inspect.isasyncgenfunction(function) or plain:
+        raise BadRequest(f"run: main={arguments.shown(main)} is not async; {_WRITE}")
+    try:
+        signature = inspect.signature(main, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return  # some of those that are built in do not tell
+    try:
+        signature.bind(None, *args)
+    except TypeError as error:
+        raise BadRequest(
+            f"run: main={describe(main)}{signature} cannot be called with an endpoint and {len(args)} arguments: "
+            f"{error}; {_WRITE}"
+        ) from None
+
+
+def _finish(result: Result, stacklevel: int) -> Result:
+    """Issue the warnings of the layers above."""
+    for rank, texts in enumerate(result.warnings):
+        for text in texts:
+            warnings.warn(f"rank {rank}: {text}", ConduitWarning, stacklevel=stacklevel)
+    return result

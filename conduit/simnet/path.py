@@ -1,0 +1,113 @@
+"""How one rank's messages travel to some of its peers: over a network, or the host's memory.
+
+A path is all that differs between simulated networks.  What a program sees of waiting, polling and
+cancelling is the port's business (`conduit.simnet.port`).
+
+Acts of a rank on anything shared happen in events, at the time of the act; the rank's own time runs
+ahead in `port.cpu`.  A send is a chain of such events that ends by calling `then()` in the event after
+which only CPU time is left.
+
+While a path's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
+`cpu.free` is not before the kernel's time, `cpu.free += ticks` is the same without a call.  That is so
+in a path whose chains leave `cpu.free` no earlier than the event in which they call `then()`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from conduit.contract import Message
+
+if TYPE_CHECKING:
+    from conduit.simnet.port import SimulatedPort
+
+Then: TypeAlias = Callable[[], object]
+
+LATER = Message(0)
+"""What `Path.take` returns where it goes on in events of its own."""
+
+
+class Path(ABC):
+    """One rank's end of a way for messages.
+
+    Args:
+        port: the rank's port: `port.rank`, `port.kernel`, `port.cpu`, `port.segment`, and
+            `port.notify()`, to be called when a message has become visible to a poll.
+
+    Attributes:
+        miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
+            (`SimulatedPort.recost`), in a turn of the CPU.
+    """
+
+    miss_ps: int
+
+    def __init_subclass__(cls) -> None:
+        """Refuse async methods: a coroutine would be taken for what they return."""
+        for name, method in vars(cls).items():
+            if iscoroutinefunction(method) and hasattr(Path, name):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is async; a path's methods are plain; what they begin goes on in events "
+                    "(port.kernel.at)"
+                )
+        super().__init_subclass__()
+
+    def __init__(self, port: SimulatedPort) -> None:
+        self.port = port
+
+    @abstractmethod
+    def pending(self) -> bool:
+        """Return whether a poll would find a message now; O(1), free of cost."""
+
+    def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
+        """Begin a pass that finds something: charge the scan, clear flags."""
+
+    @abstractmethod
+    def take(self) -> Message | None:
+        """Return the next arrived message, None if there is none.
+
+        Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
+        long payload is complete in the segment.  Where taking it is an act on something shared, or the
+        CPU has other work first, it may return LATER; the path then calls `port.resume_pass()` once, in
+        an event not after `cpu.free`, and `take` is called again.
+        """
+
+    def end_pass(self) -> None:  # noqa: B027
+        """End a pass; `pending()` must be true again if messages are left."""
+
+    @abstractmethod
+    def acquire(self, dest: int) -> Any | None:
+        """Set aside what a request to `dest` and its reply need; None where that is not free now.
+
+        Neither is known yet, so there must be room for the largest of each.  Once a task waits, a pass looks again:
+        what becomes free without an arrival is told by `port.notify()`.
+
+        Raises:
+            NetworkError: it can never be sent.
+        """
+
+    @abstractmethod
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send a request in `slot`, as a chain of events from `cpu.now()` on."""
+
+    @abstractmethod
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send the reply to an arrived `request`, never waiting for a slot."""
+
+    def occupied(self) -> list[str]:
+        """Return one line for every slot in use, for the report of a deadlock."""
+        return []
+
+    def holders(self, dest: int) -> tuple[int, ...]:
+        """Return the ranks without whose poll no slot to `dest` becomes free."""
+        return (dest,)
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+        return 0
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts of this path's own."""
+        return {}

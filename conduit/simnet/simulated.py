@@ -1,0 +1,145 @@
+"""What all simulated networks have in common: the kernel, the hosts, and the meetings at attach."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextvars import Context
+from typing import Any, ClassVar
+
+from conduit.contract import Conduit, Core, JobSetup
+from conduit.errors import BadRequest, ConduitError
+from conduit.sim import Kernel
+from conduit.simnet.host import HostModel
+from conduit.simnet.meeting import Meeting
+from conduit.simnet.path import Path
+from conduit.simnet.port import SimulatedPort
+from conduit.simnet.shm import SharedMemoryPath
+
+MAX_RANKS = 1 << 20
+"""Of a job: with 20 KB for each, what the largest machines of today have memory for."""
+
+
+class SimulatedConduit(Conduit):
+    """A network on simulated hardware; give it a name, options, limits, a host and a path.
+
+    Attributes:
+        kernel: the job's virtual time.
+        messages_sent: messages that ports have sent over paths, replies and empty ones included.
+        messages_handled: those of them that were handled; a job ends when the two agree.
+    """
+
+    simulated: ClassVar[bool] = True
+
+    def __init__(self, options: Any, setup: JobSetup, world: Any) -> None:
+        super().__init__(options, setup, world)
+        assert isinstance(world, Kernel)
+        self.kernel = world
+        self.messages_sent = 0
+        self.messages_handled = 0
+        self.ports: list[SimulatedPort] = []
+        self.host_model = self.make_host()
+        if not isinstance(self.host_model, HostModel):
+            raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
+        self._meetings: list[Meeting] = []
+        self._came = [0] * setup.ranks
+        self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
+        self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
+
+    @classmethod
+    def placement(cls, options: Any, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank; see `conduit.contract.Conduit.placement`.
+
+        Raises:
+            BadRequest: it does not fit, or nobody's machine could simulate so many.
+        """
+        if ranks > MAX_RANKS:
+            raise BadRequest(
+                f"ranks={ranks} is more than a simulation can have; use at most {MAX_RANKS}, and fewer where memory is "
+                "short: a rank takes some 20 KB of it"
+            )
+        return super().placement(options, ranks, ranks_per_host)
+
+    @abstractmethod
+    def make_host(self) -> HostModel:
+        """Return what the hosts of this network cost."""
+
+    @abstractmethod
+    def make_path(self, port: SimulatedPort) -> Path:
+        """Return the network as `port.rank` sees it."""
+
+    def make_port(self, rank: int, core: Core) -> SimulatedPort:
+        """Return the port of a rank without its paths; for networks whose calls do more than the common ones."""
+        return SimulatedPort(self, rank, core)
+
+    def make_shared_path(
+        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
+    ) -> SharedMemoryPath:
+        """Return the host's memory as `port.rank` sees it, with `size` ranks on the host."""
+        max_medium = self.limits(self.options).max_medium
+        return SharedMemoryPath(port, self.host_model, max_medium, neighbours, size)
+
+    def start_ticks(self) -> int:
+        """Return what start-up costs a rank, picoseconds."""
+        return 0
+
+    def exchange_ticks(self) -> int:
+        """Return what an all-gather at attach costs, picoseconds."""
+        return 0
+
+    def port(self, rank: int, core: Core) -> SimulatedPort:
+        """Make the port of `rank`: the network, and the host's memory where it is shared."""
+        if not hasattr(self, "host_model"):
+            raise ConduitError(f"{type(self).__name__}.__init__ has not called super().__init__(options, setup, world)")
+        port = self.make_port(rank, core)
+        port.add_path(self._checked_path(port))
+        host = self.setup.hosts[rank]
+        size = self._on_host[host]
+        if size > 1:
+            neighbours = self._neighbours.setdefault(host, {})
+            port.add_path(self.make_shared_path(port, neighbours, size))
+        self.ports.append(port)
+        return port
+
+    def _checked_path(self, port: SimulatedPort) -> Path:
+        """Return the network's path for `port`, which has what the port counts on."""
+        path = self.make_path(port)
+        if not isinstance(path, Path):
+            raise ConduitError(f"{type(self).__name__}.make_path returned {path!r}; return a Path")
+        name = type(path).__name__
+        if getattr(path, "port", None) is not port:
+            raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
+        miss = getattr(path, "miss_ps", None)
+        if miss is None:
+            raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
+        if not isinstance(miss, int):
+            raise ConduitError(
+                f"{name}.miss_ps={miss} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
+            )
+        return path
+
+    def meeting(self, rank: int) -> Meeting:
+        """Return the meeting that `rank` comes to next."""
+        round_ = self._came[rank]
+        self._came[rank] += 1
+        if round_ == len(self._meetings):
+            self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
+        return self._meetings[round_]
+
+    def owner(self, rank: int) -> SimulatedPort:
+        """Return what the tasks of `rank` work for."""
+        return self.ports[rank]
+
+    def bind(self, rank: int, context: Context, task: object) -> None:
+        """Take the context of the rank's own task, in which its handlers run."""
+        self.ports[rank].bind(context, task)
+
+    def recheck(self) -> None:
+        """Let all blocked tasks look again at what they wait for; one event each keeps their order."""
+        for port in self.ports:
+            self.kernel.at(self.kernel.now, port.recheck)
+
+    def quiet(self) -> bool:
+        """Return whether every message that was sent has been handled, and no layer above is about to send."""
+        return self.messages_sent == self.messages_handled and not any(
+            core.local or core.progress_due or core.progressing for core in (port.core for port in self.ports)
+        )

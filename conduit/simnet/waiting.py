@@ -1,0 +1,125 @@
+"""What blocked tasks of a rank wait for while their rank polls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from conduit.errors import NetworkError
+from conduit.sim import Waiter
+
+if TYPE_CHECKING:
+    from conduit.simnet.meeting import Meeting
+    from conduit.simnet.path import Path
+    from conduit.simnet.port import SimulatedPort
+
+
+class Blocked(Waiter):
+    """A task that waits, its rank polling, until `ready()`.
+
+    Attributes:
+        what: what it waits for, in words.
+        since: when the wait began, picoseconds.
+        owner: the task, whose context the predicate is evaluated in.
+        error: what the predicate raised.
+    """
+
+    __slots__ = ("error", "owner", "port", "since", "what")
+
+    def __init__(self, port: SimulatedPort, what: str) -> None:
+        self.done = self.shielded = False
+        self.task = None
+        self.port = port
+        self.what = what
+        self.since = port.kernel.now
+        self.owner = port.kernel.task
+        self.error: BaseException | None = None
+
+    def ready(self) -> bool:
+        """Return whether the wait is over; may take what was waited for."""
+        raise NotImplementedError
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for."""
+        return ()
+
+
+class ForPredicate(Blocked):
+    """Waits for a predicate of the program."""
+
+    __slots__ = ("predicate", "ranks")
+
+    def __init__(
+        self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: Iterable[int] = ()
+    ) -> None:
+        self.done = self.shielded = False
+        self.task = None
+        self.port = port
+        self.what = what
+        self.since = port.kernel.now
+        self.owner = port.kernel.task
+        self.error = None
+        self.predicate = predicate
+        self.ranks = ranks
+
+    def ready(self) -> bool:
+        """Evaluate the predicate in its own task's context; an error ends the wait too (P3, I4)."""
+        owner = self.owner
+        try:
+            if owner is self.port.kernel.task or owner is None:
+                return bool(self.predicate())
+            return bool(owner.context.run(self.predicate))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.error = error
+            return True
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that the caller named, or names by now."""
+        return tuple(self.ranks)
+
+
+class ForSlot(Blocked):
+    """Waits for a request slot; slots are granted in the order of asking (P2)."""
+
+    __slots__ = ("dest", "path", "slot")
+
+    def __init__(self, port: SimulatedPort, path: Path, dest: int) -> None:
+        super().__init__(port, f"a free request slot to rank {dest}")
+        self.path = path
+        self.dest = dest
+        self.slot: Any = None
+
+    def ready(self) -> bool:
+        """Take a slot if one is free; an error of the network ends the wait too."""
+        if self.slot is None:
+            try:
+                self.slot = self.path.acquire(self.dest)
+            except NetworkError as error:
+                self.error = error
+                return True
+        self.shielded = self.slot is not None  # from the slot on, no cancellation (S2)
+        return self.shielded
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that must poll before a slot is free."""
+        return self.path.holders(self.dest)
+
+
+class ForMeeting(Blocked):
+    """Waits for every rank to come to a collective call of start-up."""
+
+    __slots__ = ("meeting",)
+
+    def __init__(self, port: SimulatedPort, meeting: Meeting) -> None:
+        super().__init__(port, "every rank to come to attach")
+        self.meeting = meeting
+
+    def ready(self) -> bool:
+        """Return whether all have come and the data have gone round."""
+        return self.meeting.over
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that have not come yet."""
+        return self.meeting.missing()

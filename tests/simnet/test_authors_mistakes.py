@@ -1,0 +1,213 @@
+"""What the author of a simulated network gets wrong is said in terms of what the author has written."""
+
+import subprocess
+import sys
+
+import attrs
+import pytest
+
+import conduit
+from conduit.contract import Constant, Limits, RawTable
+from conduit.launch import registry
+from conduit.options import SimOptions, option
+from conduit.simnet import HostModel
+from conduits.loggp import Loggp
+from conduits.loggp.port import LoggpPath
+
+FRACTION = """
+import conduit
+from conduits.loggp.port import LoggpPath
+
+def send(self, dest, slot, message, then):
+    self.port.cpu.charge(0.35e6)
+    self.port.kernel.at(self.port.cpu.free, then)  # the line
+
+LoggpPath.send_request = send
+
+async def main(ep):
+    def handler(token):
+        pass
+
+    await ep.attach(handler)
+    await ep.request_short(1, handler)
+
+conduit.run(main, conduit="loggp")
+"""
+
+
+async def main(ep):
+    got = []
+
+    def ask(token, number):
+        token.reply_short(answer, number)
+
+    def answer(token, number):
+        got.append(number)
+
+    await ep.attach(ask, answer)
+    for number in range(3):
+        await ep.request_short(1 - ep.rank, ask, number)
+    await ep.block_until(lambda: len(got) == 3)
+    return got
+
+
+def refused(message):
+    with pytest.raises(conduit.ConduitError, match=message):
+        conduit.run(main, conduit="loggp")
+
+
+def test_a_time_that_is_no_whole_number(monkeypatch):
+    send = LoggpPath.send_request
+
+    def charging(self, *args):
+        self.port.cpu.charge(0.5)
+        send(self, *args)
+
+    monkeypatch.setattr(LoggpPath, "send_request", charging)
+    refused(r"^the time of a rank has become \S+\.5 ps, a float: the network has picoseconds that are no int")
+
+
+@pytest.mark.slow
+def test_in_development_mode_the_line_that_gives_such_a_time_is_shown():
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", FRACTION], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'File "<string>", line 7, in send' in done.stderr
+    assert "ps, which is a float; times are whole numbers" in done.stderr
+
+
+class Bare(LoggpPath):
+    """Forgets what every path begins with."""
+
+    def __init__(self, port, conduit):
+        self.conduit = conduit
+
+
+class Costless(LoggpPath):
+    """Has no cost of a poll, or none that can be counted."""
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        del self.miss_ps
+
+
+class Fractional(LoggpPath):
+    """Polls at the cost of a fraction of a picosecond."""
+
+    def __init__(self, port, conduit):
+        super().__init__(port, conduit)
+        self.miss_ps = 0.5
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (lambda port, network: None, r"^Loggp\.make_path returned None; return a Path$"),
+        (Bare, r"^Bare\.__init__ has not called super\(\)\.__init__\(port\)$"),
+        (Costless, r"^Costless has no miss_ps; set it to what one poll costs that finds nothing, picoseconds$"),
+        (Fractional, r"^Fractional\.miss_ps=0\.5 is no int of picoseconds; use conduit\.sim\.units\.ps"),
+    ],
+)
+def test_a_path_that_is_not_ready(monkeypatch, path, message):
+    monkeypatch.setattr(Loggp, "make_path", lambda network, port: path(port, network))
+    refused(message)
+
+
+def test_a_host_that_is_no_model(monkeypatch):
+    monkeypatch.setattr(Loggp, "make_host", lambda network: None)
+    refused(r"^Loggp\.make_host returned None; return a HostModel$")
+
+
+def test_a_network_that_forgets_its_base(monkeypatch):
+    monkeypatch.setattr(Loggp, "__init__", lambda network, *args: None)
+    refused(r"^Loggp\.__init__ has not called super\(\)\.__init__\(options, setup, world\)$")
+
+
+@pytest.mark.parametrize("name", ["take", "pending", "send_request", "acquire", "end_pass"])
+def test_a_method_of_a_path_that_is_async(name):
+    async def method(self, *args):
+        pass
+
+    with pytest.raises(
+        TypeError, match=rf"^Slow\.{name} is async; a path's methods are plain; what they begin goes on in"
+    ):
+        type("Slow", (LoggpPath,), {name: method})
+
+
+def test_costs_of_a_host_that_are_no_whole_picoseconds():
+    costs = {
+        "copy_bytes_per_s": 1e9,
+        "copy_call_ps": 1,
+        "flops_per_s": 1e9,
+        "line_ps": 1,
+        "poll_ps": 1,
+        "message_ps": 1,
+    }
+    HostModel(**costs)
+    for name in ("copy_call_ps", "line_ps", "poll_ps", "message_ps"):
+        for wrong in (0.5, 1.0, -1, None):
+            with pytest.raises(ValueError, match=rf"^HostModel: {name}={wrong} is no int of picoseconds; use"):
+                HostModel(**costs | {name: wrong})
+    for name in ("copy_bytes_per_s", "flops_per_s"):
+        for wrong in (0, -1.0, float("nan")):
+            with pytest.raises(ValueError, match=rf"^HostModel: {name}={wrong} is no rate; pass a number above 0$"):
+                HostModel(**costs | {name: wrong})
+
+
+def test_limits_below_the_contract():
+    sound = {"max_args": 16, "max_medium": 512, "max_long_request": 512, "max_long_reply": 512}
+    Limits(**sound)
+    for name, least in sound.items():
+        for wrong in (least - 1, float(least)):
+            with pytest.raises(
+                ValueError, match=rf"^Limits: {name}={wrong} is not allowed; pass an int of at least {least}"
+            ):
+                Limits(**sound | {name: wrong})
+
+
+def test_a_constant_of_no_kind():
+    with pytest.raises(
+        ValueError, match=r"^constant 'x': kind='guess' is not allowed; pass 'fact', 'anchor' or 'assumed'$"
+    ):
+        Constant("x", 1, "us", "guess", "because")
+
+
+def test_a_table_whose_rows_do_not_fill_its_columns():
+    RawTable("t", ("bytes", "us"), [(1, 2.0), (2, None)])
+    with pytest.raises(
+        ValueError, match=r"^table 't': the row \(1,\) does not have a cell for each of \('bytes', 'us'\)$"
+    ):
+        RawTable("t", ("bytes", "us"), [(1,)])
+
+
+@attrs.frozen(kw_only=True)
+class Bald:
+    slots: int = option(2, "slots")
+
+
+class Undecorated(SimOptions):
+    slots: int = option(2, "slots")
+
+
+@attrs.frozen(kw_only=True)
+class Inline(SimOptions):
+    inline: int = option(128, "bytes that fit into a work request")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            Bald,
+            r"its Options, the class Bald, lack order, inline and piece; derive it from conduit\.options\.SimOptions$",
+        ),
+        (
+            Undecorated,
+            r"its Options, the class Undecorated, are not decorated; write @attrs\.frozen\(kw_only=True\) above",
+        ),
+        (Inline, r"its Options, the class Inline, declare 'inline' anew, which every simulated conduit has; choose an"),
+    ],
+)
+def test_options_that_cannot_be_told(monkeypatch, options, message):
+    monkeypatch.setattr(Loggp, "Options", options)
+    with pytest.raises(conduit.UnknownConduit, match=message):
+        registry.parse_spec("loggp")
