@@ -203,11 +203,13 @@ class SimulatedPort(PollingLoop, Port):
         return None if self.kernel.task is self.task else self._run_in_context
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the port and of its paths."""
+        """Return the counts of the port and of its paths, on the lowest rank of a host also those of shared parts."""
         counts = {"polls": self._polls, "poll_passes": self._passes}
         for path in self.paths:
             for name, value in path.statistics().items():
                 counts[name] = counts.get(name, 0) + value
+        if self.conduit.lowest[self.host] == self.rank:
+            counts |= self.conduit.shared_counts.get(self.host, {})
         return counts
 
     def waits(self) -> Sequence[Wait]:

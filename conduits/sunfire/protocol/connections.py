@@ -13,8 +13,8 @@ from __future__ import annotations
 from functools import partial
 
 from conduit.sim import Flat
+from conduit.simnet.chain import Act
 from conduits.rsm import Controller, ExportSegment, Permission
-from conduits.sunfire.protocol.chain import Act
 from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.protocol.pool import Pool
 from conduits.sunfire.protocol.setting import Setting

@@ -19,11 +19,11 @@ from conduit.contract import Buffer, Message
 from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduit.simnet import Path, SimulatedPort
+from conduit.simnet.chain import Chain
 from conduit.simnet.path import LATER, Then
 from conduits.rsm import Controller
 from conduits.sunfire.driver import CESR_PS, SunFire
 from conduits.sunfire.protocol import costs
-from conduits.sunfire.protocol.chain import Chain
 from conduits.sunfire.protocol.connections import Connections
 from conduits.sunfire.protocol.costs import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.protocol.payloads import Payloads

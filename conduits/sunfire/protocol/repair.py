@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conduits.sunfire.protocol.chain import Steps
+from conduit.simnet.chain import Steps
 from conduits.sunfire.protocol.peers import Peer, Remote, acknowledgements
 from conduits.sunfire.protocol.queues import Stores
 from conduits.sunfire.protocol.sends import lines_of, safely

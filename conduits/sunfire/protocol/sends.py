@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from conduit.contract import LONG, Buffer, Message
 from conduit.errors import NetworkError
+from conduit.sim import Cpu, Kernel
 from conduit.simnet import header
+from conduit.simnet.chain import Act, Chain, Done, Steps, sleep_until
 from conduit.simnet.path import Then
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep_until
+from conduits.sunfire.driver import Mapping
 from conduits.sunfire.protocol.peers import Area, Peer, Remote, acknowledgements
 from conduits.sunfire.protocol.pool import Grant, Pool
 from conduits.sunfire.protocol.queues import Outbox, Stores
@@ -101,6 +103,64 @@ def halves(stores: Stores) -> list[Stores]:
             second.append((offset + cut, view[cut:]))
         total += len(lines)
     return [first, second]
+
+
+class Post:
+    """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
+
+    One serves all messages of a rank, which is in one send at a time.
+
+    Args:
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
+
+    Attributes:
+        rank: whose it is, for errors.
+    """
+
+    __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
+
+    _mapping: Mapping
+    _rest: Stores
+    _then: Then
+
+    def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._act = self._store
+        self._done = self._stored
+        self.rank = cpu.rank
+
+    def begin(self, mapping: Mapping, stores: Stores, then: Then) -> None:
+        """Begin the chain when the CPU is free.
+
+        Args:
+            mapping: what is stored through.
+            stores: offsets and lines, at least one.
+            then: to be called when only CPU time is left.
+        """
+        self._mapping = mapping
+        self._rest = stores
+        self._then = then
+        self._kernel.call(self._cpu.free, self._act)
+
+    def _store(self) -> None:
+        rest = self._rest
+        offset, lines = rest.pop(0)
+        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
+        end = self._mapping.store(offset, lines, self._done, bool(rest))
+        if end:
+            self._stored(end)
+
+    def _stored(self, end: int) -> None:
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._rest:
+            self._kernel.call(max(end, self._kernel.now), self._act)
+        else:
+            then = self._then
+            then()
 
 
 class Sends:

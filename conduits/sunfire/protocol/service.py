@@ -13,8 +13,8 @@ from typing import Protocol
 
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
+from conduit.simnet.chain import Done
 from conduits.rsm import Controller, ExportSegment, Permission
-from conduits.sunfire.protocol.chain import Done
 from conduits.sunfire.protocol.costs import SERVICE_PS
 from conduits.sunfire.protocol.layout import Layout
 
