@@ -3,19 +3,24 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
 import conduit
+from conduit.benchmarks.console import make_console, print_table
 from conduit.benchmarks.integers import Integer
 from conduit.commands.program import NotAProgram, ProgramFile
+from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
 from conduit.options import read_float
+
+_COLUMNS = 8
+"""Of ranks, that a table has at most."""
 
 
 def _seconds(type_: Any, tokens: Sequence[Token]) -> float:
@@ -37,6 +42,7 @@ def run(
     segment: Integer = 1 << 20,
     ranks_per_host: Integer | None = None,
     time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
+    stats: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
@@ -52,6 +58,7 @@ def run(
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
+        stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
     """
     file = ProgramFile(program)
     spec = parse_spec(conduit)
@@ -70,6 +77,8 @@ def run(
     for rank, texts in _warnings(result):
         for text in texts:
             print(f"warning from rank {rank}: {text}", file=sys.stderr)
+    if stats:
+        _print_statistics(result.statistics)
     digest = result.digest if getattr(result, "digest", None) is not None else "none"
     print(f"ranks={result.ranks} conduit={result.conduit} seconds={result.seconds!r} digest={digest}")
     return 0
@@ -122,6 +131,21 @@ def _show(exc: BaseException, file: ProgramFile) -> None:
         link.__traceback__ = file.own_part(link)
         link = link.__cause__ or link.__context__
     traceback.print_exception(exc)
+
+
+def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
+    """Print a row for each count with what each rank has, or where ranks are many the least, the mean and the most."""
+    names = dict.fromkeys(name for counts in statistics for name in counts)
+    many = len(statistics) > _COLUMNS
+    columns = ("least", "mean", "most") if many else tuple(f"rank {rank}" for rank in range(len(statistics)))
+    rows = []
+    for name in names:
+        had = [counts[name] for counts in statistics if name in counts]
+        mean = f"{sum(had) / len(had):.1f}"
+        own = (min(had), mean, max(had)) if many else tuple(counts.get(name) for counts in statistics)
+        rows.append((name, *own))
+    titles = ("count", *columns)
+    print_table(make_console(), grid(titles, rows, right=range(1, len(titles))))
 
 
 def _warnings(result: Any) -> Any:

@@ -146,6 +146,7 @@ class LoggpPath(Path):
         "free",
         "gap",
         "gap_per_byte",
+        "gap_waits",
         "jitter",
         "latency",
         "memory",
@@ -169,6 +170,7 @@ class LoggpPath(Path):
         self.memory: dict[tuple[int, int, int], bytes] = {}  # the slots here: (sender, request or not, number)
         self.arrived: deque[tuple[int, int, int]] = deque()  # names of full slots, in order of arrival
         self.network_free = 0  # when the network accepts this rank's next message
+        self.gap_waits = 0  # messages that waited for it
         # Two messages are never ordered (rule O).  `weak` draws an extra delay for each, so that
         # programs which count on an order are found out.
         self.jitter = port.kernel.random(f"loggp/{port.rank}") if options.order == "weak" else None
@@ -224,6 +226,7 @@ class LoggpPath(Path):
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
         kernel = self.port.kernel
         if self.network_free > kernel.now:
+            self.gap_waits += 1
             self.port.cpu.free = self.network_free
             kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
@@ -251,7 +254,11 @@ class LoggpPath(Path):
         self.arrived.append(name)
         self.port.notify()
 
-    # For the report of a deadlock.
+    # For `result.statistics`, and the report of a deadlock.
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the path."""
+        return {"loggp_gap_waits": self.gap_waits}
 
     def occupied(self) -> list[str]:
         """Describe the slots in use."""

@@ -66,6 +66,44 @@ def test_options_reach_the_job(run):
     assert run(program, *words).out.startswith("4 1000 1 ('a', '--b', '7')\n")
 
 
+COUNTED = """
+    def take(token):
+        pass
+
+    async def main(ep):
+        await ep.attach(take)
+        for _ in range(ep.rank):
+            await ep.request_short(0, take)
+        await ep.compute(1e-3)
+        await ep.poll()
+    """
+
+
+def table(out):
+    """Read the rows of a table of counts: cells by the name in front."""
+    return {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.startswith(" ") and line.strip()}
+
+
+def test_counts_of_every_rank(run):
+    status, out, _ = run(COUNTED, "--ranks", "3", "--stats")
+    assert status == 0
+    rows = table(out)
+    assert rows["count"] == ["rank", "0", "rank", "1", "rank", "2"]
+    assert rows["requests_sent"] == ["0", "1", "2"]
+    assert rows["requests_handled"] == ["3", "0", "0"]
+    assert LAST_LINE.fullmatch(out.splitlines()[-1])
+
+
+def test_counts_of_many_ranks_in_three_columns(run):
+    rows = table(run(COUNTED, "--ranks", "9", "--stats")[1])
+    assert rows["count"] == ["least", "mean", "most"]
+    assert rows["requests_sent"] == ["0", "4.0", "8"]
+
+
+def test_no_counts_unasked(run):
+    assert len(run(COUNTED)[1].splitlines()) == 1
+
+
 def test_each_rank_has_a_module_of_its_own(run):
     status, out, _ = run(
         """

@@ -25,12 +25,14 @@ from typing import Any
 from conduit.contract import Category, Message
 from conduit.sim import Flat
 from conduit.simnet import SimulatedPort
+from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import Mapping, Segment
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
+from conduits.sci.protocol.sends import store
 
 _CATEGORY = 3 << 9
 _MEDIUM = Category.MEDIUM << 9
@@ -87,22 +89,17 @@ class Ibel(SciPath):
         queue = self._queues[source] = Queue(source, segment)
         segment.on_landing = partial(self._on_landing, queue)
 
-    def store(self, mapping: Mapping, slot: int, number: int, message: Message, then: Then) -> None:
-        """Store a message with its flag as one block into a slot, then free the CPU."""
+    def begin(self, steps: Steps, then: Then) -> None:
+        """Begin a chain when the CPU is free."""
+        Chain(self.kernel, self.cpu, steps, then)
+
+    def message(self, mapping: Mapping, slot: int, number: int, message: Message) -> Steps:
+        """Store a message with its flag as one block into a slot."""
         self.sent += 1
         block = self.layout.join(wire.pack(message, number), message.payload)
         if message.nbytes:
             self.cpu.free += self.host.copy_ticks(len(block))
-        self.kernel.at(self.cpu.free, self._store, mapping, self.layout.start(slot, len(block)), block, then)
-
-    def _store(self, mapping: Mapping, offset: int, block: bytes, then: Then) -> None:
-        end = self.driver.store(mapping, offset, block, partial(self._stored, then))
-        if end:
-            self._stored(then, end)
-
-    def _stored(self, then: Then, end: int) -> None:
-        self.cpu.free = end
-        then()
+        yield store(self.driver, mapping, self.layout.start(slot, len(block)), block, announced=False)
 
     # -- polling -------------------------------------------------------------------------------
 
@@ -181,7 +178,7 @@ class SingleBuffer(Ibel):
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into this rank's buffer at `dest`."""
         self.cpu.free += REQUEST_PS
-        self.store(self.target(dest), 0, 0, message, then)
+        self.begin(self.message(self.target(dest), 0, 0, message), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Store the reply into the requester's only reply buffer."""
@@ -192,7 +189,7 @@ class SingleBuffer(Ibel):
             host = self.port.hosts[requester]
             found = self.driver.map(self.driver.connect(host, self.number(requester, CONTROL)))
             self._replies[requester] = found
-        self.store(found, 0, 0, reply, then)
+        self.begin(self.message(found, 0, 0, reply), then)
 
     def taken(self, queue: Queue, message: Message) -> None:
         """A reply ends the outstanding request."""
@@ -211,17 +208,6 @@ class SingleBuffer(Ibel):
         return (dest,) if self._waits_for is None else (self._waits_for,)
 
 
-class _Stuck:
-    """A reply that waits for a slot in the requester's ring."""
-
-    __slots__ = ("reply", "request", "then")
-
-    def __init__(self, request: Message, reply: Message, then: Then) -> None:
-        self.request = request
-        self.reply = reply
-        self.then = then
-
-
 class SplitQueue(Ibel):
     """A ring of k slots for each peer, shared by requests and replies.  Not free of deadlock."""
 
@@ -232,7 +218,8 @@ class SplitQueue(Ibel):
         self._used: dict[int, int] = {}
         self._consumed: dict[int, int] = {}
         self._controls: dict[int, Mapping] = {}
-        self._stuck: _Stuck | None = None
+        self._stuck: int | None = None  # whose ring has no slot for a reply
+        self._go_on: Done | None = None  # continues that reply
         self._news = False
         self._counts = bytearray(setting.ranks * self.COUNT_BYTES)
         own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))
@@ -257,59 +244,60 @@ class SplitQueue(Ibel):
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into its slot."""
         self.cpu.free += REQUEST_PS
-        self.store(self.target(dest), slot, slot, message, then)
+        self.begin(self.message(self.target(dest), slot, slot, message), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Store the reply into the ring at the requester, waiting for a slot, then count the request."""
         if reply.control:
             # The count frees the slot: no message travels.
             self.port.conduit.messages_sent -= 1
-            self.kernel.at(self.cpu.now(), self._count, request.source, then)
-            return
-        self.cpu.free += REPLY_PS
-        slot = self.acquire(request.source)
-        if slot is None:
-            self._stuck = _Stuck(request, reply, then)
+            self.begin(self._tell(request.source), then)
         else:
-            self._send_reply(request, reply, slot, then)
+            self.cpu.free += REPLY_PS
+            self.begin(self._reply(request.source, reply), then)
 
-    def _send_reply(self, request: Message, reply: Message, slot: int, then: Then) -> None:
-        dest = request.source
-        self.store(self.target(dest), slot, slot, reply, partial(self._reply_sent, dest, then))
+    def _reply(self, dest: int, reply: Message) -> Steps:
+        """Wait for a slot, store the reply, and tell that one more of `dest`'s is free."""
+        slot = self.acquire(dest)
+        while slot is None:
+            self._stuck = dest
+            yield self._more
+            self.cpu.free += self.miss_ps
+            slot = self.acquire(dest)
+        self._stuck = None
+        yield from self.message(self.target(dest), slot, slot, reply)
+        yield from self._tell(dest)
 
-    def _reply_sent(self, dest: int, then: Then) -> None:
-        self.kernel.at(self.cpu.free, self._count, dest, then)
+    def _more(self, done: Done) -> None:
+        """Wait until the ring of the reply that waits has a free slot."""
+        assert self._stuck is not None
+        if self._free(self._stuck) > 0:
+            done(self.kernel.now)
+        else:
+            self._go_on = done
 
-    def _count(self, peer: int, then: Then | None) -> None:
+    def _tell(self, peer: int) -> Steps:
         """Tell `peer` that one more slot of its ring here is free."""
-        count = self._consumed[peer] = self._consumed.get(peer, 0) + 1
+        yield partial(self._count, peer)
+
+    def _count(self, peer: int, done: Done) -> None:
+        count = self._consumed[peer] = self._consumed.get(peer, 0) + 1  # now: counts are stored in their order
         mapping = self._controls.get(peer)
         if mapping is None:
             host = self.port.hosts[peer]
             mapping = self.driver.map(self.driver.connect(host, self.number(peer, CONTROL)))
             self._controls[peer] = mapping
         data = count.to_bytes(self.COUNT_BYTES, "little")
-        end = self.driver.store(mapping, self.rank * self.COUNT_BYTES, data, partial(self._counted, then))
-        if end:
-            self._counted(then, end)
-
-    def _counted(self, then: Then | None, end: int) -> None:
-        self.cpu.free = max(self.cpu.free, end)
-        if then is not None:
-            then()
+        store(self.driver, mapping, self.rank * self.COUNT_BYTES, data, announced=False)(done)
 
     def _on_count(self) -> None:
         """A count has landed: a reply that waits goes first, then tasks that wait for slots."""
-        stuck = self._stuck
-        if stuck is None:
+        if self._stuck is None:
             self._news = True
             self.port.notify()
-            return
-        slot = self.acquire(stuck.request.source)
-        if slot is not None:
-            self._stuck = None
-            self.cpu.charge(self.miss_ps)
-            self._send_reply(stuck.request, stuck.reply, slot, stuck.then)
+        elif self._go_on is not None and self._free(self._stuck) > 0:
+            go_on, self._go_on = self._go_on, None
+            go_on(self.kernel.now)
 
     def pending(self) -> bool:
         """Return whether a message or a count has arrived."""
@@ -324,7 +312,7 @@ class SplitQueue(Ibel):
         """A reply's slot is free at once, a request's after its reply."""
         message.source = queue.source
         if not message.is_request:
-            self.kernel.at(self.cpu.free, self._count, queue.source, None)
+            self.begin(self._tell(queue.source), _nothing)
 
     def occupied(self) -> list[str]:
         """Describe the slots in use and the reply that waits."""
@@ -335,6 +323,11 @@ class SplitQueue(Ibel):
             if self._free(dest) < slots
         ]
         if self._stuck is not None:
-            source = self._stuck.request.source
-            lines.append(f"a reply to rank {source} waits for a slot of its queue there; nothing is handled meanwhile")
+            lines.append(
+                f"a reply to rank {self._stuck} waits for a slot of its queue there; nothing is handled meanwhile"
+            )
         return lines
+
+
+def _nothing() -> None:
+    """Follow a count that no message waits for."""

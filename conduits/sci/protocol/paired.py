@@ -16,6 +16,7 @@ from typing import Any
 from conduit.contract import Category, Message
 from conduit.sim import Flat, Memory
 from conduit.simnet import SimulatedPort
+from conduit.simnet.chain import Chain
 from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
@@ -90,6 +91,7 @@ class PairedSlots(SciPath):
         self._scanning = self._around = False
         self._then: Then = _nothing
         self._issued = self._sent
+        self._through_slot = sends.ThroughSlot(self, self._issued)
         self._create_segments()
 
     def _create_segments(self) -> None:
@@ -168,26 +170,23 @@ class PairedSlots(SciPath):
     def _send_payload(
         self, peer: Peer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
     ) -> None:
-        chain = sends.WithPayload
-        if message.word & _CATEGORY != _MEDIUM:
-            chain = self._long(message.nbytes)
-        elif self.setting.transactions == 1:
+        long, nbytes = message.word & _CATEGORY != _MEDIUM, message.nbytes
+        place = self.layout.slot(kind, number)
+        if long and (self.setting.dynamic_mapping or nbytes >= self.setting.dma_threshold):
+            steps = sends.by_map if self.setting.dynamic_mapping else sends.by_dma
+            Chain(self.kernel, self.cpu, steps(self, peer, slot, place, header, message), self._then)
+        elif long or self.setting.transactions == 2:
+            self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload)
+        else:
             block = header + message.payload
             self.cpu.free += self.host.copy_ticks(len(block))
             slot.post(self.cpu.free, block, self._issued)
-            return
-        chain(self, peer, slot, self.layout.slot(kind, number), header, message, self._issued).begin(self.cpu.free)
 
     def _sent(self, end: int) -> None:
         """The last store of the message that is being sent has been made; the CPU is free at `end`."""
         self.cpu.free = end
         then = self._then
         then()
-
-    def _long(self, nbytes: int) -> type[sends.WithPayload]:
-        if self.setting.dynamic_mapping:
-            return sends.Mapped
-        return sends.WithPayload if nbytes < self.setting.dma_threshold else sends.ByDma
 
     # -- polling -------------------------------------------------------------------------------
 

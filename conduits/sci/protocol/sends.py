@@ -1,199 +1,181 @@
-"""The chains of events of which sends with a payload through paired slots consist.
+"""The chains of acts of which sends with a payload through paired slots consist.
 
-    WithPayload     header; payload; barrier; flags
-    ByDma           header; head and tail, if any; DMA of the body; completion and barrier; flags
-    Mapped          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
+    ThroughSlot     header; payload; barrier; flags
+    by_dma          header; head and tail, if any; DMA of the body; completion and barrier; flags
+    by_map          header; map; payload or head and tail, DMA of the body; completion; unmap; flags
 
-Each step is an act on the host's bus and so an event of its own, at its time (rule T2).  A message
-that is all in its first store needs none of them: `RemoteSlot.post` is its chain.
+The last two are generators, run by `conduit.simnet.chain.Chain`.  Nearly all messages are small and go by PIO into
+their slot: their chains are written as callbacks instead, which takes a tenth less time.  `RemoteSlot.post`, in the
+driver, is that of a message that is all in its first store, `ThroughSlot` that of a header and a payload.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conduit.contract import Message
+from conduit.contract import Buffer, Message
+from conduit.simnet.chain import Act, Done, Steps
 from conduits.sci import wire
-from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Then
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Sisci, Then
 
 if TYPE_CHECKING:
     from conduits.sci.protocol.paired import PairedSlots, Peer
 
 
-class WithPayload:
-    """A message whose payload is stored into the slot behind its header.
+class ThroughSlot:
+    """Stores a header and a payload into a slot, waits for the barrier, stores the flags.
+
+    One serves all messages of a rank, which is in one send at a time.
 
     Args:
         path: the sender's.
-        peer: the receiver.
-        slot: where the message goes there.
-        place: the slot's offset in the command segment.
-        header: what is stored first.
-        message: the message.
         issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
+
+    Attributes:
+        rank: whose it is, for errors of the hardware.
     """
 
-    __slots__ = ("driver", "end", "header", "issued", "kernel", "message", "path", "peer", "place", "slot")
+    __slots__ = (
+        "_begun", "_command", "_driver", "_end", "_finished", "_flag", "_header", "_issued", "_kernel", "_landed",
+        "_payload", "_place", "_second", "_slot", "_stored", "rank",
+    )  # fmt: skip
 
-    def __init__(
-        self,
-        path: PairedSlots,
-        peer: Peer,
-        slot: RemoteSlot,
-        place: int,
-        header: bytes,
-        message: Message,
-        issued: Then,
-    ) -> None:
-        self.path = path
-        self.peer = peer
-        self.driver = path.driver
-        self.kernel = path.kernel
-        self.slot = slot
-        self.place = place
-        self.header = header
-        self.message = message
-        self.issued = issued
-        self.end = 0
+    _command: Mapping
+    _slot: RemoteSlot
 
-    @property
-    def rank(self) -> int:
-        """Whose it is, for errors of the hardware."""
-        return self.path.rank
+    def __init__(self, path: PairedSlots, issued: Then) -> None:
+        self.rank = path.rank
+        self._driver = path.driver
+        self._kernel = path.kernel
+        self._issued = issued
+        self._place = self._end = 0
+        self._header: Buffer = b""
+        self._payload: Buffer = b""
+        # Made once, since every message needs them.
+        self._begun, self._stored, self._second = self._store_header, self._header_stored, self._store_payload
+        self._finished, self._landed, self._flag = self._payload_stored, self._all_landed, self._store_flags
 
-    def begin(self, when: int) -> None:
-        """Begin the chain when the CPU is free, at `when` picoseconds."""
-        self.kernel.call(when, self.start)
+    def begin(self, when: int, slot: RemoteSlot, command: Mapping, place: int, header: bytes, payload: Buffer) -> None:
+        """Begin the chain when the CPU is free, at `when` picoseconds.
 
-    def start(self) -> None:
-        """Store the header."""
-        end = self.driver.store(self.peer.command, self.place, self.header, self.stored, True)
+        Args:
+            when: see above.
+            slot: where the message goes.
+            command: the segment in which the slot is.
+            place: its offset there.
+            header: what is stored first.
+            payload: what is stored behind the largest header.
+        """
+        self._slot = slot
+        self._command = command
+        self._place = place
+        self._header = header
+        self._payload = payload
+        self._kernel.call(when, self._begun)
+
+    def _store_header(self) -> None:
+        end = self._driver.store(self._command, self._place, self._header, self._stored, True)
         if end:
-            self.stored(end)
+            self._kernel.call(end, self._second)
 
-    def stored(self, end: int) -> None:
-        """Store the payload when the CPU is done with the header."""
-        self.kernel.call(end, self.store_payload)
+    def _header_stored(self, end: int) -> None:
+        self._kernel.call(end, self._second)
 
-    def store_payload(self) -> None:
-        """Store the payload."""
-        place = self.place + wire.HEADER_MAX
-        end = self.driver.store(self.peer.command, place, self.message.payload, self.finish, True)
+    def _store_payload(self) -> None:
+        place = self._place + wire.HEADER_MAX
+        end = self._driver.store(self._command, place, self._payload, self._finished, True)
         if end:
-            self.finish(end)
+            self._payload_stored(end)
 
-    def finish(self, end: int) -> None:
-        """The CPU is done with all stores at `end`: wait until they have landed."""
-        self.end = end
-        when = self.driver.barrier(self.landed)
+    def _payload_stored(self, end: int) -> None:
+        self._end = end
+        when = self._driver.barrier(self._landed)
         if when:
-            self.landed(when)
+            self._all_landed(when)
 
-    def landed(self, when: int) -> None:
-        """All has landed, which is known here at `when`: the flags follow."""
-        self.kernel.call(when if when > self.end else self.end, self.flag)
+    def _all_landed(self, when: int) -> None:
+        end = self._end
+        self._kernel.call(when if when > end else end, self._flag)
 
-    def flag(self) -> None:
-        """Store message-ready, then message-exist."""
-        self.slot.announce(self.issued)
+    def _store_flags(self) -> None:
+        self._slot.announce(self._issued)
 
 
-class ByDma(WithPayload):
-    """A long message whose body goes by DMA, its unaligned ends through the slot."""
+def store(driver: Sisci, mapping: Mapping, offset: int, data: Buffer, announced: bool = True) -> Act:
+    """Return the act of storing `data`; `announced`: flags that follow tell of them, nothing else does."""
 
-    __slots__ = ("cut", "done")
-
-    def start(self) -> None:
-        """Store the header."""
-        self.cut = wire.cut(self.message.offset, self.message.nbytes)
-        super().start()
-
-    def stored(self, end: int) -> None:
-        """Store head and tail when the CPU is done with the header."""
-        if self.cut.head or self.cut.tail:
-            self.kernel.call(end, self.store_ends)
-        else:
-            self.stage(end)
-
-    def store_ends(self) -> None:
-        """Store head and tail, one behind the other, into the slot."""
-        head, body, _ = self.cut
-        payload = self.message.payload
-        ends = bytes(payload[:head]) + bytes(payload[head + body :])
-        end = self.driver.store(self.peer.command, self.place + wire.HEADER_MAX, ends, self.stage, True)
+    def act(done: Done) -> None:
+        end = driver.store(mapping, offset, data, done, announced)
         if end:
-            self.stage(end)
+            done(end)
 
-    def stage(self, end: int) -> None:
-        """Copy the body to an aligned buffer if it lies wrong, then post the DMA."""
-        head, body, _ = self.cut
-        if not body:
-            self.finish(end)
-            return
-        if (self.message.address + head) % ALIGN:
-            end += self.path.host.copy_ticks(body)
-        self.kernel.call(end, self.post)
-
-    def post(self) -> None:
-        """Post the DMA of the body."""
-        head, body, _ = self.cut
-        payload = self.path.payload_of(self.peer)
-        data = memoryview(self.message.payload)[head : head + body]
-        # The address is aligned by now: it was, or the body has been copied.
-        self.driver.dma(data, 0, payload, self.message.offset + head, self.moved, announced=True)
-
-    def moved(self, when: int) -> None:
-        """The DMA is complete, which is known here at `when`."""
-        self.finish(when)
+    return act
 
 
-class Mapped(ByDma):
-    """A long message whose unaligned data go straight to their place, mapped for this message alone."""
+def landed(driver: Sisci, act: Act) -> Act:
+    """Return an act with the barrier behind it, begun as soon as it is known when the CPU is done with the act."""
 
-    __slots__ = ("mapping", "rest")
+    def both(done: Done) -> None:
+        def wait(end: int) -> None:
+            when = driver.barrier(lambda when: done(max(when, end)))
+            if when:
+                done(max(when, end))
 
-    mapping: Mapping
-    rest: list[tuple[int, int]]
+        act(wait)
 
-    def stored(self, end: int) -> None:
-        """Decide what needs a mapping: all below the threshold or ill aligned, else the ends."""
-        head, body, _ = self.cut
-        nbytes = self.message.nbytes
-        aligned = (self.message.address + head) % ALIGN == 0
-        if nbytes < self.path.setting.dma_threshold or not aligned:
-            self.cut = wire.Cut(nbytes, 0, 0)
-            self.rest = [(0, nbytes)]
-        else:
-            self.rest = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
-        if self.rest:
-            self.kernel.call(end + MAP_PS, self.map)
-        else:
-            self.stage(end)
+    return both
 
-    def map(self) -> None:
-        """The target is mapped: store to it."""
-        self.mapping = self.driver.map(self.path.payload_of(self.peer))
-        self.store_part()
 
-    def store_part(self) -> None:
-        """Store the next part."""
-        start, end = self.rest.pop(0)
-        data = memoryview(self.message.payload)[start:end]
-        done = self.driver.store(self.mapping, self.message.offset + start, data, self.part_stored, True)
-        if done:
-            self.part_stored(done)
+def by_dma(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+    """Send the body of a long payload by DMA, its unaligned ends through the slot."""
+    driver, command, payload = path.driver, peer.command, message.payload
+    cut = head, body, tail = wire.cut(message.offset, message.nbytes)
+    yield store(driver, command, place, header)
+    stores = []
+    if head or tail:
+        ends = bytes(payload[:head]) + bytes(payload[head + body :])
+        stores.append(store(driver, command, place + wire.HEADER_MAX, ends))
+    yield from _straight(path, peer, message, stores, cut)
+    yield slot.announce
 
-    def part_stored(self, end: int) -> None:
-        """Go on with the next part, or with the body."""
-        if self.rest:
-            self.kernel.call(end, self.store_part)
-        else:
-            self.stage(end)
 
-    def landed(self, when: int) -> None:
-        """Unmap before the flags."""
-        mapping = getattr(self, "mapping", None)
-        if mapping is not None:
-            self.driver.unmap(mapping)
-            when = max(when, self.end) + UNMAP_PS
-        super().landed(when)
+def by_map(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+    """Send what of a long payload is unaligned straight to its place, mapped for this message alone."""
+    driver, cpu, nbytes = path.driver, path.cpu, message.nbytes
+    cut = head, body, _ = wire.cut(message.offset, nbytes)
+    parts = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
+    if nbytes < path.setting.dma_threshold or (message.address + head) % ALIGN:
+        cut, parts = wire.Cut(nbytes, 0, 0), [(0, nbytes)]
+    yield store(driver, peer.command, place, header)
+    if not parts:
+        yield from _straight(path, peer, message, [], cut)
+    else:
+        cpu.free += MAP_PS
+        mapping = driver.map(path.payload_of(peer))
+        view, at = memoryview(message.payload), message.offset
+        stores = [store(driver, mapping, at + start, view[start:end]) for start, end in parts]
+        yield from _straight(path, peer, message, stores, cut)
+        driver.unmap(mapping)
+        cpu.free += UNMAP_PS
+    yield slot.announce
+
+
+def _straight(path: PairedSlots, peer: Peer, message: Message, stores: list[Act], cut: wire.Cut) -> Steps:
+    """Make the stores, then the DMA of the body, if there is one; wait until all has landed."""
+    head, body, _ = cut
+    last = _dma(path, peer, message, cut) if body else stores.pop()
+    yield from stores
+    if body and (message.address + head) % ALIGN:
+        path.cpu.free += path.host.copy_ticks(body)  # to an aligned buffer
+    yield landed(path.driver, last)
+
+
+def _dma(path: PairedSlots, peer: Peer, message: Message, cut: wire.Cut) -> Act:
+    """Return the act of the DMA of the body, which lies aligned by then."""
+    head, body, _ = cut
+
+    def act(done: Done) -> None:
+        data = memoryview(message.payload)[head : head + body]
+        path.driver.dma(data, 0, path.payload_of(peer), message.offset + head, done, announced=True)
+
+    return act
