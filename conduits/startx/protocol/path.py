@@ -54,7 +54,9 @@ class StartXPath(Path):
         self.smp = smp
         self.niu = smp.niu
         self.local = len(smp.paths)
-        self.driver = smp.join(self, setting.access)
+        self._first = setting.cluster.first
+        self._ranks = len(setting.cluster.hosts)
+        self.driver = smp.join(self)
         self.uncopied: dict[Message, Outgoing] = {}
         """Long requests whose payload is still the program's."""
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
@@ -63,7 +65,7 @@ class StartXPath(Path):
         self._inbox: deque[tuple[bytes, int, int, int]] = deque()
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
         self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
-        self._areas = Memory((setting.ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
+        self._areas = Memory((self._ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
         self._requests, self._replies = Channel(self, 0), Channel(self, 1)
         self._reception = Reception(self)
@@ -73,7 +75,7 @@ class StartXPath(Path):
 
     def tag(self, dest: int, slot: int, is_reply: int, kind: int) -> int:
         """Return the software's header word of a packet to rank `dest`."""
-        local = dest - self.setting.first[self.port.hosts[dest]]
+        local = dest - self._first[self.port.hosts[dest]]
         return wire.tag(self.rank, slot, is_reply, kind, local)
 
     # -- sending -------------------------------------------------------------------------------
@@ -248,7 +250,7 @@ class StartXPath(Path):
 
     def _put_together(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Store a packet of several in the area of its message, which is whole when all have come."""
-        area = (self.setting.ranks if is_reply else source) * self.setting.slots + slot
+        area = (self._ranks if is_reply else source) * self.setting.slots + slot
         came, needed = self._missing.get(area, (0, 0))
         start = area * self._area_bytes
         if kind == wire.HEAD:
@@ -274,7 +276,7 @@ class StartXPath(Path):
         stream, source, slot, is_reply = self._inbox.popleft()
         message = wire.message(stream, source, slot, is_reply)
         if message.payload and message.word & LONG:
-            self.cpu.free += self.setting.host.copy_ticks(message.nbytes)
+            self.cpu.free += self.setting.cluster.host.copy_ticks(message.nbytes)
             self.port.memory[message.offset : message.offset + message.nbytes] = message.payload
             message.payload = b""
         if is_reply:
@@ -371,6 +373,6 @@ class Granting(Sending):
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Open the engine and store the grant."""
         path, wish = self._path, self._wish
-        receiver = path.smp.paths[wish.target - path.setting.first[path.port.host]]
+        receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
         path.packets_sent += 1
         return receiver.open(wish, self._target, path, after)

@@ -105,7 +105,12 @@ class Channel:
         path.smp.appointments.asked(self.number, path.rank, outgoing.dest)
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
-        when, ready, piece, copy = path.cpu.free + BOOK_PS, [], path.smp.cluster.piece, path.setting.host.copy_ticks
+        when, ready, piece, copy = (
+            path.cpu.free + BOOK_PS,
+            [],
+            path.smp.cluster.fabric.piece,
+            path.setting.cluster.host.copy_ticks,
+        )
         for at in range(0, size, piece):
             when += copy(min(piece, size - at)) + POST_PS
             ready.append(when)
@@ -218,7 +223,7 @@ class Reception:
         path, part = self._path, Part(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
-        local = coming.source - path.setting.first[path.port.hosts[coming.source]]
+        local = coming.source - path.setting.cluster.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
         path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
 
@@ -263,7 +268,7 @@ class Reception:
         """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.host.copy_ticks(size)
+        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.cluster.host.copy_ticks(size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
