@@ -16,7 +16,6 @@ from typing import Literal
 
 import attrs
 
-from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim import Kernel
 from conduit.simnet import HostModel
@@ -74,17 +73,17 @@ def build(kernel: Kernel, hosts: tuple[int, ...], options: StartXMachine) -> Sta
 
     Args:
         kernel: the job's time.
-        hosts: host of every rank, counted from 0 without a gap.
+        hosts: host of every rank.
         options: of the machine.
 
     Raises:
-        BadRequest: the cluster has not so many hosts or processors.
+        ValueError: a host is none of the cluster's, or has more ranks than processors.
     """
-    used, most = set(hosts), processors(options.host)
-    if used != set(range(len(used))) or len(used) > MAX_HOSTS or max(map(hosts.count, used)) > most:
-        raise BadRequest(
-            f"hosts={hosts} is no placement of ranks on this cluster; number the hosts from 0 without a gap, use at "
-            f"most {MAX_HOSTS} of them, and put at most {most} ranks on each"
+    most = processors(options.host)
+    if not hosts or min(hosts) < 0 or max(hosts) >= MAX_HOSTS or max(map(hosts.count, set(hosts))) > most:
+        raise ValueError(
+            f"hosts={hosts}: no host for every rank; give numbers from 0 to {MAX_HOSTS - 1}, one for each rank, and "
+            f"none more than {most} times"
         )
     return StartXCluster(kernel, hosts, options)
 
@@ -94,7 +93,7 @@ class StartXCluster:
 
     Attributes:
         kernel, hosts, options: as given to `build`.
-        first: lowest rank of each host.
+        first: lowest rank of each host, by host.
         fabric: the hardware.
         host: the costs of a host; all are alike.
     """
@@ -103,7 +102,7 @@ class StartXCluster:
         self.kernel = kernel
         self.hosts = hosts
         self.options = options
-        self.first = tuple(map(hosts.index, range(max(hosts) + 1)))
+        self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
         self.host = host_model(options.host)
         self.fabric = Fabric(
             kernel,
@@ -131,7 +130,7 @@ class StartXCluster:
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, NIUs, RDMA engines and locks have counted, by host."""
-        return {host: self._count(host) for host in range(len(self.first))}
+        return {host: self._count(host) for host in self.first}
 
     def _count(self, host: int) -> Mapping[str, int]:
         links = [link for link in self.fabric.network.links() if link.host == host]
