@@ -20,12 +20,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import Kernel
 from conduits.startx import constants as c
-from conduits.startx.hardware import GRANT, HIGH, LOW, Armed, Cluster, StartXError
+from conduits.startx.hardware import GRANT, HIGH, LOW, Armed, Fabric, StartXError
 from conduits.startx.hardware.niu import HEADER, PAYLOAD_MAX, PAYLOAD_MIN, grant_payload, head
 
 __all__ = [
-    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "Lock", "StartX", "StartXError",
-    "access_cost",
+    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "Lock", "StartXError",
+    "StartXProcess", "access_cost",
 ]  # fmt: skip
 
 Access: TypeAlias = Literal["block", "word"]
@@ -134,7 +134,7 @@ class Buffer:
     """A pinned buffer of a process.
 
     Args:
-        cluster: the cluster.
+        fabric: the cluster.
         host: where it is.
         nbytes: its size.
 
@@ -144,8 +144,8 @@ class Buffer:
 
     __slots__ = ("_memory", "address", "nbytes")
 
-    def __init__(self, cluster: Cluster, host: int, nbytes: int) -> None:
-        region = cluster.memory(host)
+    def __init__(self, fabric: Fabric, host: int, nbytes: int) -> None:
+        region = fabric.memory(host)
         self.nbytes = nbytes
         self.address = region.allocate(nbytes)
         self._memory = region.memory
@@ -159,23 +159,23 @@ class Buffer:
         return self._memory.read(self.address + at, nbytes)
 
 
-class StartX:
+class StartXProcess:
     """One process's use of its host's NIU.
 
     Args:
-        cluster: the cluster.
+        fabric: the cluster.
         host: where the process runs.
         access: the kind of its loads and stores.
     """
 
-    __slots__ = ("_costs", "_drain", "access", "cluster", "host", "kernel", "niu")
+    __slots__ = ("_costs", "_drain", "access", "fabric", "host", "kernel", "niu")
 
-    def __init__(self, cluster: Cluster, host: int, access: Access = "block") -> None:
-        self.cluster = cluster
-        self.kernel = cluster.kernel
+    def __init__(self, fabric: Fabric, host: int, access: Access = "block") -> None:
+        self.fabric = fabric
+        self.kernel = fabric.kernel
         self.host = host
         self.access = access
-        self.niu = cluster.niu(host)
+        self.niu = fabric.niu(host)
         self._drain = _DRAIN if access == "word" else 0
         self._costs = _costs(access)
 
@@ -240,7 +240,7 @@ class StartX:
         Raises:
             StartXError: the pinned region has no room for it.
         """
-        return Buffer(self.cluster, self.host, nbytes)
+        return Buffer(self.fabric, self.host, nbytes)
 
     def arm(
         self, channel: int, target: int, buffer: Buffer, nbytes: int, done: Tell, ready: Sequence[int] = ()

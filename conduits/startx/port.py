@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import attrs
 
 from conduit.contract import Category, Constant, Core, JobSetup, Limits, Message, RawTable
-from conduit.options import SimOptions, option
+from conduit.options import option
 from conduit.simnet import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
 from conduit.simnet.waiting import Blocked
 from conduits.startx import constants as c
 from conduits.startx import raw, wire
-from conduits.startx.hardware import Cluster
 from conduits.startx.hardware.pinned import REGION, UNIT
 from conduits.startx.hardware.rdma import LARGEST
+from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
 from conduits.startx.protocol import Setting, Smp, StartXPath
 
 _BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
-_MAX_HOSTS = 1024
 _MAX_LONG = (1 << 31) - 1
 _ge, _le = attrs.validators.ge, attrs.validators.le
 
 
 @attrs.frozen(kw_only=True)
-class StartXOptions(SimOptions):
-    """The options of `startx`."""
+class StartXOptions(StartXMachine):
+    """The options of `startx`: those of the machine, and of what the conduit does on it."""
 
-    host: Literal["e5000", "pentium2"] = option(
-        "e5000", "SMP: Sun E5000 with 8 processors, or a Pentium II with 2", conformance=("e5000",)
-    )
-    access: Literal["block", "word"] = option(
-        "block", "how processors load and store: 64 bytes (ldda, stda) or 8 bytes (ldd, std)"
-    )
-    fifo: bool = option(True, "the network keeps the order of source, destination and priority")
     slots: int = option(
         c.whole(c.SLOTS),
         "request slots of a rank, for all others together, each with room for its reply",
@@ -58,15 +50,6 @@ class StartXOptions(SimOptions):
         "each of the three pinned buffers of a rank, bytes; longer transfers go in parts",
         validator=[_ge(64), _le(LARGEST)],
         conformance=(c.whole(c.BUFFER), 4096),
-    )
-    high_queue: int = option(
-        c.whole(c.HIGH_QUEUE), "messages in each queue of high priority of an NIU", validator=_ge(1)
-    )
-    low_queue: int = option(
-        c.whole(c.LOW_QUEUE),
-        "messages in each queue of low priority of an NIU",
-        validator=_ge(1),
-        conformance=(c.whole(c.LOW_QUEUE), 16),
     )
 
     def __attrs_post_init__(self) -> None:
@@ -93,11 +76,6 @@ def effective_crossover_shared(options: StartXOptions) -> int:
     return min(options.crossover_shared, options.max_medium)
 
 
-def processors(host: str) -> int:
-    """Return the processors of a host."""
-    return c.whole(c.CPUS if host == "e5000" else c.P2_CPUS)
-
-
 class StartX(SimulatedConduit):
     """GASNet's core over StarT-X network interfaces, on a simulated cluster of SMPs.
 
@@ -111,24 +89,13 @@ class StartX(SimulatedConduit):
 
     def __init__(self, options: StartXOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
-        self.cluster = Cluster(
-            self.kernel,
-            fifo=options.fifo,
-            weak=options.order == "weak",
-            piece=options.piece,
-            high_queue=options.high_queue,
-            low_queue=options.low_queue,
-        )
-        first = tuple(setup.hosts.index(host) for host in range(max(setup.hosts) + 1))
+        self.cluster = build(self.kernel, setup.hosts, options)
         self.setting = Setting(
-            ranks=setup.ranks,
-            first=first,
+            cluster=self.cluster,
             slots=options.slots,
             packets=wire.packets(max(options.max_medium, options.crossover)),
             crossover=options.crossover,
             buffer=options.buffer,
-            access=options.access,
-            host=self.host_model,
         )
         self._smps: dict[int, Smp] = {}
 
@@ -145,7 +112,7 @@ class StartX(SimulatedConduit):
     @classmethod
     def max_hosts(cls, options: StartXOptions) -> int | None:
         """Return the hosts that the largest tree has."""
-        return _MAX_HOSTS
+        return MAX_HOSTS
 
     @classmethod
     def thresholds(cls, options: StartXOptions) -> tuple[int, ...]:
@@ -166,15 +133,7 @@ class StartX(SimulatedConduit):
 
     def make_host(self) -> HostModel:
         """Return the costs of an SMP."""
-        e5000 = self.options.host == "e5000"
-        return HostModel(
-            copy_bytes_per_s=c.bytes_per_s(c.COPY_RATE if e5000 else c.P2_COPY_RATE),
-            copy_call_ps=c.ps(c.COPY_START),
-            flops_per_s=c.whole(c.FLOPS if e5000 else c.P2_FLOPS) * 1_000_000,
-            line_ps=c.ps(c.BUS if e5000 else c.P2_BUS),
-            poll_ps=c.ps(c.LOOK),
-            message_ps=c.ps(c.SHARED_MESSAGE if e5000 else c.P2_MESSAGE),
-        )
+        return host_model(self.options.host)
 
     def make_port(self, rank: int, core: Core) -> SimulatedPort:
         """Return a port whose long requests wait until their payload has been copied."""
@@ -185,7 +144,7 @@ class StartX(SimulatedConduit):
         host = port.host
         smp = self._smps.get(host)
         if smp is None:
-            smp = self._smps[host] = Smp(self.cluster, host, self.setup.hosts.count(host))
+            smp = self._smps[host] = Smp(self.cluster, host)
         return StartXPath(port, smp, self.setting)
 
     def make_shared_path(
@@ -194,6 +153,10 @@ class StartX(SimulatedConduit):
         """Return the host's memory, with a crossover of its own."""
         crossover = effective_crossover_shared(self.options)
         return SharedMemoryPath(port, self.host_model, self.options.max_medium, neighbours, size, crossover)
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return what links, NIUs, RDMA engines and locks have counted, by host."""
+        return self.cluster.statistics()
 
     def start_ticks(self) -> int:
         """Return the cost of opening the NIU and pinning the buffers."""

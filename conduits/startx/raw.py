@@ -16,11 +16,11 @@ from conduit.contract import RawTable
 from conduit.sim import Kernel, Waiter
 from conduit.sim.run import simulate
 from conduit.sim.units import seconds
-from conduits.startx.driver import LOW, PAYLOAD_MAX, Access, StartX, access_cost, tag_of
-from conduits.startx.hardware import Cluster
+from conduits.startx.driver import LOW, PAYLOAD_MAX, Access, access_cost, tag_of
 from conduits.startx.hardware.niu import HEADER
 from conduits.startx.hardware.pinned import UNIT
 from conduits.startx.hardware.rdma import LARGEST
+from conduits.startx.machine import StartXMachine, build
 
 RDMA_SIZES = (8, 64, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 16777216)
 TABLE_1: tuple[tuple[str, Access, int, tuple[float, ...]], ...] = (
@@ -137,8 +137,8 @@ class _Bench:
 
     def __init__(self, piece: int, access: Access) -> None:
         self.kernel = Kernel()
-        cluster = Cluster(self.kernel, piece=piece)
-        self.near, self.far = StartX(cluster, 0, access), StartX(cluster, 1, access)
+        cluster = build(self.kernel, (0, 1), StartXMachine(access=access, piece=piece))
+        self.near, self.far = cluster.process(0), cluster.process(1)
         self.over = Waiter()
 
     def run(self, start: Callable[[], object]) -> None:

@@ -69,8 +69,9 @@ class SunfireMachine(SimOptions):
         switched = self.wiring == "switched"
         return Topology(found.hosts if switched else max(2, hosts), self.nis, switched)
 
-    def most_hosts(self) -> int:
-        """Return how many hosts a job may have."""
+    @property
+    def max_hosts(self) -> int:
+        """How many hosts a job may have."""
         return self.topology(c.whole(c.DIRECT_HOSTS)).hosts
 
 
@@ -91,17 +92,18 @@ def build(kernel: Kernel, hosts: tuple[int, ...], options: SunfireMachine) -> Su
 
     Args:
         kernel: the job's time.
-        hosts: host of every rank, counted from 0 without a gap.
+        hosts: host of every rank.
         options: of the machine.
 
     Raises:
-        BadRequest: the cluster has not so many hosts or CPUs, or not what is to fail.
+        ValueError: a host is none of the cluster's, or has more ranks than CPUs.
+        BadRequest: what is to fail is not there.
     """
-    most, cpus = options.most_hosts(), c.whole(c.CPUS)
-    if set(hosts) != set(range(len(set(hosts)))) or len(set(hosts)) > most or max(map(hosts.count, hosts)) > cpus:
-        raise BadRequest(
-            f"hosts={hosts} is no placement of ranks on this cluster; number the hosts from 0 without a gap, use at "
-            f"most {most} of them, and put at most {cpus} ranks on each"
+    most, cpus = options.max_hosts, c.whole(c.CPUS)
+    if not hosts or min(hosts) < 0 or max(hosts) >= most or max(map(hosts.count, set(hosts))) > cpus:
+        raise ValueError(
+            f"hosts={hosts}: no host for every rank; give numbers from 0 to {most - 1}, one for each rank, and none "
+            f"more than {cpus} times"
         )
     return SunfireCluster(kernel, hosts, options)
 
@@ -111,7 +113,7 @@ class SunfireCluster:
 
     Attributes:
         kernel, hosts, options: as given to `build`.
-        first: lowest rank of each host.
+        first: lowest rank of each host, by host.
         fabric: the hardware.
         exchange: where processes find one another's exports.
         host: the costs of a host; all are alike.
@@ -121,10 +123,10 @@ class SunfireCluster:
         self.kernel = kernel
         self.hosts = hosts
         self.options = options
-        self.first = tuple(map(hosts.index, range(max(hosts) + 1)))
+        self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
         self.exchange = Exchange()
         self.host = host_model()
-        topology = options.topology(len(self.first))
+        topology = options.topology(max(hosts) + 1)
         self.fabric = Fabric(
             kernel,
             topology,
@@ -173,7 +175,7 @@ class SunfireCluster:
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, data paths and NIs have counted, by host."""
-        return {host: self._count(host) for host in range(len(self.first))}
+        return {host: self._count(host) for host in self.first}
 
     def _count(self, host: int) -> Mapping[str, int]:
         plant = self.fabric.plant

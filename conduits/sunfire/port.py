@@ -54,7 +54,7 @@ class Sunfire(SimulatedConduit):
     def __init__(self, options: SunfireOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = cluster = build(self.kernel, setup.hosts, options)
-        hosts = range(len(cluster.first))
+        hosts = cluster.first
         self._readers: dict[int, dict[int, SunfirePath]] = {host: {} for host in hosts}
         layout = layout_of(options, max(map(setup.hosts.count, hosts)))
         services = {
@@ -82,7 +82,7 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def max_hosts(cls, options: SunfireOptions) -> int | None:
         """Return the hosts of the cluster."""
-        return options.most_hosts()
+        return options.max_hosts
 
     @classmethod
     def thresholds(cls, options: SunfireOptions) -> tuple[int, ...]:

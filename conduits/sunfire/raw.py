@@ -10,34 +10,50 @@ Source: the Queen's paper, section VI-A and Table III; Sistare and Jackson, sect
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import attrs
 
-from conduit.contract import Buffer, Constant, RawTable
+from conduit.contract import Buffer, RawTable
 from conduit.sim import Kernel, Waiter, simulate
 from conduit.sim.units import seconds
 from conduit.simnet.bench import until_done
-from conduits.rsm import (
-    Barrier,
-    BarrierMode,
-    Controller,
-    ExportSegment,
-    ImportSegment,
-    Permission,
-    Rsm,
-)
+from conduit.simnet.constants import number
+from conduits.rsm import BarrierMode, Permission
+from conduits.rsm.bench import Bench, every_call
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.driver import Mapping, SunfireProcess
+from conduits.sunfire.driver import Mapping
 from conduits.sunfire.hardware import LINE
 from conduits.sunfire.machine import SunfireMachine, build
 
 SIZES = (1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
 TABLE_BYTES = 16384
 """The segment that the paper's Table III is about."""
-PAGE = c.whole(c.MIN_SEGMENT)
+TABLE_III = {
+    "get_interconnect_topology": c.GET_TOPOLOGY,
+    "get_controller": c.GET_CONTROLLER,
+    "memseg_export_create": c.EXPORT_CREATE,
+    "memseg_export_publish": c.EXPORT_PUBLISH,
+    "memseg_import_connect": c.IMPORT_CONNECT,
+    "memseg_import_map": c.IMPORT_MAP,
+    "memseg_import_init_barrier": c.INIT_BARRIER,
+    "memseg_import_set_mode": c.SET_MODE,
+    "memseg_import_open_barrier": c.OPEN_BARRIER,
+    "memseg_import_order_barrier": c.ORDER_BARRIER,
+    "memseg_import_put": c.PUT_16K,
+    "memseg_import_get": c.GET_16K,
+    "memseg_import_close_barrier": c.CLOSE_BARRIER,
+    "memseg_import_destroy_barrier": c.DESTROY_BARRIER,
+    "intr_signal_post": c.SIGNAL_POST,
+    "memseg_import_unmap": c.IMPORT_UNMAP,
+    "memseg_import_disconnect": c.IMPORT_DISCONNECT,
+    "memseg_export_unpublish": c.EXPORT_UNPUBLISH,
+    "memseg_export_destroy": c.EXPORT_DESTROY,
+    "release_controller": c.RELEASE_CONTROLLER,
+    "free_interconnect_topology": c.FREE_TOPOLOGY,
+}
+"""What the paper says of each call."""
 MEMORY_PS = c.ps(c.MEMORY)
 INTERRUPT_PS = c.ps(c.INTERRUPT)
 
@@ -100,57 +116,8 @@ def _stores(options: SunfireMachine, nbytes: int) -> tuple[int, float, float, fl
 @functools.lru_cache(maxsize=64)
 def calls(options: SunfireMachine) -> tuple[tuple[str, float, float], ...]:
     """Return name, the paper's microseconds and the simulated seconds of every call in the paper's Table III."""
-    bench = _Bench(options)
-    found: list[tuple[str, float, float]] = []
-
-    async def body() -> None:
-        await _every_call(bench, found)
-
-    simulate(bench.kernel, body)
-    return tuple(found)
-
-
-async def _every_call(bench: _Bench, found: list[tuple[str, float, float]]) -> None:
-    """Make every call in an order that RSM allows, and note what each takes."""
-    near, far = Rsm(bench.near, bench.exchange), Rsm(bench.far, bench.exchange)
-
-    async def call(name: str, constant: Constant, process: SunfireProcess, act: Callable[[], Any]) -> Any:
-        result, took = await bench.call(process, act)
-        found.append((name, float(str(constant.value)), took))
-        return result
-
-    async def end(name: str, constant: Constant, start: Callable[[Callable[..., object]], object]) -> None:
-        took = await bench.until(bench.near, start)
-        found.append((name, float(str(constant.value)), took))
-
-    topology = await call("get_interconnect_topology", c.GET_TOPOLOGY, bench.far, far.get_topology)
-    name = topology.controllers[0].name
-    theirs: Controller = await call("get_controller", c.GET_CONTROLLER, bench.far, lambda: far.get_controller(name))
-    mine: Controller = (await bench.call(bench.near, lambda: near.get_controller(name)))[0]
-    segment: ExportSegment = await call(
-        "memseg_export_create", c.EXPORT_CREATE, bench.far, lambda: theirs.export_create(TABLE_BYTES)
-    )
-    await call("memseg_export_publish", c.EXPORT_PUBLISH, bench.far, lambda: segment.publish(1))
-    imported: ImportSegment = await call(
-        "memseg_import_connect", c.IMPORT_CONNECT, bench.near, lambda: mine.import_connect(1, 1)
-    )
-    await call("memseg_import_map", c.IMPORT_MAP, bench.near, imported.map)
-    barrier: Barrier = await call("memseg_import_init_barrier", c.INIT_BARRIER, bench.near, imported.init_barrier)
-    explicit = functools.partial(imported.set_mode, BarrierMode.EXPLICIT)
-    await call("memseg_import_set_mode", c.SET_MODE, bench.near, explicit)
-    await call("memseg_import_open_barrier", c.OPEN_BARRIER, bench.near, barrier.open)
-    await end("memseg_import_order_barrier", c.ORDER_BARRIER, barrier.order)
-    await end("memseg_import_put", c.PUT_16K, lambda then: imported.put(0, bytes(TABLE_BYTES), then))
-    await end("memseg_import_get", c.GET_16K, lambda then: imported.get(0, TABLE_BYTES, then))
-    await end("memseg_import_close_barrier", c.CLOSE_BARRIER, barrier.close)
-    await call("memseg_import_destroy_barrier", c.DESTROY_BARRIER, bench.near, barrier.destroy)
-    await end("intr_signal_post", c.SIGNAL_POST, imported.signal_post)
-    await call("memseg_import_unmap", c.IMPORT_UNMAP, bench.near, imported.unmap)
-    await call("memseg_import_disconnect", c.IMPORT_DISCONNECT, bench.near, imported.disconnect)
-    await call("memseg_export_unpublish", c.EXPORT_UNPUBLISH, bench.far, segment.unpublish)
-    await call("memseg_export_destroy", c.EXPORT_DESTROY, bench.far, segment.destroy)
-    await call("release_controller", c.RELEASE_CONTROLLER, bench.far, lambda: far.release_controller(theirs))
-    await call("free_interconnect_topology", c.FREE_TOPOLOGY, bench.far, lambda: far.free_topology(topology))
+    took = every_call(_Bench(options), TABLE_BYTES)
+    return tuple((name, number(TABLE_III[name]), seconds_) for name, seconds_ in took.items())
 
 
 @functools.lru_cache(maxsize=64)
@@ -170,7 +137,7 @@ def other_calls(options: SunfireMachine) -> tuple[tuple[str, float], ...]:
         await bench.kernel.until(bench.kernel.now + INTERRUPT_PS + LANDING_PS)
         found.append(("intr_signal_wait", await bench.until(bench.far, segment.signal_wait)))
 
-    simulate(bench.kernel, body)
+    bench.run(body)
     return tuple(found)
 
 
@@ -178,18 +145,13 @@ def other_calls(options: SunfireMachine) -> tuple[tuple[str, float], ...]:
 def puts(options: SunfireMachine, nbytes: int) -> tuple[float, float]:
     """Return the seconds of a put of `nbytes`, and of opening a barrier, the put, and closing it."""
     bench = _Bench(options)
-    took = []
+    took: list[float] = []
 
     async def body() -> None:
         imported, _ = await bench.connect(nbytes)
-        barrier: Barrier = (await bench.call(bench.near, imported.init_barrier))[0]
-        begun = bench.kernel.now
-        await bench.call(bench.near, barrier.open)
-        took.append(await bench.until(bench.near, lambda then: imported.put(0, bytes(nbytes), then)))
-        await bench.until(bench.near, barrier.close)
-        took.append(seconds(bench.kernel.now - begun))
+        took.extend(await bench.closed_put(imported, bytes(nbytes)))
 
-    simulate(bench.kernel, body)
+    bench.run(body)
     return took[0], took[1]
 
 
@@ -203,7 +165,7 @@ def get(options: SunfireMachine, nbytes: int) -> float:
         imported, _ = await bench.connect(nbytes)
         took.append(await bench.until(bench.near, lambda then: imported.get(0, nbytes, then)))
 
-    simulate(bench.kernel, body)
+    bench.run(body)
     return took[0]
 
 
@@ -222,7 +184,7 @@ def stores(options: SunfireMachine, nbytes: int) -> float:
         await until_done(bench.kernel, lambda then: mapping.fence(lambda when, _: then(when)))
         took.append(seconds(bench.kernel.now - begun))
 
-    simulate(bench.kernel, body)
+    bench.run(body)
     return took[0]
 
 
@@ -250,53 +212,22 @@ def _lines(nbytes: int) -> int:
     return max(LINE, -(-nbytes // LINE) * LINE)
 
 
-class _Bench:
-    """Two hosts of a cluster, a process on each."""
+class _Bench(Bench):
+    """Two hosts of a cluster, a process on each; nothing fails, and lines land in order."""
 
     def __init__(self, options: SunfireMachine) -> None:
-        self.kernel = Kernel()
-        cluster = build(self.kernel, (0, 1), attrs.evolve(options, fault="none", order="strict"))
-        self.exchange = cluster.exchange
-        self.near, self.far = cluster.process(0), cluster.process(1)
-
-    async def connect(self, nbytes: int) -> tuple[ImportSegment, ExportSegment]:
-        """Export `nbytes` on the far host, import them on the near one; return both ends."""
-        near, far = Rsm(self.near, self.exchange), Rsm(self.far, self.exchange)
-        name = self.near.controllers()[0].name
-        theirs = (await self.call(self.far, lambda: far.get_controller(name)))[0]
-        mine = (await self.call(self.near, lambda: near.get_controller(name)))[0]
-        size = max(PAGE, -(-nbytes // PAGE) * PAGE)
-        segment = (await self.call(self.far, lambda: theirs.export_create(size)))[0]
-        await self.call(self.far, lambda: segment.publish(1))
-        imported = (await self.call(self.near, lambda: mine.import_connect(1, 1)))[0]
-        return imported, segment
+        cluster = build(Kernel(), (0, 1), attrs.evolve(options, fault="none", order="strict"))
+        self._near, self._far = cluster.process(0), cluster.process(1)
+        super().__init__(self._near, self._far)
 
     def mappings(self, nbytes: int) -> tuple[Mapping, Mapping]:
         """Return a mapping of each host's memory for the other, made without the time that RSM takes."""
         made = []
-        for owner, user in ((self.far, self.near), (self.near, self.far)):
+        for owner, user in ((self._far, self._near), (self._near, self._far)):
             entry = owner.create(owner.controllers()[0].name, nbytes, None)
             owner.publish(entry, 1, None)
             made.append(user.connect(user.controllers()[0].name, owner.host, entry).map(Permission.READ_WRITE))
         return made[0], made[1]
-
-    async def call(self, process: SunfireProcess, act: Callable[[], Any]) -> tuple[Any, float]:
-        """Make a plain call; return its result and its seconds."""
-        begun = self.kernel.now
-        result = act()
-        await self.kernel.until(process.cpu.free)
-        return result, seconds(self.kernel.now - begun)
-
-    async def until(self, process: SunfireProcess, start: Callable[[Callable[..., object]], object]) -> float:
-        """Make a call that ends with the hardware; return its seconds."""
-        begun, waiter = self.kernel.now, Waiter()
-
-        def then(*_: object) -> None:
-            self.kernel.at(process.cpu.free, waiter.wake)
-
-        start(then)
-        await self.kernel.wait(waiter)
-        return seconds(self.kernel.now - begun)
 
     async def spin(self, mapping: Mapping, nbytes: int) -> None:
         """Look at memory until every line has come, and take the last one into the cache."""

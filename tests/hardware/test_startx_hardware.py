@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel, simulate
-from conduits.startx.driver import HIGH, LOW, Lock, StartX, StartXError, access_cost, tag_of
-from conduits.startx.hardware import Cluster
+from conduits.startx.driver import HIGH, LOW, Lock, StartXError, StartXProcess, access_cost, tag_of
+from conduits.startx.hardware import Fabric
 
 NS = 1000
 US = 1_000_000
@@ -33,8 +33,8 @@ class Hosts:
 
     def __init__(self, hosts=2, *, access="block", seed=0, **settings):
         self.kernel = Kernel(seed)
-        self.cluster = Cluster(self.kernel, **settings)
-        self.at = [StartX(self.cluster, host, access) for host in range(hosts)]
+        self.fabric = Fabric(self.kernel, **settings)
+        self.at = [StartXProcess(self.fabric, host, access) for host in range(hosts)]
 
     def drain(self, host, priority, log, *, each=0):
         """Let `host` load whatever arrives at once, noting (time, tag, payload)."""

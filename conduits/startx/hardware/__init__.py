@@ -15,9 +15,9 @@ What is modelled:
 Source: the paper, section 2; constants.py names each number.
 """
 
-from conduits.startx.hardware.cluster import Cluster
+from conduits.startx.hardware.fabric import ArcticLink, Fabric
 from conduits.startx.hardware.niu import GRANT, HIGH, LOW, MESSAGE, Niu
 from conduits.startx.hardware.pinned import StartXError
 from conduits.startx.hardware.rdma import Armed
 
-__all__ = ["GRANT", "HIGH", "LOW", "MESSAGE", "Armed", "Cluster", "Niu", "StartXError"]
+__all__ = ["GRANT", "HIGH", "LOW", "MESSAGE", "ArcticLink", "Armed", "Fabric", "Niu", "StartXError"]

@@ -1,4 +1,6 @@
-"""The Arctic network: a fat tree of switches with two links up and two links down each.
+"""The fabric: the Arctic network, and the NIU and pinned memory of every host, made when first used.
+
+Arctic is a fat tree of switches with two links up and two links down each.
 
 Hosts are the leaves.  At level l a subtree of 2**l hosts has 2**l links up and as many down, so that
 the tree is as wide at its root as at its leaves.  Two hosts whose subtrees meet at level l are 2l - 1
@@ -13,6 +15,8 @@ from collections.abc import Callable, Sequence
 from conduit.sim.kernel import Kernel
 from conduit.sim.link import Hop, Link, Route
 from conduits.startx import constants as c
+from conduits.startx.hardware.niu import Niu
+from conduits.startx.hardware.pinned import PinnedMemory
 
 _RATE = c.bytes_per_s(c.LINK_RATE)
 _STAGE_PS = c.ps(c.STAGE)
@@ -20,12 +24,27 @@ _OUT_PS, _IN_PS = c.ps(c.NIU_OUT), c.ps(c.NIU_IN)
 
 
 class ArcticLink(Link):
-    """A link on which what is urgent goes before what is not, as soon as the packet on it has passed."""
+    """A link on which what is urgent goes before what is not, as soon as the packet on it has passed.
 
-    __slots__ = ()
+    Args:
+        kernel: of the job.
+        direction: `up` or `down`.
+        level: of the subtree of 2**level hosts that it leaves or comes into.
+        subtree: number of that subtree.
+        lane: which of its links.
 
-    def __init__(self, kernel: Kernel, name: str) -> None:
-        super().__init__(kernel, _RATE, name)
+    Attributes:
+        direction, level: as given.
+        host: the lowest host of the subtree.
+    """
+
+    __slots__ = ("direction", "host", "level")
+
+    def __init__(self, kernel: Kernel, direction: str, level: int, subtree: int, lane: int) -> None:
+        super().__init__(kernel, _RATE, f"{direction} {level}.{subtree}.{lane}")
+        self.direction = direction
+        self.level = level
+        self.host = subtree << level
 
     def wait(self, head: int, go: Callable[[int], object]) -> None:
         """Queue for the link, transfers of high priority before the others."""
@@ -99,5 +118,51 @@ class Arctic:
         key = (direction, level, subtree, lane)
         found = self._links.get(key)
         if found is None:
-            found = self._links[key] = ArcticLink(self.kernel, f"{direction} {level}.{subtree}.{lane}")
+            found = self._links[key] = ArcticLink(self.kernel, direction, level, subtree, lane)
+        return found
+
+
+class Fabric:
+    """Hosts on an Arctic fat tree.
+
+    Args:
+        kernel: of the job.
+        fifo: whether messages of one source, destination and priority stay in order.
+        weak: whether arrivals are put off at random, as far as the rules allow.
+        piece: bytes after which an RDMA transfer lets others onto a link.
+        high_queue: messages in each queue of high priority.
+        low_queue: messages in each queue of low priority.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        fifo: bool = True,
+        weak: bool = False,
+        piece: int = 4096,
+        high_queue: int = c.whole(c.HIGH_QUEUE),
+        low_queue: int = c.whole(c.LOW_QUEUE),
+    ) -> None:
+        self.kernel = kernel
+        self.network = Arctic(kernel, fifo=fifo)
+        self.fifo = fifo
+        self.piece = piece - piece % c.whole(c.RDMA_UNIT)
+        self.capacity = (low_queue, high_queue)
+        self.spread_ps = c.ps(c.SPREAD) if weak else 0 if fifo else c.ps(c.UNORDERED)
+        self._nius: dict[int, Niu] = {}
+        self._memories: dict[int, PinnedMemory] = {}
+
+    def niu(self, host: int) -> Niu:
+        """Return the NIU of `host`."""
+        found = self._nius.get(host)
+        if found is None:
+            found = self._nius[host] = Niu(self, host)
+        return found
+
+    def memory(self, host: int) -> PinnedMemory:
+        """Return the pinned memory of `host`."""
+        found = self._memories.get(host)
+        if found is None:
+            found = self._memories[host] = PinnedMemory(host)
         return found

@@ -25,7 +25,7 @@ from conduits.startx.hardware.pinned import StartXError
 from conduits.startx.hardware.rdma import RdmaIn, RdmaOut
 
 if TYPE_CHECKING:
-    from conduits.startx.hardware.cluster import Cluster
+    from conduits.startx.hardware.fabric import Fabric
 
 LOW, HIGH = 0, 1
 PRIORITY_NAMES = ("low", "high")
@@ -96,7 +96,7 @@ class Niu:
     """The NIU of a host.
 
     Args:
-        cluster: the cluster.
+        fabric: the cluster.
         host: the host's index.
 
     Attributes:
@@ -105,17 +105,17 @@ class Niu:
         on_arrival: called when a message has come into a receive queue.
     """
 
-    def __init__(self, cluster: Cluster, host: int) -> None:
-        self.cluster = cluster
-        self.kernel = cluster.kernel
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self.fabric = fabric
+        self.kernel = fabric.kernel
         self.host = host
         self.on_arrival: list[Tell] = []
-        self.rdma_out = RdmaOut(cluster, host)
-        self.rdma_in = RdmaIn(cluster, host)
-        self._transmit = tuple(_Transmit(capacity) for capacity in cluster.capacity)
-        self._receive = tuple(_Receive(capacity) for capacity in cluster.capacity)
+        self.rdma_out = RdmaOut(fabric, host)
+        self.rdma_in = RdmaIn(fabric, host)
+        self._transmit = tuple(_Transmit(capacity) for capacity in fabric.capacity)
+        self._receive = tuple(_Receive(capacity) for capacity in fabric.capacity)
         self.low, self.high = (receive.queue for receive in self._receive)
-        self._spread = cluster.spread_ps
+        self._spread = fabric.spread_ps
         self._random = self.kernel.random(f"startx/niu/{host}") if self._spread else None
         self._last: dict[tuple[int, int], int] = {}  # arrival of the last message by target and priority
 
@@ -164,12 +164,12 @@ class Niu:
         if queue.waiting:
             queue.held += 1
             queue.waiting.append((target, message))
-        elif word >> 22 & 1 or self.cluster.niu(target).take_place(priority):
+        elif word >> 22 & 1 or self.fabric.niu(target).take_place(priority):
             self._depart(queue, priority, target, message, first, last)
         else:
             queue.held += 1
             queue.waiting.append((target, message))
-            self.cluster.niu(target).want_place(priority, self)
+            self.fabric.niu(target).want_place(priority, self)
 
     def place_given(self, priority: int) -> None:
         """Let the first waiting message go, which has got its place, and those behind it that find one."""
@@ -178,14 +178,14 @@ class Niu:
         self._depart(queue, priority, target, message, now, now)
         while queue.waiting:
             target, message = queue.waiting[0]
-            if not (message[2] >> 6 & 1 or self.cluster.niu(target).take_place(priority)):
-                self.cluster.niu(target).want_place(priority, self)
+            if not (message[2] >> 6 & 1 or self.fabric.niu(target).take_place(priority)):
+                self.fabric.niu(target).want_place(priority, self)
                 return
             queue.waiting.popleft()
             self._depart(queue, priority, target, message, now, now)
 
     def _depart(self, queue: _Transmit, priority: int, target: int, message: bytes, first: int, last: int) -> None:
-        way = self.cluster.network.way(self.host, target, priority)
+        way = self.fabric.network.way(self.host, target, priority)
         arrival = way.carry(
             len(message), first, last, partial(self._on_way, queue, priority, target, message), whole=True
         )
@@ -202,12 +202,12 @@ class Niu:
                 tell()
         if self._random is not None:
             arrival = self._put_off(arrival, target, priority, self._random)
-        self.kernel.at(arrival, self.cluster.niu(target).land, priority, message)
+        self.kernel.at(arrival, self.fabric.niu(target).land, priority, message)
 
     def _put_off(self, arrival: int, target: int, priority: int, random: Random) -> int:
         """Delay an arrival as far as the order of delivery allows."""
         arrival += random.randrange(self._spread)
-        if self.cluster.fifo:
+        if self.fabric.fifo:
             arrival = max(arrival, self._last.get((target, priority), 0))
             self._last[target, priority] = arrival
         return arrival

@@ -23,7 +23,7 @@ from conduits.startx import constants as c
 from conduits.startx.hardware.pinned import StartXError
 
 if TYPE_CHECKING:
-    from conduits.startx.hardware.cluster import Cluster
+    from conduits.startx.hardware.fabric import Fabric
 
 RATE = c.bytes_per_s(c.RDMA_RATE)
 LARGEST = c.whole(c.RDMA_MAX)
@@ -69,13 +69,13 @@ class RdmaOut:
     """The engine that sends.
 
     Args:
-        cluster: the cluster.
+        fabric: the cluster.
         host: whose engine it is.
     """
 
-    def __init__(self, cluster: Cluster, host: int) -> None:
-        self._cluster = cluster
-        self._kernel = cluster.kernel
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self._fabric = fabric
+        self._kernel = fabric.kernel
         self._host = host
         self._armed: dict[int, Armed] = {}
         self._granted: deque[tuple[int, Armed, int]] = deque()
@@ -89,7 +89,7 @@ class RdmaOut:
         self._waiting: list[Tell] = []
         self._message_until = 0  # the end of the last store of high priority
         self._transfers = self._bytes = self._pieces = 0
-        self._random = self._kernel.random(f"startx/rdma/{host}") if cluster.spread_ps else None
+        self._random = self._kernel.random(f"startx/rdma/{host}") if fabric.spread_ps else None
 
     def arm(self, channel: int, armed: Armed) -> None:
         """Prepare a transfer.
@@ -107,7 +107,7 @@ class RdmaOut:
             raise StartXError(
                 f"host {self._host}: RDMA of {armed.nbytes} bytes is over the {LARGEST} of one transfer; make several"
             )
-        self._cluster.memory(self._host).check(armed.address, armed.nbytes)
+        self._fabric.memory(self._host).check(armed.address, armed.nbytes)
         self._armed[channel] = armed
 
     def granted(self, channel: int, source: int, nbytes: int, address: int) -> None:
@@ -181,20 +181,20 @@ class RdmaOut:
         self._stopped = bool(self._holds)
         if self._stopped:
             return
-        index = self._sent // self._cluster.piece
+        index = self._sent // self._fabric.piece
         ready = max(self._held_until, armed.ready[index] if armed.ready else 0)
         if ready > now:
             self._kernel.call(ready, self._feed)
             return
         if self._message_until > now:
             raise self._conflict()
-        at, size = self._sent, min(self._cluster.piece, armed.nbytes - self._sent)
+        at, size = self._sent, min(self._fabric.piece, armed.nbytes - self._sent)
         self._sent += size
         self._pieces += 1
-        data = self._cluster.memory(self._host).memory.read(armed.address + at, size)
+        data = self._fabric.memory(self._host).memory.read(armed.address + at, size)
         self._piece_until = tail = now + _TAKES[size]
         self._placed = False
-        way = self._cluster.network.way(self._host, armed.target, _HIGH)
+        way = self._fabric.network.way(self._host, armed.target, _HIGH)
         then = partial(self._on_way, armed.target, channel, address, at, data)
         arrival = way.carry(wire_bytes(size), now, tail, then)
         if arrival:
@@ -204,8 +204,8 @@ class RdmaOut:
     def _on_way(self, target: int, channel: int, address: int, at: int, data: bytes, arrival: int) -> None:
         self._placed = True
         if self._random is not None:
-            arrival += self._random.randrange(self._cluster.spread_ps)
-        engine = self._cluster.niu(target).rdma_in
+            arrival += self._random.randrange(self._fabric.spread_ps)
+        engine = self._fabric.niu(target).rdma_in
         self._kernel.at(arrival, engine.land, self._host, channel, address, at, data)
         if self._stopped:
             self._stopped = False
@@ -239,12 +239,12 @@ class RdmaIn:
     """The engine that receives.
 
     Args:
-        cluster: the cluster.
+        fabric: the cluster.
         host: whose engine it is.
     """
 
-    def __init__(self, cluster: Cluster, host: int) -> None:
-        self._cluster = cluster
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self._fabric = fabric
         self._host = host
         self._from: tuple[int, int, int, int] | None = None
         self._left = 0
@@ -276,7 +276,7 @@ class RdmaIn:
                 f"host {self._host}: the RDMA engine receives from host {self._from[0]} already; it takes one transfer "
                 "at a time"
             )
-        self._cluster.memory(self._host).check(address, nbytes)
+        self._fabric.memory(self._host).check(address, nbytes)
         self._from = (source, channel, address, nbytes)
         self._left = nbytes
         self._landed, self._whole = landed, whole
@@ -294,7 +294,7 @@ class RdmaIn:
             )
         assert self._landed is not None
         assert self._whole is not None
-        self._cluster.memory(self._host).memory.write(address + at, data)
+        self._fabric.memory(self._host).memory.write(address + at, data)
         self._left -= len(data)
         self._pieces += 1
         self._landed(at, len(data))

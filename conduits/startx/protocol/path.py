@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from conduit.contract import LONG, Category, Message
+from conduit.contract import LONG, Message
 from conduit.sim import Memory
 from conduit.simnet import Path, SimulatedPort
+from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
-from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, tag_of
+from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, Lock, tag_of
 from conduits.startx.protocol.appointments import Wish
 from conduits.startx.protocol.sending import Sending
 from conduits.startx.protocol.smp import Setting, Smp
@@ -30,8 +32,6 @@ from conduits.startx.protocol.transfers import BOOK_PS, Channel, Outgoing, Recep
 
 BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
 LOADS = 64  # packets that one pass loads, whosever they are
-_CATEGORY = 3 << 9
-_LONG = Category.LONG << 9
 
 
 class StartXPath(Path):
@@ -54,7 +54,10 @@ class StartXPath(Path):
         self.smp = smp
         self.niu = smp.niu
         self.local = len(smp.paths)
-        self.driver = smp.join(self, setting.access)
+        self._first = setting.cluster.first
+        self._ranks = len(setting.cluster.hosts)
+        self._crossover = setting.crossover
+        self.driver = smp.join(self)
         self.uncopied: dict[Message, Outgoing] = {}
         """Long requests whose payload is still the program's."""
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
@@ -63,7 +66,7 @@ class StartXPath(Path):
         self._inbox: deque[tuple[bytes, int, int, int]] = deque()
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
         self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
-        self._areas = Memory((setting.ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
+        self._areas = Memory((self._ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
         self._requests, self._replies = Channel(self, 0), Channel(self, 1)
         self._reception = Reception(self)
@@ -73,7 +76,7 @@ class StartXPath(Path):
 
     def tag(self, dest: int, slot: int, is_reply: int, kind: int) -> int:
         """Return the software's header word of a packet to rank `dest`."""
-        local = dest - self.setting.first[self.port.hosts[dest]]
+        local = dest - self._first[self.port.hosts[dest]]
         return wire.tag(self.rank, slot, is_reply, kind, local)
 
     # -- sending -------------------------------------------------------------------------------
@@ -89,39 +92,25 @@ class StartXPath(Path):
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send in low priority."""
         self.cpu.free += BUILD_PS
-        self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
+        if message.word & LONG and message.nbytes > self._crossover:
+            Chain(self.kernel, self.cpu, self._requests.send(Outgoing(message, dest, slot)), then)
+        else:
+            self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send in high priority, for which the requester has set a place aside."""
         self.cpu.free += BUILD_PS
-        self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
+        if reply.word & LONG and reply.nbytes > self._crossover:
+            Chain(self.kernel, self.cpu, self._replies.send(Outgoing(reply, request.source, request.slot)), then)
+        else:
+            self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
 
     def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        if message.word & LONG and message.nbytes > self.setting.crossover:
-            outgoing = Outgoing(message, dest, slot)
-            if message.word & _CATEGORY == _LONG:
-                self.uncopied[message] = outgoing
-            if self._requests.queue:
-                self.smp.give_back(self.setting.packets)
-                self._requests.queue.append(outgoing)
-                then()
-            else:
-                self.smp.give_back(self.setting.packets - 1)
-                self._requests.queue.append(outgoing)
-                self._requests.begin(then)
-            return
         packets = self._cut(dest, slot, 0, message)
         self.smp.give_back(self.setting.packets - len(packets))
         Sending(self, LOW, self.port.hosts[dest], packets, then).start()
 
     def _send_reply(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        if message.word & LONG and message.nbytes > self.setting.crossover:
-            self._replies.queue.append(Outgoing(message, dest, slot))
-            if self._replies.busy or len(self._replies.queue) > 1:
-                then()
-            else:
-                self._replies.begin(then)
-            return
         Sending(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
 
     def _cut(self, dest: int, slot: int, is_reply: int, message: Message) -> list[tuple[int, bytes]]:
@@ -169,7 +158,7 @@ class StartXPath(Path):
                 break
             self._loads -= 1
             if self.smp.lock is not None:
-                self.kernel.call(self.cpu.free, self._look)
+                Chain(self.kernel, self.cpu, self._load_shared(), self.port.resume_pass)
                 return LATER
             self._file(self._load(self.cpu.free))
         if self._inbox:
@@ -188,31 +177,32 @@ class StartXPath(Path):
             self._cut_short = False
             self.port.notify()
 
-    def _look(self) -> None:
+    def _load_shared(self) -> Steps:
         """The NIU is shared: load a packet under its lock, if it is still there."""
+        packet = yield self._look
+        if packet is None:
+            return
+        self.cpu.free += FILE_PS
+        tag = tag_of(packet)
+        if tag >> 27 == self.local and not wire.asks(tag, packet):
+            self._file(packet)
+        else:  # others see it, so it happens when it does
+            yield partial(self._file_for_others, packet)
+
+    def _look(self, done: Done) -> None:
         lock = self.smp.lock
         assert lock is not None
         if self.niu.high or self.niu.low:
-            lock.take(self._locked)
+            lock.take(partial(self._locked, lock, done))
         else:
-            self.port.resume_pass()
+            done(self.kernel.now)
 
-    def _locked(self) -> None:
-        lock, now = self.smp.lock, self.kernel.now
-        assert lock is not None
-        self.cpu.free = now + LOCK_PS
-        if not (self.niu.high or self.niu.low):  # another process was faster
-            lock.leave(self.cpu.free)
-            self.port.resume_pass()
-            return
-        packet = self._load(self.cpu.free)
+    def _locked(self, lock: Lock, done: Done) -> None:
+        """The lock is this process's: load a packet, unless another process was faster."""
+        self.cpu.free = self.kernel.now + LOCK_PS
+        packet = self._load(self.cpu.free) if self.niu.high or self.niu.low else None
         lock.leave(self.cpu.free)
-        self.cpu.free += FILE_PS
-        if tag_of(packet) >> 27 == self.local and not wire.asks(tag_of(packet), packet):
-            self._file(packet)
-            self.port.resume_pass()
-        else:  # others see it, so it happens when it does
-            self.kernel.at(self.cpu.free, self._file_and_go_on, packet)
+        done(self.cpu.free, packet)
 
     def _load(self, begin: int) -> bytes:
         """Load the next packet, of high priority first, beginning at `begin`."""
@@ -221,10 +211,10 @@ class StartXPath(Path):
         self.packets_loaded += 1
         return packet
 
-    def _file_and_go_on(self, packet: bytes) -> None:
+    def _file_for_others(self, packet: bytes, done: Done) -> None:
         self.packets_filed += tag_of(packet) >> 27 != self.local
         self._file(packet)
-        self.port.resume_pass()
+        done(self.kernel.now)
 
     def _file(self, packet: bytes) -> None:
         """Put a packet into the inbox of the rank that it is for."""
@@ -248,7 +238,7 @@ class StartXPath(Path):
 
     def _put_together(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Store a packet of several in the area of its message, which is whole when all have come."""
-        area = (self.setting.ranks if is_reply else source) * self.setting.slots + slot
+        area = (self._ranks if is_reply else source) * self.setting.slots + slot
         came, needed = self._missing.get(area, (0, 0))
         start = area * self._area_bytes
         if kind == wire.HEAD:
@@ -274,7 +264,7 @@ class StartXPath(Path):
         stream, source, slot, is_reply = self._inbox.popleft()
         message = wire.message(stream, source, slot, is_reply)
         if message.payload and message.word & LONG:
-            self.cpu.free += self.setting.host.copy_ticks(message.nbytes)
+            self.cpu.free += self.setting.cluster.host.copy_ticks(message.nbytes)
             self.port.memory[message.offset : message.offset + message.nbytes] = message.payload
             message.payload = b""
         if is_reply:
@@ -285,33 +275,30 @@ class StartXPath(Path):
     # -- appointments --------------------------------------------------------------------------
 
     def _next_duty(self) -> Message | None:
-        """Do the next thing that is due besides messages, in an event; None if nothing is."""
+        """Do the next thing that is due besides messages, as a chain; None if nothing is."""
         if self.smp.appointments.grantable:
-            self.kernel.call(self.cpu.free, self._grant)
+            steps = self._grant()
         elif self._replies.due:
-            self.kernel.call(self.cpu.free, self._send_reply_on)
+            steps = self._replies.send_part()
         elif self._requests.due and self.smp.reserve(self, 1):
-            self.kernel.call(self.cpu.free, self._send_request_on)
+            steps = self._requests.send_part()
         elif self._reception.due:
-            self.kernel.call(self.cpu.free, self._reception.commit)
+            steps = self._reception.empty()
         else:
             return None
+        Chain(self.kernel, self.cpu, steps, self.port.resume_pass)
         return LATER
 
-    def _send_reply_on(self) -> None:
-        self._replies.begin(self.port.resume_pass)
-
-    def _send_request_on(self) -> None:
-        self._requests.begin(self.port.resume_pass)
-
-    def _grant(self) -> None:
+    def _grant(self) -> Steps:
         """Give the next appointment, to whichever rank of this host it is with."""
-        wish = self.smp.appointments.grant()
-        if wish is None:
-            self.port.resume_pass()
-            return
-        self.cpu.free = self.kernel.now + BOOK_PS
-        self.kernel.call(self.cpu.free, Granting(self, wish).start)
+        wish = yield self._book
+        if wish is not None:
+            yield Granting(self, wish).begin
+
+    def _book(self, done: Done) -> None:
+        """Take the next wish; another process may have been faster."""
+        now, wish = self.kernel.now, self.smp.appointments.grant()
+        done(now if wish is None else now + BOOK_PS, wish)
 
     def open(self, wish: Wish, source: int, by: StartXPath, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
@@ -368,9 +355,15 @@ class Granting(Sending):
         super().__init__(path, HIGH, path.port.hosts[wish.source], [(0, b"")], path.port.resume_pass)
         self._wish = wish
 
+    def begin(self, done: Done) -> None:
+        """Begin, as an act of a chain."""
+        cpu = self._path.cpu
+        self._then = lambda: done(cpu.free)
+        self.start()
+
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Open the engine and store the grant."""
         path, wish = self._path, self._wish
-        receiver = path.smp.paths[wish.target - path.setting.first[path.port.host]]
+        receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
         path.packets_sent += 1
         return receiver.open(wish, self._target, path, after)

@@ -3,6 +3,9 @@
 For each packet: take the lock of the NIU, store, leave it.  Packets of high priority wait for room in
 the transmit queue, which the network always makes, and hold the RDMA engine between two pieces, because
 it and they may not be at work at once.  Packets of low priority have room set aside for them.
+
+This is no generator (`conduit.simnet.chain`) as other chains are: every short message goes through it, and waits in it
+for the engine, for room and for the lock in the event in which it finds them, where a chain would take another event.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from conduit.simnet import HostModel
-from conduits.startx.driver import LOW, Access, Lock, StartX
-from conduits.startx.hardware import Cluster
+from conduits.startx.driver import LOW, StartXProcess
+from conduits.startx.machine import StartXCluster
 from conduits.startx.protocol.appointments import Appointments
 
 if TYPE_CHECKING:
@@ -20,24 +19,18 @@ class Setting:
     """What a path needs to know of the job and its options.
 
     Attributes:
-        ranks: of the job.
-        first: first rank of every host.
+        cluster: the machine, and where ranks are on it.
         slots: request slots of a rank.
         packets: of the largest message that goes without RDMA.
         crossover: longer payloads of long messages go by RDMA.
         buffer: bytes of a pinned buffer.
-        access: how processors load and store.
-        host: what copying costs.
     """
 
-    ranks: int
-    first: tuple[int, ...]
+    cluster: StartXCluster
     slots: int
     packets: int
     crossover: int
     buffer: int
-    access: Access
-    host: HostModel
 
 
 class Smp:
@@ -46,7 +39,6 @@ class Smp:
     Args:
         cluster: the cluster.
         host: which host.
-        ranks: how many processes it has.
 
     Attributes:
         lock: of the NIU; None where one process has it alone.
@@ -57,21 +49,21 @@ class Smp:
 
     __slots__ = ("_wanting", "appointments", "cluster", "host", "lock", "niu", "paths", "reserved")
 
-    def __init__(self, cluster: Cluster, host: int, ranks: int) -> None:
+    def __init__(self, cluster: StartXCluster, host: int) -> None:
         self.cluster = cluster
         self.host = host
-        self.niu = cluster.niu(host)
-        self.lock = Lock(cluster.kernel) if ranks > 1 else None
+        self.niu = cluster.fabric.niu(host)
+        self.lock = cluster.lock(host)
         self.appointments = Appointments()
         self.paths: list[StartXPath] = []
         self.reserved = 0
         self._wanting: list[StartXPath] = []
         self.niu.on_arrival.append(self.tell)
 
-    def join(self, path: StartXPath, access: Access) -> StartX:
+    def join(self, path: StartXPath) -> StartXProcess:
         """Open the NIU for another process."""
         self.paths.append(path)
-        return StartX(self.cluster, self.host, access)
+        return self.cluster.process(path.rank)
 
     def tell(self) -> None:
         """Tell all processes that a poll may find something."""

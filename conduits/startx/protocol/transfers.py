@@ -12,10 +12,11 @@ by piece to the segment, and is busy with that until the part is whole.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from conduit.contract import Message
-from conduit.simnet.path import Then
+from conduit.contract import Category, Message
+from conduit.simnet.chain import Done, Steps
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from conduits.startx.protocol.path import StartXPath
 
 BOOK_PS = c.ps(c.BOOK)
+CATEGORY = 3 << 9
+"""Where the word of a message has its category."""
 
 
 class Outgoing:
@@ -61,12 +64,11 @@ class Channel:
         is_reply: whether it is for replies.
     """
 
-    __slots__ = ("_buffer", "_path", "_then", "busy", "is_reply", "number", "queue")
+    __slots__ = ("_buffer", "_path", "busy", "is_reply", "number", "queue")
 
     def __init__(self, path: StartXPath, is_reply: int) -> None:
         self._path = path
         self._buffer = path.driver.pin(path.setting.buffer)
-        self._then: Then = path.port.resume_pass
         self.is_reply = is_reply
         self.number = channel_number(path.local, is_reply)
         self.queue: deque[Outgoing] = deque()
@@ -77,35 +79,54 @@ class Channel:
         """Whether it has something to send and could."""
         return bool(self.queue) and not self.busy
 
-    def begin(self, then: Then) -> None:
-        """Ask for the receiver of the next part, and fill the buffer, now.
+    def send(self, outgoing: Outgoing) -> Steps:
+        """Send a message: at once where no other is before it, else when later polls find its turn."""
+        if (yield partial(self._join, outgoing)):
+            self._fill()
 
-        A message of low priority has room set aside for it.
+    def send_part(self) -> Steps:
+        """Send the next part of the first message; one of low priority has room set aside for its wish."""
+        yield self._ask
+        self._fill()
 
-        Args:
-            then: called when only processor time is left.
-        """
+    def _join(self, outgoing: Outgoing, done: Done) -> None:
+        """Put a message behind the others, and if there are none ask for its receiver."""
+        path, first = self._path, not self.queue
+        message = outgoing.message
+        if not self.is_reply:
+            path.smp.give_back(path.setting.packets - first)
+            if message.word & CATEGORY == Category.LONG << 9:
+                path.uncopied[message] = outgoing
+        self.queue.append(outgoing)
+        if first:
+            self._ask(done)
+        else:
+            done(path.kernel.now, False)
+
+    def _ask(self, done: Done) -> None:
+        """Ask for the receiver of the next part."""
         path, outgoing = self._path, self.queue[0]
         self.busy = True
-        self._then = then
         if outgoing.part:
             kind, payload = wire.ASK, wire.ask(outgoing.part, self._size(outgoing))
         else:
             kind, payload = wire.HEAD, wire.cut(wire.head(outgoing.message, by_rdma=True))[0]
         tag = path.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
         target = path.port.hosts[outgoing.dest]
-        Sending(path, HIGH if self.is_reply else LOW, target, [(tag, payload)], self._asked).start()
+        priority = HIGH if self.is_reply else LOW
+        Sending(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
 
     def _size(self, outgoing: Outgoing) -> int:
         return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)
 
-    def _asked(self) -> None:
+    def _fill(self) -> None:
         """The receiver has been asked: copy, and arm the engine, which may overtake the copy by no piece."""
         path, outgoing = self._path, self.queue[0]
         path.smp.appointments.asked(self.number, path.rank, outgoing.dest)
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
-        when, ready, piece, copy = path.cpu.free + BOOK_PS, [], path.smp.cluster.piece, path.setting.host.copy_ticks
+        cluster = path.setting.cluster
+        when, ready, piece, copy = path.cpu.free + BOOK_PS, [], cluster.fabric.piece, cluster.host.copy_ticks
         for at in range(0, size, piece):
             when += copy(min(piece, size - at)) + POST_PS
             ready.append(when)
@@ -117,7 +138,6 @@ class Channel:
         path.parts_sent += 1
         if outgoing.copied:
             path.uncopied.pop(outgoing.message, None)
-        self._then()
 
     def _left(self) -> None:
         """The last byte of the part has left the buffer."""
@@ -180,7 +200,7 @@ class Reception:
         path: the rank's end of the network.
     """
 
-    __slots__ = ("_coming", "_committed", "_messages", "_path", "_pieces", "_whole", "buffer")
+    __slots__ = ("_coming", "_done", "_messages", "_path", "_pieces", "_whole", "buffer")
 
     def __init__(self, path: StartXPath) -> None:
         self._path = path
@@ -188,7 +208,8 @@ class Reception:
         self._messages: dict[tuple[int, int, int], Incoming] = {}
         self._coming: Part | None = None
         self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
-        self._whole = self._committed = False
+        self._whole = False
+        self._done: Done | None = None  # while the processor is committed to copying
 
     @property
     def due(self) -> bool:
@@ -218,7 +239,7 @@ class Reception:
         path, part = self._path, Part(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
-        local = coming.source - path.setting.first[path.port.hosts[coming.source]]
+        local = coming.source - path.setting.cluster.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
         path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
 
@@ -231,7 +252,7 @@ class Reception:
 
     def landed(self, start: int, size: int) -> None:
         """A piece is in the buffer."""
-        if self._committed:
+        if self._done is not None:
             self._copy(size)
         else:
             self._pieces.append(size)
@@ -245,14 +266,18 @@ class Reception:
         self._whole = True
         if smp.appointments.grantable:
             smp.tell()
-        if self._committed:
+        if self._done is not None:
             self._over()
 
     # -- the receiver's processor ----------------------------------------------------------------------
 
-    def commit(self) -> None:
-        """Copy what has landed, from now on, and what lands until the part is whole; then the pass goes on."""
-        self._committed = True
+    def empty(self) -> Steps:
+        """Copy what has landed, from now on, and what lands until the part is whole; then the buffer is free."""
+        yield self._commit
+        yield self._emptied
+
+    def _commit(self, done: Done) -> None:
+        self._done = done
         pieces, self._pieces = self._pieces, []
         for size in pieces:
             self._copy(size)
@@ -263,18 +288,19 @@ class Reception:
         """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.host.copy_ticks(size)
+        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.cluster.host.copy_ticks(size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
-        path = self._path
-        path.kernel.call(max(path.cpu.free, path.kernel.now), self._emptied)
+        done, self._done = self._done, None
+        assert done is not None
+        done(self._path.cpu.free)
 
-    def _emptied(self) -> None:
+    def _emptied(self, done: Done) -> None:
         """The buffer is free; a message of which this was the last part has arrived."""
         path, coming = self._path, self._coming
         assert coming is not None
-        self._whole = self._committed = False
+        self._whole = False
         self._coming = None
         message = coming.message
         at = message.offset + coming.start
@@ -288,4 +314,4 @@ class Reception:
         appointments.emptied(path.rank)
         if appointments.grantable:
             path.smp.tell()
-        path.port.resume_pass()
+        done(path.kernel.now)

@@ -69,7 +69,7 @@ def test_all_pairs_in_both_directions(exchange, jobs):
     (job,) = jobs
     appointments = [smp.appointments for smp in job._smps.values()]
     for host in range(RANKS // per_host):
-        assert job.cluster.niu(host).statistics(HIGH).held == 0
-        assert not job.cluster.niu(host).rdma_in.open
+        assert job.cluster.fabric.niu(host).statistics(HIGH).held == 0
+        assert not job.cluster.fabric.niu(host).rdma_in.open
     assert not any(each.waiting for each in appointments)
     assert sum(each.put_off for each in appointments) > 0, "no two ranks ever wanted each other"

@@ -8,8 +8,7 @@ import pytest
 
 import conduit
 from conduits.startx import raw
-from conduits.startx.driver import HIGH
-from conduits.startx.driver import StartX as Driver
+from conduits.startx.driver import HIGH, StartXProcess
 from conduits.startx.hardware import StartXError
 from conduits.startx.port import StartX, StartXOptions
 
@@ -243,8 +242,8 @@ def test_the_protocol_holds_the_engine_for_a_reply():
 
 
 def test_a_protocol_that_ignores_the_conflict_is_told_by_the_hardware(monkeypatch):
-    monkeypatch.setattr(Driver, "hold", lambda self, then: then())
-    monkeypatch.setattr(Driver, "release", lambda self, when: None)
+    monkeypatch.setattr(StartXProcess, "hold", lambda self, then: then())
+    monkeypatch.setattr(StartXProcess, "release", lambda self, when: None)
     with pytest.raises(
         StartXError, match=r"\Ahost 1: RDMA conflict: a message of high priority was stored while the eng"
     ):
@@ -341,6 +340,6 @@ def test_nothing_of_high_priority_ever_waits_for_a_place(jobs):
     conduit.run(main, ranks=16, conduit="startx", ranks_per_host=8)
     (job,) = jobs
     for host in range(2):
-        found = job.cluster.niu(host).statistics(HIGH)
+        found = job.cluster.fabric.niu(host).statistics(HIGH)
         assert found.held == 0
         assert 0 < found.most_received <= 512
