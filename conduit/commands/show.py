@@ -21,7 +21,7 @@ def show(name: str, /) -> int:
     """
     spec = parse_spec(name)
     console = make_console()
-    world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
+    world = "simulated, virtual time" if spec.simulated else "real, wall-clock time"
     print_text(console, f"{spec.text}  {spec.cls.summary} ({world})", bold=len(spec.text))
     print_text(console, limits_text(spec.cls, spec.options))
     print_table(console, options_table(spec.cls.Options))

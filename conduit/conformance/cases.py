@@ -138,7 +138,7 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Cas
     """
     spec = registry.parse_spec(text)
     fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
-    if not spec.cls.simulated:
+    if not spec.simulated:
         return [_case(spec, {}, seed, "given")]
     if full:
         return list(_full_cases(spec, seed, fixed))
