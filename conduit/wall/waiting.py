@@ -29,7 +29,7 @@ class Blocked:
     """
 
     __slots__ = (
-        "_port",
+        "_clock",
         "_ranks",
         "_ready",
         "_task",
