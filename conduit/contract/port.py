@@ -40,6 +40,9 @@ class Core(Protocol):
     """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
     running: str
     """Name of the handler that runs now, "" if none does."""
+    known: int
+    """Handlers of the attaches that have returned on this rank.  Another rank may have left an attach before: what it
+    sends to later handlers must not be delivered before this one leaves it too."""
     progress_due: bool
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool

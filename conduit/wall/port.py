@@ -7,6 +7,7 @@ run (`conduit.wall.clock`).  A network says how messages are posted and taken; n
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from time import perf_counter_ns
@@ -65,6 +66,8 @@ class WallPort(Port):
         self._memory = self.make_segment(network.setup.segment)
         self._blocked: list[Blocked] = []
         self._chosen: Blocked | None = None
+        self._exchanges = 0  # that have begun and are not over
+        self._held: deque[Message] = deque()  # for handlers that an attach which is not over yet brings
         self._polls = 0
         self._turn_over = 0
         self._task: trio.lowlevel.Task | None = None
@@ -138,6 +141,7 @@ class WallPort(Port):
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
         await self._enter()
+        self._exchanges += 1
         result = self.begin_exchange(data)
         try:
             await self._wait(Blocked(self.clock, lambda: result() is not None, "every rank to come to attach"))
@@ -148,6 +152,8 @@ class WallPort(Port):
                 f"ep.attach: cancelled on rank {self.rank}, so that the others could never leave it; attach outside of "
                 "scopes with a timeout"
             ) from error
+        finally:
+            self._exchanges -= 1
         tables = result()
         assert tables is not None
         return tables
@@ -228,7 +234,7 @@ class WallPort(Port):
 
     def undelivered(self) -> int:
         """Return how many messages to itself no pass has taken; a network adds what it knows to have arrived."""
-        return len(self.core.local)
+        return len(self.core.local) + len(self._held)
 
     # -- polls ---------------------------------------------------------------------------------------
 
@@ -256,7 +262,7 @@ class WallPort(Port):
         core, local = self.core, self.core.local
         self._polls += 1
         for _ in range(PASS):
-            message = local.popleft() if local else self.take()
+            message = local.popleft() if local else self._next()
             if message is None or self.clock.ending:
                 return
             foreign = message.source != self.rank
@@ -269,6 +275,16 @@ class WallPort(Port):
                 self.send_reply(message, reply)
                 self.sent += 1
             self.handled += foreign
+
+    def _next(self) -> Message | None:
+        """Return the next message that may be handled now."""
+        if self._held and not self._exchanges:
+            return self._held.popleft()
+        message = self.take()
+        while self._exchanges and message is not None and not message.control and message.handler >= self.core.known:
+            self._held.append(message)
+            message = self.take()
+        return message
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
