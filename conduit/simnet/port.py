@@ -73,7 +73,7 @@ class SimulatedPort(PollingLoop, Port):
 
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled (E1)."""
-        self.conduit.returned += 1
+        self.conduit.running -= 1
         await self.block_until(self.conduit.over, "the other ranks to return", ())
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:

@@ -25,7 +25,7 @@ class SimulatedConduit(Conduit):
         kernel: the job's virtual time.
         messages_sent: messages that ports have sent over paths, replies and empty ones included.
         messages_handled: those of them that were handled; a job ends when the two agree.
-        returned: ranks whose main has returned.
+        running: ranks whose main has not returned.
     """
 
     simulated: ClassVar[bool] = True
@@ -36,7 +36,7 @@ class SimulatedConduit(Conduit):
         self.kernel = world
         self.messages_sent = 0
         self.messages_handled = 0
-        self.returned = 0
+        self.running = setup.ranks
         self._over = False
         self.ports: list[SimulatedPort] = []
         self.host_model = self.make_host()
@@ -129,7 +129,7 @@ class SimulatedConduit(Conduit):
 
     def over(self) -> bool:
         """Return whether all ranks have returned and all messages have been handled (E1)."""
-        if not self._over and self.returned == self.setup.ranks and self.quiet():
+        if not self._over and not self.running and self.quiet():
             self._over = True
             self.recheck()
         return self._over
