@@ -93,7 +93,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
 
 def _plan(program: Program, options: Options, spec: Spec) -> tuple[Parameters, int, str]:
     """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
-    parameters = parameters_for(options, spec.cls.simulated, program.sections, program.sizes)
+    parameters = parameters_for(options, spec.simulated, program.sections, program.sizes)
     _check_needs(program, options, spec, parameters)
     limits = spec.cls.limits(spec.options)
     largest = spec.cls.max_segment(spec.options)
@@ -121,7 +121,7 @@ def _check_needs(program: Program, options: Options, spec: Spec, parameters: Par
             f"--max-size {parameters.max_size} is too small for what {program.name} measures; "
             f"give at least {program.least_size}"
         )
-    if not spec.cls.simulated:
+    if not spec.simulated:
         return  # mpiexec decides on the ranks
     ranks = SIMULATED_RANKS if options.ranks is None else options.ranks
     if ranks < program.fewest_ranks:
@@ -170,7 +170,7 @@ def _run(
         program=program.name,
         conduit=spec.text,
         ranks=result.ranks,
-        clock="virtual" if spec.cls.simulated else "wall",
+        clock="virtual" if spec.simulated else "wall",
         parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
         options=in_effect(spec.options),
         totals=program.totals,
@@ -204,7 +204,7 @@ def _announce(
     program: Program, spec: Spec, shown: Mapping[str, object], notes: list[str], ranks: int, console: Console
 ) -> None:
     """Print the parameters of a run."""
-    clock = "virtual" if spec.cls.simulated else "wall"
+    clock = "virtual" if spec.simulated else "wall"
     lines = [
         f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time",
         f"  {_pairs(shown)}",

@@ -30,7 +30,7 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]
     chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", found.text, *(["--full"] if full else [])]
     folders = [str(folder) for folder in suite_folders().values()]
-    status = pytest.main([*settings, *chosen, *_spread(simulated=found.cls.simulated), *folders])
+    status = pytest.main([*settings, *chosen, *_spread(simulated=found.simulated), *folders])
     if status == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if status == pytest.ExitCode.USAGE_ERROR:

@@ -2,13 +2,13 @@
 
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.commands.tables import limits_text, options_table
-from conduit.launch.registry import available
+from conduit.launch.registry import networks
 
 
 def list_conduits() -> int:
-    """List the conduits found, their limits and options."""
+    """List the conduits found, their limits and options; a name that stands for several networks with each of them."""
     console = make_console()
-    found = available()
+    found = networks()
     for name, cls in found.items():
         if not isinstance(cls, type):
             print_text(console, f"{name}  cannot be used ({cls.target}): {cls}", bold=len(name))

@@ -4,7 +4,7 @@ from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
-from conduit.launch.registry import Spec, available, parse_spec
+from conduit.launch.registry import Spec, networks, parse_spec
 
 
 def raw(name: str, /) -> int:
@@ -43,7 +43,7 @@ def _numeric(table: RawTable) -> list[int]:
 
 
 def _others(spec: Spec) -> str:
-    found = [name for name, cls in available().items() if name != spec.name and isinstance(cls, type) and _drives(cls)]
+    found = [name for name, cls in networks().items() if name != spec.text and isinstance(cls, type) and _drives(cls)]
     return f"conduits that have one: {', '.join(found) or 'none'}"
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from conduit.benchmarks.console import make_console, print_table, print_text, widths
 from conduit.commands.tables import grid, limits_text, options_table
 from conduit.contract import Conduit
-from conduit.launch.registry import parse_spec
+from conduit.launch.registry import find, parse_spec
 
 _SOURCE = 36
 """Columns that a source needs beside the rest of its row; where there is less room it stands below."""
@@ -21,8 +21,11 @@ def show(name: str, /) -> int:
     """
     spec = parse_spec(name)
     console = make_console()
-    world = "simulated, virtual time" if spec.cls.simulated else "real, wall-clock time"
+    world = "simulated, virtual time" if spec.simulated else "real, wall-clock time"
     print_text(console, f"{spec.text}  {spec.cls.summary} ({world})", bold=len(spec.text))
+    family = find(spec.name)
+    if family.chooser:
+        print_text(console, f"one of several networks, by {family.chooser}={'|'.join(family.variants())}")
     print_text(console, limits_text(spec.cls, spec.options))
     print_table(console, options_table(spec.cls.Options))
     _constants(spec.cls)

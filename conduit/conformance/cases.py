@@ -7,12 +7,13 @@ import attrs
 
 import conduit
 from conduit.conformance.covering import Row, covering_array, full_product
-from conduit.contract import JobSetup
+from conduit.contract import Conduit, JobSetup, RankKind
 from conduit.launch import registry
 from conduit.launch.simulated import SimulatedJob
-from conduit.options import render
 
 CI_RANKS = (2, 3, 8)
+# On networks in real time, whose ranks share this machine's processors.
+REAL_RANKS = (2, 3)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
 # One case runs all checks in about 12 s; two hours have room for this many.
@@ -32,9 +33,7 @@ class Case:
     """One conduit, ready to run programs on: what every check is given.
 
     Attributes:
-        cls: the conduit's class.
-        options: its options, an instance of ``cls.Options``.
-        spec: the same as text, as ``conduit.run`` takes it.
+        network: the conduit with its options.
         ranks: how many ranks its jobs have; None where the launcher decides.
         ranks_per_host: as ``conduit.run`` takes it.
         seed: of its jobs.
@@ -42,14 +41,27 @@ class Case:
         row: its number in the covering array of the options, None of the default options.
     """
 
-    cls: type[Any]
-    options: Any
-    spec: str
+    network: registry.Spec
     ranks: int | None
     ranks_per_host: int | None
     seed: int
     label: str
     row: int | None = None
+
+    @property
+    def cls(self) -> type[Conduit]:
+        """The conduit's class."""
+        return self.network.cls
+
+    @property
+    def options(self) -> Any:
+        """The conduit's options, an instance of ``cls.Options``."""
+        return self.network.options
+
+    @property
+    def spec(self) -> str:
+        """The conduit with its options, as ``conduit.run`` takes it."""
+        return self.network.text
 
     @property
     def size(self) -> int:
@@ -60,18 +72,17 @@ class Case:
     @property
     def limits(self) -> Any:
         """The conduit's limits with these options."""
-        return self.cls.limits(self.options)
+        return self.network.limits
 
     @property
     def simulated(self) -> bool:
         """Whether jobs run in virtual time."""
-        return bool(self.cls.simulated)
+        return self.network.simulated
 
     @property
     def thresholds(self) -> tuple[int, ...]:
         """Payload sizes in bytes at which the conduit changes its way of sending, as far as it tells."""
-        tell = getattr(self.cls, "thresholds", None)
-        return tuple(tell(self.options)) if tell is not None else ()
+        return tuple(self.cls.thresholds(self.options))
 
     def at_least(self, ranks: int) -> "Case":
         """Give this case with no fewer ranks than that, for a check that needs a peer."""
@@ -87,8 +98,7 @@ class Case:
 
     def option(self, **values: object) -> "Case":
         """Give this case with some options set to other values."""
-        options = attrs.evolve(self.options, **values)
-        return attrs.evolve(self, options=options, spec=_spec(self.cls, self.spec.partition(":")[0], options))
+        return attrs.evolve(self, network=self.network.with_options(**values))
 
     def has_option(self, name: str) -> bool:
         """Say whether the conduit has an option of that name."""
@@ -121,10 +131,9 @@ class Case:
 
     def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
         """Run a program as `run` does, on a kernel that refuses an event whose time is past or no int."""
-        spec = registry.parse_spec(self.spec)
         hosts = self.cls.placement(self.options, self.size, self.ranks_per_host)
         setup = JobSetup(ranks=self.size, hosts=hosts, segment=DEFAULT_SEGMENT, seed=self.seed)
-        return SimulatedJob(main, (), spec, setup, TIME_LIMIT, listener=lambda event: None).run()
+        return SimulatedJob(main, (), self.network, setup, TIME_LIMIT, listener=lambda event: None).run()
 
 
 def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Case]:
@@ -138,8 +147,10 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Cas
     """
     spec = registry.parse_spec(text)
     fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
-    if not spec.cls.simulated:
+    if spec.rank_kind is RankKind.PROCESS:
         return [_case(spec, {}, seed, "given")]
+    if not spec.simulated:
+        return [_case(spec, {"ranks": ranks}, seed, "default") for ranks in REAL_RANKS]
     if full:
         return list(_full_cases(spec, seed, fixed))
     return list(_ci_cases(spec, seed, FULL_RANKS if crowds else CI_RANKS, fixed))
@@ -238,14 +249,7 @@ def _options(spec: registry.Spec, row: Row) -> Any:
 
 
 def _case(spec: registry.Spec, row: Row, seed: int, label: str) -> Case:
-    options = _options(spec, row)
     ranks: Any = row.get("ranks")
     per_host: Any = row.get("ranks_per_host")
     name = f"{spec.text}-{label}-{ranks}ranks-seed{seed}"
-    return Case(spec.cls, options, _spec(spec.cls, spec.name, options), ranks, per_host, seed, name)
-
-
-def _spec(cls: type[Any], name: str, options: Any) -> str:
-    """Write a spec that gives these options, those at their default left out."""
-    text = render(options)
-    return f"{name}:{text}" if text else name
+    return Case(attrs.evolve(spec, options=_options(spec, row)), ranks, per_host, seed, name)

@@ -20,6 +20,7 @@ MARKERS = (
     "once: checks what no option changes, at some expense: runs on the first case alone",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
+NOT_IN_REAL_TIME = "which look at virtual time or into a simulation; this network has real time"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,9 +88,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)[
             : 1 if "once" in markers else None
         ]
-        if (case.simulated or "simulated" not in markers) and share.takes(case)
+        if share.takes(case)
     ]
-    metafunc.parametrize("case", found, ids=[case.label for case in found])
+    virtual = pytest.mark.skip(reason=NOT_IN_REAL_TIME)
+    marks = [[virtual] if "simulated" in markers and not case.simulated else [] for case in found]
+    metafunc.parametrize(
+        "case", [pytest.param(case, id=case.label, marks=each) for case, each in zip(found, marks, strict=True)]
+    )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many checks real networks were spared."""
+    skipped = [each for each in terminalreporter.getreports("skipped") if NOT_IN_REAL_TIME in str(each.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {NOT_IN_REAL_TIME}")
 
 
 @pytest.hookimpl(wrapper=True)

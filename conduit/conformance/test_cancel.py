@@ -11,8 +11,6 @@ from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import CATEGORIES, attached, linger, neighbour, send
 
-pytestmark = pytest.mark.simulated
-
 
 def _calls(ep: Endpoint, box: Any) -> dict[str, Callable[[], Any]]:
     return {
@@ -105,6 +103,7 @@ def test_a_handler_may_cancel_a_scope(case: Case) -> None:
 
 
 @pytest.mark.rule("R77", "R34")
+@pytest.mark.simulated  # its timeouts are microseconds
 def test_a_wait_can_time_out_and_be_made_again(case: Case) -> None:
     """Many short waits in a row; the messages come in between."""
     case = case.at_least(2)

@@ -211,7 +211,6 @@ def test_swallowing_the_end_does_not_keep_a_rank_alive(case: Case) -> None:
 
 
 @pytest.mark.rule("R66")
-@pytest.mark.simulated
 @pytest.mark.parametrize("how", ["well", "badly"])
 def test_calls_on_an_endpoint_that_was_kept_are_refused(case: Case, how: str) -> None:
     """When its job is over, however it ended; what the endpoint knows can still be read."""

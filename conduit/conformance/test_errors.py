@@ -174,7 +174,6 @@ def test_option_values_are_checked(case: Case, option: str) -> None:
 
 
 @pytest.mark.rule("R62")
-@pytest.mark.simulated
 @pytest.mark.parametrize("ranks", [0, -1, 1.5, "2"], ids=str)
 def test_the_number_of_ranks_is_checked(case: Case, ranks: Any) -> None:
     """At least one, and an integer."""

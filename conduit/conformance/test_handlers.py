@@ -205,7 +205,6 @@ def test_a_layers_own_error_passes_out_of_a_handler_as_it_is(case: Case) -> None
 
 
 @pytest.mark.rule("R34")
-@pytest.mark.simulated
 def test_handlers_do_not_run_while_a_rank_computes_or_waits_for_trio(case: Case) -> None:
     """Only calls that poll run handlers; what came in the meantime is handled by the next one."""
     case = case.at_least(2)

@@ -219,7 +219,6 @@ def test_jobs_run_inside_a_trio_program(case: Case) -> None:
 
 
 @pytest.mark.rule("R79")
-@pytest.mark.simulated
 def test_jobs_run_where_an_asyncio_loop_is_running(case: Case) -> None:
     """As in a notebook; the loop goes on afterwards."""
 

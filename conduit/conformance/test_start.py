@@ -58,7 +58,6 @@ def test_arguments_are_each_ranks_own_copy(case: Case) -> None:
 
 
 @pytest.mark.rule("R3")
-@pytest.mark.simulated
 def test_nobody_leaves_attach_before_all_have_entered(case: Case) -> None:
     """Attach is a barrier, whoever comes last."""
 

@@ -29,6 +29,7 @@ class Dispatch:
 
     Attributes:
         local: messages of this rank to itself, which never touch the network.
+        known: handlers of the attaches that have returned.
         running: name of the handler that runs now, "" if none does.
         progress: what the layers above want to be run after a pass.
         wanted: whether a layer has asked for it.
@@ -37,7 +38,7 @@ class Dispatch:
     """
 
     __slots__ = (
-        "acts", "counts", "endpoint", "handlers", "local", "memory", "port", "progress", "progress_due",
+        "acts", "counts", "endpoint", "handlers", "known", "local", "memory", "port", "progress", "progress_due",
         "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
@@ -48,6 +49,7 @@ class Dispatch:
         self.counts = endpoint.counts
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
+        self.known = 0
         self.running = ""
         self.progress: list[Action] = []
         self.progress_due = False

@@ -220,6 +220,7 @@ class Endpoint:
         if problem:
             self.handlers.cut(before)
             raise BadRequest(problem)
+        self._dispatch.known = len(self.handlers.entries)
 
     # -- requests ------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from conduit.contract import Conduit
+from conduit.contract import Conduit, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.options import options_problem, parse_options, render
@@ -49,24 +49,70 @@ class ImportFailure:
 
 @attrs.frozen
 class Spec:
-    """A conduit with its options, as a spec string names them.
+    """A network with its options, as a spec string names them: what all others ask about a network.
 
     Attributes:
         name: the registered name.
-        cls: the conduit class.
+        cls: the class of the network, of several under one name the one that is meant.
         options: an instance of `cls.Options`.
-        text: the spec in canonical form: only what differs from the defaults.
+        chosen: the option that says which of several is meant, as in "library=mpi4py"; "" where there is one, and
+            for the default one.
     """
 
     name: str
     cls: type[Conduit]
     options: object
-    text: str
+    chosen: str = ""
+
+    @property
+    def text(self) -> str:
+        """The spec in canonical form: only what differs from the defaults."""
+        rest = ",".join(filter(None, (self.chosen, render(self.options))))
+        return f"{self.name}:{rest}" if rest else self.name
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its time is virtual."""
+        return self.cls.simulated
+
+    @property
+    def rank_kind(self) -> RankKind:
+        """What its ranks are, and so how its jobs are started."""
+        return self.cls.rank_kind
+
+    @property
+    def limits(self) -> Limits:
+        """What one message may carry under these options."""
+        return self.cls.limits(self.options)
+
+    def with_options(self, **values: object) -> "Spec":
+        """Return the spec with some options set to other values."""
+        changed: Any = self.options
+        return attrs.evolve(self, options=attrs.evolve(changed, **values))
 
 
 def available() -> Mapping[str, "type[Conduit] | ImportFailure"]:
-    """Import every registered conduit; one whose import fails stands there with its error."""
+    """Import every registered conduit; one whose import fails stands there with its error.
+
+    A class with `variants` stands for several networks: `networks` gives these.
+    """
     return MappingProxyType({name: _load(name, entry) for name, entry in sorted(installed(CONDUITS).items())})
+
+
+def networks() -> Mapping[str, "type[Conduit] | ImportFailure"]:
+    """As `available`, with each network that one name stands for under a spec of its own, `mpi:library=mpi4py`."""
+    found: dict[str, type[Conduit] | ImportFailure] = {}
+    for name, cls in available().items():
+        if not isinstance(cls, type) or not cls.chooser:
+            found[name] = cls
+            continue
+        for value in cls.variants():
+            try:
+                found[f"{name}:{cls.chooser}={value}"] = _variant(name, cls, value)
+            except UnknownConduit as failed:
+                cause = failed.__cause__ if isinstance(failed.__cause__, Exception) else failed
+                found[f"{name}:{cls.chooser}={value}"] = ImportFailure(name, f"{cls.__name__}.variant", cause)
+    return MappingProxyType(found)
 
 
 def find(name: str) -> type[Conduit]:
@@ -108,10 +154,47 @@ def parse_spec(spec: str) -> Spec:
     name, _, tail = spec.strip().partition(":")
     if not name.strip():
         raise BadRequest(f"the spec '{spec}' names no conduit; write it as NAME or NAME:option=value,option=value")
-    cls = find(name.strip())
-    options: object = parse_options(name.strip(), cls.Options, _pairs(spec, tail))
-    rest = render(options)
-    return Spec(name.strip(), cls, options, f"{name.strip()}:{rest}" if rest else name.strip())
+    return resolve(name.strip(), _pairs(spec, tail))
+
+
+def resolve(name: str, texts: Mapping[str, str]) -> Spec:
+    """Turn the name of a conduit and the texts of its options into the network that is meant.
+
+    Raises:
+        BadRequest: an option is unknown or not allowed.
+        UnknownConduit: no such conduit, or it cannot be imported.
+    """
+    cls = find(name)
+    if not cls.chooser:
+        return Spec(name, cls, parse_options(name, cls.Options, texts))
+    default, *others = cls.variants()
+    value = texts.get(cls.chooser, default)
+    if value not in (default, *others):
+        raise BadRequest(
+            f"option '{cls.chooser}' of conduit '{name}' cannot be '{value}'{like(value, cls.variants())}; there are: "
+            + ", ".join(cls.variants())
+        )
+    variant = _variant(name, cls, value)
+    rest = {option: text for option, text in texts.items() if option != cls.chooser}
+    options: object = parse_options(f"{name}:{cls.chooser}={value}", variant.Options, rest)
+    return Spec(name, variant, options, "" if value == default else f"{cls.chooser}={value}")
+
+
+def _variant(name: str, cls: type[Conduit], value: str) -> type[Conduit]:
+    """Return one of the networks that a name stands for."""
+    what = f"conduit '{name}:{cls.chooser}={value}'"
+    try:
+        found = cls.variant(value)
+    except ImportError as error:
+        raise UnknownConduit(f"{what} cannot be imported: {type(error).__name__}: {error}") from error
+    problem = _problem(name, found) or (
+        f"the class {found.__name__} has variants itself; return one that has none" if found.chooser else ""
+    )
+    if not problem and cls.chooser in attrs.fields_dict(found.Options):
+        problem = f"its Options, the class {found.Options.__name__}, declare {cls.chooser!r} too, which chooses it"
+    if problem:
+        raise UnknownConduit(f"{what} cannot be used: {problem}")
+    return found
 
 
 def commands() -> Mapping[str, str]:
@@ -161,6 +244,8 @@ def _problem(name: str, found: Any) -> str:
         return f"{found!r} is no subclass of conduit.Conduit"
     if getattr(found, "name", None) != name:
         return f"the class is named {getattr(found, 'name', 'nothing')!r}; set name = {name!r} in it"
+    if found.chooser:
+        return "" if found.variants() else f"it has chooser = {found.chooser!r} but no variants; return their names"
     options = getattr(found, "Options", None)
     if not (isinstance(options, type) and attrs.has(options)):
         return f"its Options are {options!r}; write a class decorated with attrs.frozen(kw_only=True)"

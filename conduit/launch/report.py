@@ -9,30 +9,19 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from functools import cache
 
 import trio
 
-from conduit.contract import Port, Wait
+from conduit.contract import Wait
 from conduit.core import endpoint
-from conduit.launch import registry
-from conduit.sim import inspect_tasks
-from conduit.sim.waiter import OWNER
+from conduit.launch import registry, tasks
+from conduit.launch.life import LIFE, Life, Stage
 
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 _MISSED = "which became true without a handler: let a handler or a task of this rank make it true"
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
-
-
-class Stage(Enum):
-    """How far a rank has come."""
-
-    BEFORE = "has not begun"
-    STARTING = "is starting: it has not come to its main yet"
-    RUNNING = "runs its main"
-    RETURNED = "its main has returned"
 
 
 @cache
@@ -68,15 +57,14 @@ def _parts_of(module: str) -> list[str]:
 
 def describe(task: trio.lowlevel.Task) -> str:
     """Return a task's name and the line of the program that it is in."""
-    return inspect_tasks.describe(task, _own_folders())
+    return tasks.describe(task, _own_folders())
 
 
 def write(
     kind: str,
     cause: str | trio.lowlevel.Task,
     now: int,
-    ports: Sequence[Port],
-    stages: Sequence[Stage],
+    lives: Sequence[Life],
     interrupt: BaseException | None = None,
 ) -> str:
     """Return the report.
@@ -84,9 +72,8 @@ def write(
     Args:
         kind: "deadlock", "livelock", "time limit" or "interrupted".
         cause: what else is known of the cause, "" for nothing, or the task that is to blame.
-        now: kernel time in picoseconds.
-        ports: the ports of all ranks.
-        stages: for each rank, how far it has come.
+        now: the time of the job in picoseconds.
+        lives: those of all ranks.
         interrupt: the KeyboardInterrupt.  No code of the program is called then: it may be what never returns.
     """
     head = {
@@ -96,68 +83,66 @@ def write(
         "interrupted": "where the ranks were",
     }[kind]
     detail = cause if isinstance(cause, str) else describe(cause)
-    broken_off = inspect_tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
+    broken_off = tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
     if broken_off:
         detail = f"what ran was {broken_off}"
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
-    ranks = zip(ports, _tasks(ports), stages, strict=True)
     true = {"deadlock": _MISSED, "interrupted": ""}.get(kind, _TRUE)
-    lines += _grouped([_state(port, tasks, stage, true, broken_off) for port, tasks, stage in ranks])
-    cycle = _cycle([port.waits() for port in ports])
+    lines += _grouped([_state(life, own, true, broken_off) for life, own in zip(lives, _tasks(lives), strict=True)])
+    cycle = _cycle([life.rank.waits() for life in lives])
     if cycle:
         lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
     return "\n".join(lines)
 
 
-def _tasks(ports: Sequence[Port]) -> list[list[trio.lowlevel.Task]]:
+def _tasks(lives: Sequence[Life]) -> list[list[trio.lowlevel.Task]]:
     """Return the Trio tasks of every rank."""
-    tasks: dict[int, list[trio.lowlevel.Task]] = {id(port): [] for port in ports}
-    for task in inspect_tasks.all_tasks():
-        mine = tasks.get(id(task.context.get(OWNER, None)))
+    found: dict[int, list[trio.lowlevel.Task]] = {id(life): [] for life in lives}
+    for task in tasks.all_tasks():
+        mine = found.get(id(task.context.get(LIFE, None)))
         if mine is not None:
             mine.append(task)
-    return [tasks[id(port)] for port in ports]
+    return [found[id(life)] for life in lives]
 
 
-def _state(port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str, broken_off: str) -> list[str]:
-    if stage in (Stage.BEFORE, Stage.STARTING):
-        return [stage.value]
-    return list(_rank_lines(port, tasks, stage, true, broken_off)) or ["has ended"]
+def _state(life: Life, own_tasks: Sequence[trio.lowlevel.Task], true: str, broken_off: str) -> list[str]:
+    if life.stage in (Stage.BEFORE, Stage.STARTING):
+        return [life.stage.value]
+    return list(_rank_lines(life, own_tasks, true, broken_off)) or ["has ended"]
 
 
-def _rank_lines(
-    port: Port, tasks: Sequence[trio.lowlevel.Task], stage: Stage, true: str, broken_off: str
-) -> Iterator[str]:
-    waits = {id(wait.task): wait for wait in port.waits()}
+def _rank_lines(life: Life, own_tasks: Sequence[trio.lowlevel.Task], true: str, broken_off: str) -> Iterator[str]:
+    rank, stage = life.rank, life.stage
+    waits = {id(wait.task): wait for wait in rank.waits()}
     own = _own_folders()
     polls = False
-    for task in tasks:
+    for task in own_tasks:
         wait = waits.get(id(task))
         if wait is not None:
             polls = True
-            where = inspect_tasks.program_line(task, own)  # after the end, of what on_progress was given
+            where = tasks.program_line(task, own)  # after the end, of what on_progress was given
             if not where:
-                where = stage.value if stage is Stage.RETURNED else inspect_tasks.user_line(task, own)
+                where = stage.value if stage is Stage.RETURNED else tasks.user_line(task, own)
             yield from _wait_lines(wait, where, true)
-        elif broken_off and not inspect_tasks.program_line(task, own):
+        elif broken_off and not tasks.program_line(task, own):
             polls = True  # who knows: the interrupt has come out of it already
             yield "its task ran that"
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
             polls = polls or call != "a wait of Trio's own"
-            yield f"{inspect_tasks.user_line(task, own)}: is in {call}"
-    waiting = port.undelivered()
+            yield f"{tasks.user_line(task, own)}: is in {call}"
+    waiting = rank.undelivered()
     if waiting:
         why = "" if polls else ", because this rank does not poll"
         yield f"{waiting} message{'s' * (waiting > 1)} not handled{why}"
-    elif not polls and tasks:
+    elif not polls and own_tasks:
         yield "does not poll"
-    yield from port.occupied()
+    yield from rank.occupied()
 
 
 def _endpoint_call(task: trio.lowlevel.Task) -> str:
     """Return which call of its endpoint a task is in."""
-    for frame, _ in inspect_tasks.frames(task):
+    for frame, _ in tasks.frames(task):
         if frame.f_code.co_filename == endpoint.__file__:
             return f"ep.{frame.f_code.co_name.lstrip('_')}"
     return "a wait of Trio's own"

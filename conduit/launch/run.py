@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import outcome
@@ -17,12 +18,11 @@ from conduit.core.calls import CURRENT, quiet_python
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch.kinds import Job, kind_of_job
+from conduit.launch.life import Main
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
-from conduit.launch.simulated import SimulatedJob
-from conduit.sim.collector import PatientCollector
 
-Main = Callable[..., Awaitable[Any]]
 _WRITE = "write `async def main(ep, *args)`"
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
 
@@ -69,8 +69,9 @@ def run(
             "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
             "`await conduit.run_async(...)`"
         )
-    with PatientCollector():
-        result = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit).run()
+    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    with around():
+        result = make().run()
         return _finish(result, stacklevel=3)
 
 
@@ -88,7 +89,8 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
-    job = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
     async def stop_when_cancelled() -> None:
@@ -125,21 +127,25 @@ def _prepare(
     segment: int,
     ranks_per_host: int | None,
     time_limit: float | None,
-) -> SimulatedJob:
-    """Check the arguments of `run` and make the job."""
+) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
+    """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
     spec = parse_spec(conduit)
     count = 2 if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
     nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
     per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
     limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
-    if not spec.cls.simulated:
-        raise BadRequest(f"run: conduit={conduit!r} is not a simulated network; only those can be run")
+    kind = kind_of_job(spec)
+    if limit is not None and not spec.simulated:
+        raise BadRequest(
+            f"run: time_limit={limit!r} is of virtual time, which conduit={conduit!r} does not have; leave it out, and "
+            "limit the job from outside, or in main with trio.fail_after"
+        )
     hosts = spec.cls.placement(spec.options, count, per_host)
     spec.cls.check_segment(spec.options, nbytes)
     quiet_python()
     setup = JobSetup(ranks=count, hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
-    return SimulatedJob(main, args, spec, setup, limit)
+    return kind.around, functools.partial(kind, main, args, spec, setup, limit)
 
 
 def _check_main(main: Any, args: tuple[Any, ...]) -> None:

@@ -1,34 +1,14 @@
-"""Ctrl-C during a job: it reaches the job, and code of programs wherever that runs (rule E8)."""
+"""Ctrl-C reaches code of programs where events run it (rule E8)."""
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 import trio
 
 A = TypeVar("A")
 T = TypeVar("T")
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C reach the job: Trio handles it where it finds Python's own handler."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.getsignal(signal.SIGINT)
-    if previous in (None, signal.SIG_IGN, signal.default_int_handler):
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 @trio.lowlevel.disable_ki_protection

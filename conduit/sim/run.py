@@ -8,7 +8,6 @@ import trio
 
 from conduit.sim import trio_private
 from conduit.sim.collector import PatientCollector
-from conduit.sim.interrupts import interruptible
 from conduit.sim.kernel import Kernel
 from conduit.sim.waiter import Ending, Waiter
 
@@ -58,7 +57,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
-        with interruptible(), PatientCollector(len(bodies)):
+        with PatientCollector(len(bodies)):
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.

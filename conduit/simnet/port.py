@@ -15,14 +15,12 @@ from conduit.contract import Bytes, Core, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Ending, Waiter
 from conduit.sim.trio_private import cancelled, scope
-from conduit.sim.waiter import shielded
+from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.path import Path
 from conduit.simnet.polling import PollingLoop
 from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
 if TYPE_CHECKING:
-    from contextvars import Context
-
     from conduit.simnet.simulated import SimulatedConduit
 
 CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
@@ -69,8 +67,14 @@ class SimulatedPort(PollingLoop, Port):
         return free if free > now else now
 
     async def start(self) -> None:
-        """Charge what building the queues and connections costs."""
+        """Take the rank's own task; charge what building the queues and connections costs."""
+        self._bind()
         await self.compute(self.conduit.start_ticks())
+
+    async def serve(self) -> None:
+        """Poll until all ranks have returned and all messages have been handled (E1)."""
+        self.conduit.running -= 1
+        await self.block_until(self.conduit.over, "the other ranks to return", ())
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.exchange`."""
@@ -226,11 +230,12 @@ class SimulatedPort(PollingLoop, Port):
         """Return how many messages no pass has taken."""
         return len(self.core.local) + sum(path.undelivered() for path in self.paths)
 
-    # -- what paths and the launcher use -------------------------------------------------------
-
-    def bind(self, context: Context, task: object) -> None:
-        """Take the context of the rank's own task, in which its handlers run."""
-        self._run_in_context = context.run
+    def _bind(self) -> None:
+        """Take the running task as the rank's own: its tasks come of it, its handlers run in its context."""
+        task = self.kernel.task
+        assert task is not None
+        OWNER.set(self)
+        self._run_in_context = task.context.run
         self.task = task
         self._job_scope = scope(task)  # the program has opened none yet
 

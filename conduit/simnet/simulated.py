@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from contextvars import Context
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,6 +27,7 @@ class SimulatedConduit(Conduit):
         kernel: the job's virtual time.
         messages_sent: messages that ports have sent over paths, replies and empty ones included.
         messages_handled: those of them that were handled; a job ends when the two agree.
+        running: ranks whose main has not returned.
     """
 
     simulated: ClassVar[bool] = True
@@ -38,6 +38,8 @@ class SimulatedConduit(Conduit):
         self.kernel = world
         self.messages_sent = 0
         self.messages_handled = 0
+        self.running = setup.ranks
+        self._over = False
         self.ports: list[SimulatedPort] = []
         self.host_model = self.make_host()
         if not isinstance(self.host_model, HostModel):
@@ -141,13 +143,12 @@ class SimulatedConduit(Conduit):
             self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
         return self._meetings[round_]
 
-    def owner(self, rank: int) -> SimulatedPort:
-        """Return what the tasks of `rank` work for."""
-        return self.ports[rank]
-
-    def bind(self, rank: int, context: Context, task: object) -> None:
-        """Take the context of the rank's own task, in which its handlers run."""
-        self.ports[rank].bind(context, task)
+    def over(self) -> bool:
+        """Return whether all ranks have returned and all messages have been handled (E1)."""
+        if not self._over and not self.running and self.quiet():
+            self._over = True
+            self.recheck()
+        return self._over
 
     def recheck(self) -> None:
         """Let all blocked tasks look again at what they wait for; one event each keeps their order."""

@@ -251,7 +251,8 @@ def test_one_task_of_a_rank_calls_at_a_time(case: Case) -> None:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(x.all_alloc, 8)
                 await ep.compute(1e-6)
-                await trio.lowlevel.checkpoint()
+                for _ in range(2):  # in the first, the other task may come after this one
+                    await trio.lowlevel.checkpoint()
                 names(await _refused(partial(x.all_alloc, 8)), "all_alloc", "another task")
                 await x.put(1, 0, b"go on")
         else:

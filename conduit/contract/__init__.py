@@ -1,0 +1,41 @@
+"""What a network must provide: a `Conduit` per job, a `Port` per rank.
+
+The core does all that does not depend on the network: argument checks, the handler table, tokens
+and the reply-once rule, messages of a rank to itself, counts, errors.  A port moves messages and
+decides when they are noticed.  docs/contract.md numbers the rules; `conduit conform` checks them.
+
+Read `network` and `port`: what stands there is all that a job and the core ask of a network.
+`message` and `records` are what is handed over, `world` is what a network has of its job's time.
+
+Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for simulated ones, with
+any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
+"""
+
+from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Message, word_of
+from conduit.contract.network import Conduit, JobSetup, RankKind
+from conduit.contract.port import Core, Port, Wait, refuse_coroutine
+from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.world import End, World
+
+__all__ = [
+    "CONTROL",
+    "LONG",
+    "REQUEST",
+    "Buffer",
+    "Bytes",
+    "Category",
+    "Conduit",
+    "Constant",
+    "Core",
+    "End",
+    "JobSetup",
+    "Limits",
+    "Message",
+    "Port",
+    "RankKind",
+    "RawTable",
+    "Wait",
+    "World",
+    "refuse_coroutine",
+    "word_of",
+]

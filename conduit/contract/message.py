@@ -1,0 +1,99 @@
+"""One Active Message, as the core and a port hand it to each other."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+class Category(IntEnum):
+    """The categories of Active Messages; the values fit two bits of a header.
+
+    `LONG_ASYNC` is a long request whose source the network may read until the reply is there; it
+    is always a request.
+    """
+
+    SHORT = 0
+    MEDIUM = 1
+    LONG = 2
+    LONG_ASYNC = 3
+
+
+# Bits of `Message.word`.
+REQUEST = 1 << 8
+LONG = Category.LONG << 9  # set in long and in long-async
+CONTROL = 1 << 16
+
+
+def word_of(handler: int, category: int, *, is_request: bool, control: bool = False) -> int:
+    """Return the word that says what a message is: handler 0-7, request 8, category 9-10, control 16."""
+    return handler | is_request << 8 | category << 9 | control << 16
+
+
+class Message:
+    """One Active Message on its way between the core and a port.
+
+    Made once at each end of every message, hence the single word and the positional arguments.
+
+    Attributes:
+        word: handler index (bits 0-7), request and not reply (bit 8), category (bits 9-10), and
+            control (bit 16); bits 11-15 are left for the argument count of a header.
+        args: the arguments, packed as little-endian 32-bit integers.
+        payload: the bytes of a medium or long message; of an arrived long one `b""`, because they
+            are in the segment by then.  Of a long-async request, and of a long reply out of the
+            replier's own segment, it is a view that the network may read until delivery.
+        offset: where a long payload goes in the receiver's segment, bytes.
+        nbytes: size of the payload.
+        address: where a long payload lies in its sender's segment, for networks to which alignment
+            matters; 0 for one from elsewhere, since buffers of their own are aligned.
+        source: rank of the sender.
+        slot: for the receiving path: what identifies the place of the request's reply.
+    """
+
+    __slots__ = ("address", "args", "nbytes", "offset", "payload", "slot", "source", "word")
+
+    address: int  # set for long payloads only
+
+    def __init__(
+        self,
+        word: int,
+        args: bytes = b"",
+        payload: Buffer = b"",
+        offset: int = 0,
+        nbytes: int = 0,
+        source: int = -1,
+        slot: Any = None,
+    ) -> None:
+        self.word = word
+        self.args = args
+        self.payload = payload
+        self.offset = offset
+        self.nbytes = nbytes
+        self.source = source
+        self.slot = slot
+
+    @property
+    def handler(self) -> int:
+        """Index of the handler at the receiver, 0 to 254."""
+        return self.word & 255
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it is a request, not a reply."""
+        return bool(self.word & REQUEST)
+
+    @property
+    def category(self) -> Category:
+        """Short, medium, long or long-async."""
+        return Category(self.word >> 9 & 3)
+
+    @property
+    def control(self) -> bool:
+        """Whether no handler runs: the bare answer to a request whose handler made no reply."""
+        return bool(self.word & CONTROL)

@@ -1,0 +1,153 @@
+"""One network, for one job: its class, which says what it can, and the object that makes the ports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, ClassVar
+
+import attrs
+
+from conduit.contract.message import Category
+from conduit.contract.port import Core, Port
+from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.world import World
+from conduit.errors import BadRequest
+
+
+class RankKind(Enum):
+    """What a rank is: how a job on a network is started."""
+
+    TASK = "a task of this process"
+    PROCESS = "a process of its own"
+
+
+@attrs.frozen
+class JobSetup:
+    """The job for which a conduit is made.
+
+    Attributes:
+        ranks: number of ranks.
+        hosts: host index of every rank.
+        segment: bytes of every rank's segment.
+        seed: of everything random.
+    """
+
+    ranks: int
+    hosts: tuple[int, ...]
+    segment: int
+    seed: int
+
+
+class Conduit(ABC):
+    """One network, for one job.
+
+    Args:
+        options: an instance of `Options`.
+        setup: the job.
+        world: the job's time: its simulation kernel where `simulated`, else `conduit.wall.WallClock`.
+    """
+
+    name: ClassVar[str]
+    """As in the entry point; the registry refuses another."""
+    summary: ClassVar[str] = ""
+    """One line for `conduit list`."""
+    simulated: ClassVar[bool] = False
+    """Whether its time is virtual; who wants to know asks the resolved spec (`conduit.launch.registry.Spec`)."""
+    rank_kind: ClassVar[RankKind] = RankKind.TASK
+    """What its ranks are, and so how its jobs are started."""
+    chooser: ClassVar[str] = ""
+    """The option that says which network is meant, where the name stands for several; see `variants`."""
+    Options: ClassVar[type]
+    """An attrs class made of `conduit.options.option` fields."""
+    constants: ClassVar[tuple[Constant, ...]] = ()
+
+    def __init__(self, options: Any, setup: JobSetup, world: World) -> None:
+        self.options = options
+        self.setup = setup
+        self.world = world
+
+    @classmethod
+    def variants(cls) -> Sequence[str]:
+        """Return the values of the option `chooser`, the default first; nothing where there is none.
+
+        A class with variants has neither options nor limits of its own, and is never made: `variant` gives those
+        that are, each with its own `Options`, under the same `name`.
+        """
+        return ()
+
+    @classmethod
+    def variant(cls, value: str) -> type[Conduit]:
+        """Return the network that one of `variants` stands for; what only that one needs is imported here."""
+        raise NotImplementedError(f"{cls.__name__}.variant is not defined; return the class for {value!r}")
+
+    @classmethod
+    @abstractmethod
+    def limits(cls, options: Any) -> Limits:
+        """Return what one message may carry under `options`."""
+
+    @abstractmethod
+    def port(self, rank: int, core: Core) -> Port:
+        """Return the port of `rank`, which hands what arrives to `core`."""
+
+    @classmethod
+    def max_segment(cls, options: Any) -> int | None:
+        """Return the largest segment in bytes, None where there is no limit."""
+        return None
+
+    @classmethod
+    def check_segment(cls, options: Any, segment: int) -> None:
+        """Raise BadRequest where the network refuses a segment of that size."""
+        largest = cls.max_segment(options)
+        if largest is not None and segment > largest:
+            raise BadRequest(
+                f"segment={segment} bytes is over the {largest} that {cls.name!r} can give; ask for at most that"
+            )
+
+    @classmethod
+    def max_ranks_per_host(cls, options: Any) -> int | None:
+        """Return how many ranks one host holds, None where any number does."""
+        return None
+
+    @classmethod
+    def max_hosts(cls, options: Any) -> int | None:
+        """Return how many hosts the network can have, None where any number."""
+        return None
+
+    @classmethod
+    def placement(cls, options: Any, ranks: int, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank: consecutive ranks share one.
+
+        Raises:
+            BadRequest: it does not fit; the text names the smallest `ranks_per_host` that does.
+        """
+        most, hosts = cls.max_ranks_per_host(options), cls.max_hosts(options)
+        smallest = 1 if hosts is None else -(-ranks // hosts)
+        if most is not None and smallest > most:
+            raise BadRequest(
+                f"ranks={ranks} does not fit on {cls.name!r}, with room for {most} ranks on each of {hosts} hosts; "
+                f"use at most {(hosts or 1) * most}"
+            )
+        chosen = smallest if ranks_per_host is None else ranks_per_host
+        if chosen < smallest or (most is not None and chosen > most):
+            raise BadRequest(
+                f"ranks_per_host={chosen} does not fit {ranks} ranks on {cls.name!r}; the smallest that does is "
+                f"{smallest}" + (f", the largest {most}" if most is not None else "")
+            )
+        return tuple(rank // chosen for rank in range(ranks))
+
+    @classmethod
+    def thresholds(cls, options: Any) -> tuple[int, ...]:
+        """Return payload sizes at which the network changes its way of sending, for the tests."""
+        return ()
+
+    @classmethod
+    def raw_tables(cls, options: Any) -> Sequence[RawTable]:
+        """Return the driver's own benchmarks, nothing where there is no driver."""
+        return ()
+
+    @classmethod
+    def raw_time(cls, options: Any, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
+        """Return what the bare driver takes for `nbytes`, in seconds, None where there is none."""
+        return None

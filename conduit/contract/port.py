@@ -1,0 +1,172 @@
+"""One rank on one network: what the core and the job ask of it, and what it may ask of the core."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import CoroutineType
+from typing import Any, Protocol
+
+import attrs
+
+from conduit.contract.message import Bytes, Message
+from conduit.errors import BadRequest
+
+
+@attrs.frozen
+class Wait:
+    """What one task of a rank waits for, for the report of a deadlock.
+
+    Attributes:
+        task: the Trio task.
+        what: what it waits for, in words; "" if nobody said.
+        since: when the wait began, picoseconds.
+        ranks: whom it waits for, as far as is known.
+        ready: looks once more whether the wait is over.
+    """
+
+    task: object
+    what: str
+    since: int
+    ranks: tuple[int, ...]
+    ready: Callable[[], bool]
+
+
+class Core(Protocol):
+    """What a port may ask of the core: it is the endpoint of the port's rank."""
+
+    local: deque[Message]
+    """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
+    running: str
+    """Name of the handler that runs now, "" if none does."""
+    known: int
+    """Handlers of the attaches that have returned on this rank.  Another rank may have left an attach before: what it
+    sends to later handlers must not be delivered before this one leaves it too."""
+    progress_due: bool
+    """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
+    progressing: bool
+    """Whether `run_progress` is running."""
+
+    def deliver(self, message: Message) -> Message | None:
+        """Run the handler of an arrived message, in the rank's own context.
+
+        The payload of a long message must be complete in the segment.
+
+        Returns:
+            The reply to send at once (`control` where the handler made none); None after a reply,
+            and where `message` came from this rank itself.
+        """
+        ...
+
+    async def run_progress(self) -> None:
+        """Run what the layers above want to send; never called from inside an event."""
+        ...
+
+
+def refuse_coroutine(result: object) -> None:
+    """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
+    if isinstance(result, CoroutineType):
+        result.close()
+        raise BadRequest(
+            f"ep.block_until: the predicate returned a coroutine of {result.__qualname__!r}, which is always true; "
+            "pass a plain function that returns the answer itself"
+        )
+
+
+class Port(ABC):
+    """How one rank sends, polls and waits on one network.
+
+    All coroutines are cancellation points at their start; a request is not one from the moment it
+    has its slot.  At most 10 messages are handled in one pass.
+    """
+
+    rank: int
+
+    @property
+    @abstractmethod
+    def segment(self) -> Bytes:
+        """Return this rank's segment: the memory itself, writable, from zero."""
+
+    @abstractmethod
+    def ticks(self) -> int:
+        """Return this rank's clock: picoseconds since the start of the job, never going back."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Build queues and connections; called once by the rank's own task, before anything else.
+
+        The tasks that the program starts come of this one, and handlers run in its context.
+        """
+
+    @abstractmethod
+    async def serve(self) -> None:
+        """Poll, this rank's main being over, until every rank's is and every message sent was handled (E1)."""
+
+    @abstractmethod
+    async def exchange(self, data: bytes) -> Sequence[bytes]:
+        """Give `data` to all ranks and return theirs, by rank; collective; polls while it waits."""
+
+    @abstractmethod
+    async def request(self, dest: int, message: Message) -> None:
+        """Poll once, wait for a slot (polling), send.  The payload may be reused on return."""
+
+    @abstractmethod
+    async def poll(self) -> None:
+        """Handle what has arrived, at most 10 messages."""
+
+    @abstractmethod
+    async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
+        """Poll until `predicate()` is true; it is evaluated after every pass that ran a handler.
+
+        What is true at once, without having been waited for, goes through `refuse_coroutine`.
+
+        `what` and `ranks` are for `waits`, and `ranks` is read whenever that is called: it may change.
+        """
+
+    @abstractmethod
+    async def compute(self, ticks: int) -> None:
+        """Keep this rank's CPU busy for `ticks` picoseconds without polling; not cut short."""
+
+    @abstractmethod
+    def charge(self, ticks: int) -> None:
+        """As `compute`, at once and plain: the time is added to what the CPU does now."""
+
+    @abstractmethod
+    def work_ticks(self, flops: int, threads: int, copied: int) -> int:
+        """Return what `flops` operations on `threads` CPUs and `copied` bytes cost, picoseconds."""
+
+    @abstractmethod
+    async def shielded(self, action: Callable[[], Awaitable[object]]) -> None:
+        """Await `action()` shielded from the caller's cancellation."""
+
+    @abstractmethod
+    def fail(self, error: BaseException) -> None:
+        """End the whole job because of `error` of this rank, from anywhere, at once.
+
+        SystemExit carries an exit status and is no error.
+        """
+
+    @abstractmethod
+    def nudge(self) -> None:
+        """Make the next poll a pass, because `core.progress_due` has become true."""
+
+    def handler_context(self) -> Callable[..., Any] | None:
+        """Return the `run` of the context for handlers, None where the current one is right."""
+        return None
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts of the network's own for `result.statistics`."""
+        return {}
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what this rank's tasks wait for."""
+        return ()
+
+    def occupied(self) -> Sequence[str]:
+        """Return one line for each kind of slot in use, for the report of a deadlock."""
+        return ()
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+        return 0

@@ -1,0 +1,83 @@
+"""What a network says of itself: what a message may carry, the numbers behind it, tables of its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import attrs
+
+
+def _limit(limits: object, field: attrs.Attribute[int], value: int) -> None:
+    """Refuse what is less than every network carries."""
+    least = 16 if field.name == "max_args" else 512
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"Limits: {field.name}={value} is not allowed; pass an int of at least {least}")
+
+
+@attrs.frozen
+class Limits:
+    """What a conduit carries in one message.
+
+    Attributes:
+        max_args: 32-bit arguments of any message, at least 16.
+        max_medium: bytes of a medium payload, request or reply, at least 512.
+        max_long_request: bytes of a long request's payload, at least 512.
+        max_long_reply: bytes of a long reply's payload, at least 512.
+    """
+
+    max_args: int = attrs.field(validator=_limit)
+    max_medium: int = attrs.field(validator=_limit)
+    max_long_request: int = attrs.field(validator=_limit)
+    max_long_reply: int = attrs.field(validator=_limit)
+
+
+def _kind(constant: Constant, field: object, value: str) -> None:
+    """Refuse a kind that nobody counts."""
+    if value not in ("fact", "anchor", "assumed"):
+        raise ValueError(
+            f"constant {constant.name!r}: kind={value!r} is not allowed; pass 'fact', 'anchor' or 'assumed'"
+        )
+
+
+@attrs.frozen
+class Constant:
+    """A number behind a simulated network, and where it comes from.
+
+    Attributes:
+        name: what `conduit show` calls it.
+        value: the number, or a short text.
+        unit: "ns", "us", "us/byte", "bytes", "MB/s" (10**6) and so on; "-" for none.
+        kind: "fact" and "anchor" come from a paper, "assumed" from a stated reason.
+        source: the id of the fact or anchor, with the arithmetic where there is any, or the reason.
+    """
+
+    name: str
+    value: object
+    unit: str
+    kind: Literal["fact", "anchor", "assumed"] = attrs.field(validator=_kind)
+    source: str
+
+
+def _rows(table: RawTable, field: object, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse rows that do not fill the columns."""
+    for row in rows:
+        if len(row) != len(table.columns):
+            raise ValueError(f"table {table.title!r}: the row {row} does not have a cell for each of {table.columns}")
+
+
+@attrs.frozen
+class RawTable:
+    """One table of a driver's own benchmarks, for `conduit raw`.
+
+    Attributes:
+        title: what stands above it.
+        columns: titles, with units.
+        rows: a cell for each column: a text, a number, which is shown with three decimals if it is a float, or None.
+        note: what stands below it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]] = attrs.field(validator=_rows)
+    note: str = ""

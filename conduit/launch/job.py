@@ -1,0 +1,83 @@
+"""A job whose ranks are tasks of this process, in virtual or in real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from conduit.contract import World
+from conduit.contract.world import Body
+from conduit.core import arguments
+from conduit.launch.errors import raise_error
+from conduit.launch.interrupts import interruptible
+from conduit.launch.life import Life, Main, Rank
+
+
+class TaskJob:
+    """One run of a program on ranks that are tasks.
+
+    Args:
+        main: the program.
+        args: its further arguments; every rank gets its own deep copy.
+        ranks: what the ranks are.
+        world: their time.
+        run_tasks: runs one task for each body in that world, from the first to the last.
+    """
+
+    def __init__(
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        ranks: Sequence[Rank],
+        world: World,
+        run_tasks: Callable[[Sequence[Body]], None],
+    ) -> None:
+        self.ranks = ranks
+        self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
+        self._world = world
+        self._run_tasks = run_tasks
+        self._args = args
+        self._copy: tuple[Any, ...] | None = None
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._stopped = False
+
+    def run(self) -> list[Any]:
+        """Run the job to its end; return what each rank's main returned.
+
+        Raises:
+            BaseException: what ended it, as `conduit.run` says.
+        """
+        self._copy = arguments.copies(self._args)  # what cannot be copied is refused before anything runs
+        bodies: list[Body] = [life.live for life in self.lives]
+        bodies[:1] = [self._first]
+        try:
+            with interruptible():
+                self._run_tasks(bodies)
+            raise_error(self._world, self.ranks)
+        finally:
+            for rank in self.ranks:
+                rank.close()
+        return [life.value for life in self.lives]
+
+    def stop(self) -> None:
+        """End the job from another thread; harmless before and after."""
+        self._stopped = True
+        token = self._token
+        if token is not None:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(self._world.stop)
+
+    async def _first(self) -> None:
+        """Let other threads reach the job, then live the life of rank 0, which begins first."""
+        self._token = trio.lowlevel.current_trio_token()
+        if self._stopped:
+            self._world.stop()
+        await self.lives[0].live()
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Return a copy of the arguments for a rank alone: the first one that was made, then others."""
+        own, self._copy = self._copy, None
+        return arguments.copies(self._args) if own is None else own

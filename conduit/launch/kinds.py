@@ -1,0 +1,58 @@
+"""The kinds of job: which one runs programs on a network."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from conduit.contract import JobSetup, RankKind
+from conduit.errors import BadRequest
+from conduit.launch.life import Main
+from conduit.launch.real import RealJob
+from conduit.launch.registry import Spec
+from conduit.launch.result import Result
+from conduit.launch.simulated import SimulatedJob
+
+
+class Job(Protocol):
+    """One run of a program on one network."""
+
+    def __init__(
+        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None = None
+    ) -> None: ...
+
+    @staticmethod
+    def around() -> AbstractContextManager[object]:
+        """Return the context in which a job is made, run and let go."""
+        ...
+
+    def run(self) -> Result:
+        """Run the job to its end."""
+        ...
+
+    def stop(self) -> None:
+        """End the job from another thread; harmless before and after."""
+
+
+_KINDS: dict[tuple[bool, RankKind], type[Job]] = {
+    (True, RankKind.TASK): SimulatedJob,
+    (False, RankKind.TASK): RealJob,
+}
+"""By whether time is virtual, and what the ranks are."""
+
+
+def kind_of_job(spec: Spec) -> type[Job]:
+    """Return what runs programs on the network of `spec`.
+
+    Raises:
+        BadRequest: jobs of that kind cannot be started.
+    """
+    kind = _KINDS.get((spec.simulated, spec.rank_kind))
+    if kind is None:
+        time = "virtual" if spec.simulated else "real"
+        known = "; ".join(f"{'virtual' if each else 'real'} time, each rank {rank.value}" for each, rank in _KINDS)
+        raise BadRequest(
+            f"run: conduit={spec.text!r} runs in {time} time with each rank {spec.rank_kind.value}, which cannot be "
+            f"started yet; what can: {known}"
+        )
+    return kind

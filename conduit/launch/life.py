@@ -1,0 +1,130 @@
+"""The life of one rank, in virtual and in real time: start, main, what it left to be run, serving, its errors.
+
+It needs no Active Messages: a rank is whatever can be started, gives its main something to work with, and can serve
+others when that is over.  `conduit.launch.messages` has the one with an endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from enum import Enum
+from typing import Any, Protocol
+
+from conduit.contract import Wait
+from conduit.core.calls import called
+
+Main = Callable[..., Awaitable[Any]]
+
+
+class Stage(Enum):
+    """How far a rank has come."""
+
+    BEFORE = "has not begun"
+    STARTING = "is starting: it has not come to its main yet"
+    RUNNING = "runs its main"
+    RETURNED = "its main has returned"
+
+
+class Rank(Protocol):
+    """One rank of a job, as its life and its job's report see it."""
+
+    async def start(self) -> object:
+        """Connect, in the rank's own task; returns what main is called with."""
+
+    async def leave(self) -> None:
+        """Run what was left to be run when main has returned."""
+
+    async def serve(self) -> None:
+        """Serve the other ranks until all have returned (E1)."""
+
+    def close(self) -> None:
+        """Refuse every further call: the job is over."""
+
+    def fail(self, error: BaseException) -> None:
+        """End the whole job because of `error` of this rank; SystemExit is no error."""
+
+    def forgotten(self) -> BaseException | None:
+        """Return the error of a call that was never awaited, None where there is none (E4)."""
+
+    def ticks(self) -> int:
+        """Return this rank's clock, picoseconds."""
+
+    def warnings(self) -> Sequence[str]:
+        """Return what users are to know."""
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what this rank's tasks wait for."""
+
+    def occupied(self) -> Sequence[str]:
+        """Return one line for each kind of resource in use, for reports."""
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+
+
+LIFE: ContextVar[Life | None] = ContextVar("conduit.life", default=None)
+"""Whose life a task belongs to: that of the rank whose own task it is, or comes of."""
+
+
+class Life:
+    """What one rank does from its start to its end.
+
+    Args:
+        rank: what is started and serves.
+        main: the program.
+        arguments: returns its further arguments, this rank's own.
+
+    Attributes:
+        stage: how far it has come.
+        value: what main returned.
+    """
+
+    __slots__ = ("_arguments", "_main", "rank", "stage", "value")
+
+    def __init__(self, rank: Rank, main: Main, arguments: Callable[[], tuple[Any, ...]]) -> None:
+        self.rank = rank
+        self.stage = Stage.BEFORE
+        self.value: Any = None
+        self._main = main
+        self._arguments = arguments
+
+    async def live(self) -> None:
+        """Live; in the rank's own task.
+
+        Raises:
+            BaseException: what main raised; exits and interrupts have been told to the job instead (E2, E8).
+        """
+        LIFE.set(self)
+        rank = self.rank
+        try:
+            self.stage = Stage.STARTING
+            given = await rank.start()
+            self.stage = Stage.RUNNING
+            self.value = await called("run: main", self._main, given, *self._arguments())
+            await rank.leave()
+        except SystemExit as error:
+            rank.fail(error)
+            return
+        except BaseExceptionGroup as group:
+            leaving = _exit_in(group)
+            if leaving is None:
+                raise
+            rank.fail(leaving)
+            if isinstance(leaving, KeyboardInterrupt) and (rest := group.split(KeyboardInterrupt)[1]) is not None:
+                rank.fail(rest)
+            return
+        forgotten = rank.forgotten()
+        if forgotten is not None:
+            raise forgotten
+        self.stage = Stage.RETURNED
+        await rank.serve()
+
+
+def _exit_in(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    """Return the interrupt that a group holds (E8), or the exit, in a group of nothing else (E2)."""
+    exits, rest = group.split(SystemExit)
+    error: BaseException | None = group.subgroup(KeyboardInterrupt) or (exits if rest is None else None)
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,83 @@
+"""A rank with Active Messages: an endpoint on a port of the job's network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conduit.contract import Conduit, JobSetup, Port, Wait
+from conduit.core.calls import CURRENT
+from conduit.core.digest import ActLog
+from conduit.core.endpoint import Endpoint
+from conduit.launch.registry import Spec
+
+
+class MessageRank:
+    """One rank of a job on a conduit; main is called with its endpoint.
+
+    Args:
+        spec: the conduit.
+        setup: the job.
+        network: the job's network.
+        rank: the rank.
+        acts: takes note of what it observably does; None: nobody does.
+    """
+
+    __slots__ = ("_endpoint", "_port")
+
+    def __init__(self, spec: Spec, setup: JobSetup, network: Conduit, rank: int, acts: ActLog | None = None) -> None:
+        endpoint = Endpoint(
+            rank, setup.hosts, spec.limits, setup.segment, setup.seed, simulated=spec.simulated, acts=acts
+        )
+        self._port: Port = network.port(rank, endpoint._dispatch)
+        endpoint._connect(self._port)
+        self._endpoint = endpoint
+
+    async def start(self) -> Endpoint:
+        """Build queues and connections; see `conduit.launch.life.Rank`, as for the rest."""
+        CURRENT.set(self._endpoint)
+        await self._port.start()
+        return self._endpoint
+
+    async def leave(self) -> None:
+        """Run what was given to `on_exit`."""
+        await self._endpoint._run_exits()
+
+    async def serve(self) -> None:
+        """Poll until every rank has returned and every message was handled."""
+        await self._port.serve()
+
+    def close(self) -> None:
+        """Refuse every further call on the endpoint."""
+        self._endpoint._end_job()
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+        self._port.fail(error)
+
+    def forgotten(self) -> BaseException | None:
+        """Return the error of the first call that was never awaited."""
+        return self._endpoint.forgotten[0] if self._endpoint.forgotten else None
+
+    def ticks(self) -> int:
+        """Return this rank's clock, picoseconds."""
+        return self._port.ticks()
+
+    def warnings(self) -> Sequence[str]:
+        """Return what layers want users to know."""
+        return self._endpoint.warnings
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the endpoint and of its port."""
+        return {**self._endpoint.counts.as_dict(), **self._port.statistics()}
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what this rank's tasks wait for."""
+        return self._port.waits()
+
+    def occupied(self) -> Sequence[str]:
+        """Return the slots in use."""
+        return self._port.occupied()
+
+    def undelivered(self) -> int:
+        """Return how many messages have arrived and were not handled."""
+        return self._port.undelivered()

@@ -1,0 +1,70 @@
+"""A job in real time whose ranks are tasks of this process."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from conduit.contract import JobSetup
+from conduit.launch import report
+from conduit.launch.job import TaskJob
+from conduit.launch.life import Main
+from conduit.launch.messages import MessageRank
+from conduit.launch.registry import Spec
+from conduit.launch.result import Result
+from conduit.wall import WallClock, run_tasks
+
+
+class RealJob:
+    """One run of a program on one network in real time.
+
+    Args:
+        main: the program.
+        args: its arguments; every rank gets its own deep copy.
+        spec: the network.
+        setup: ranks, hosts, segment and seed.
+        time_limit: None; real time has no limit of its own.
+    """
+
+    def __init__(
+        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None = None
+    ) -> None:
+        assert time_limit is None
+        self._clock = WallClock()
+        self._clock.on_interrupt = self._interrupted
+        self._clock.describe = report.describe
+        self._spec = spec
+        network = spec.cls(spec.options, setup, self._clock)
+        self._ranks = [MessageRank(spec, setup, network, rank) for rank in range(setup.ranks)]
+        self._job = TaskJob(main, args, self._ranks, self._clock, partial(run_tasks, self._clock))
+
+    @staticmethod
+    def around() -> AbstractContextManager[object]:
+        """Return the context in which a job is made, run and let go."""
+        return nullcontext()
+
+    def run(self) -> Result:
+        """Run the job to its end; its result has no digest.
+
+        Raises:
+            BaseException: what ended it, as `conduit.run` says.
+        """
+        values = self._job.run()
+        return Result(
+            values=values,
+            seconds=self._clock.now / 1e12,
+            ranks=len(self._ranks),
+            conduit=self._spec.text,
+            digest=None,
+            statistics=[rank.statistics() for rank in self._ranks],
+            warnings=[rank.warnings() for rank in self._ranks],
+        )
+
+    def stop(self) -> None:
+        """End the job from another thread; harmless before and after."""
+        self._job.stop()
+
+    def _interrupted(self, error: BaseException) -> None:
+        """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
+        error.add_note(report.write("interrupted", "", self._clock.now, self._job.lives, error))

@@ -1,0 +1,117 @@
+"""Jobs in real time: what they have, what they say they have not, and how they end."""
+
+import threading
+
+import pytest
+import trio
+
+import conduit
+from conduit.contract import RankKind
+from conduit.errors import BadRequest
+from conduit.launch.registry import parse_spec
+
+
+async def idle(ep):
+    await ep.attach()
+    return ep.simulated
+
+
+def test_a_result_has_no_digest_and_its_endpoints_say_that_time_is_real(local):
+    result = conduit.run(idle, conduit=local, ranks=3)
+    assert (result.digest, result.values) == (None, [False] * 3)
+    assert result.seconds > 0
+
+
+def test_a_time_limit_is_refused(local):
+    with pytest.raises(BadRequest, match=r"time_limit=1\.0 is of virtual time, which conduit='local' does not have"):
+        conduit.run(idle, conduit=local, time_limit=1)
+
+
+def test_ranks_that_are_processes_cannot_be_started_yet(local, monkeypatch):
+    monkeypatch.setattr(parse_spec(local).cls, "rank_kind", RankKind.PROCESS)
+    with pytest.raises(BadRequest, match=r"real time with each rank a process of its own, which cannot be started yet"):
+        conduit.run(idle, conduit=local)
+
+
+def test_other_tasks_and_threads_get_their_turn_while_a_rank_waits(local):
+    async def main(ep):
+        await ep.attach()
+        done = []
+
+        async def other():
+            done.append(await trio.to_thread.run_sync(threading.get_ident))
+            await trio.sleep(0.001)
+            done.append(trio.current_time())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(other)
+            await ep.block_until(lambda: len(done) == 2)
+        return done[0] != threading.get_ident()
+
+    assert conduit.run(main, conduit=local).values == [True] * 2
+
+
+def test_a_busy_task_does_not_keep_messages_from_who_waits(local):
+    """Trio never asks how long to sleep while a task can run; the clock polls between its rounds."""
+
+    async def main(ep):
+        got = []
+
+        def note(token):
+            got.append(token.rank)
+
+        await ep.attach(note)
+        async with trio.open_nursery() as nursery:
+
+            async def busy():
+                while not got:
+                    await trio.lowlevel.checkpoint()
+
+            nursery.start_soon(busy)
+            await ep.request_short(1 - ep.rank, note)
+            await ep.block_until(lambda: got)
+        return got
+
+    assert conduit.run(main, conduit=local).values == [[1], [0]]
+
+
+@pytest.mark.parametrize("how", ["raises", "exits", "handler"])
+def test_one_rank_ends_the_job_while_the_others_wait(local, how):
+    async def main(ep):
+        def fall(token):
+            raise LookupError("lost")
+
+        await ep.attach(fall)
+        if ep.rank == 0:
+            if how == "raises":
+                raise LookupError("lost")
+            if how == "exits":
+                ep.exit(3)
+            await ep.request_short(1, fall)
+        try:
+            await ep.block_until(lambda: False)
+        finally:
+            with trio.CancelScope(shield=True):  # no shield holds against the end of the job
+                await ep.block_until(lambda: False)
+
+    expected = {"raises": LookupError, "exits": SystemExit, "handler": conduit.HandlerError}[how]
+    with pytest.raises(expected) as caught:
+        conduit.run(main, conduit=local, ranks=3)
+    if how == "exits":
+        assert caught.value.code == 3
+    else:
+        rank = 0 if how == "raises" else 1
+        assert any(note.startswith(f"raised by rank {rank} at ") for note in caught.value.__notes__)
+
+
+def test_an_interrupt_ends_the_job_and_says_where_the_ranks_were(local):
+    async def main(ep):
+        await ep.attach()
+        if ep.rank == 1:
+            await trio.sleep(0.001)
+            raise KeyboardInterrupt
+        await ep.block_until(lambda: False, what="a miracle", ranks=[1])
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit=local)
+    assert "waits for a miracle, which rank 1 must bring about" in "\n".join(caught.value.__notes__)
