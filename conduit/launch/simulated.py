@@ -11,8 +11,10 @@ import trio
 
 from conduit.contract import JobSetup, Port
 from conduit.core import arguments
-from conduit.core.calls import CURRENT, called, explain_attribute
+from conduit.core.calls import called, explain_attribute
+from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog, job_digest
+from conduit.core.dispatch import Dispatch
 from conduit.core.endpoint import Endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import report
@@ -105,6 +107,7 @@ class SimulatedJob:
         setup = self._setup
         limits = self._spec.cls.limits(self._spec.options)
         endpoint = Endpoint(rank, setup.hosts, limits, setup.segment, setup.seed, simulated=True, acts=self._logs[rank])
+        Dispatch(endpoint)
         endpoint._connect(self._network.port(rank, endpoint._dispatch))
         return endpoint
 

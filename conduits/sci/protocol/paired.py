@@ -101,10 +101,8 @@ class PairedSlots(SciPath):
         driver.create_segments(
             self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
         )
-        if len(self.port.memory):
-            payload = driver.create_segment(
-                self.number(self.rank, PAYLOAD), len(self.port.memory), Flat(self.port.memory)
-            )
+        if self.port.memory.nbytes:
+            payload = driver.create_segment(self.number(self.rank, PAYLOAD), self.port.memory.nbytes, self.port.memory)
             payload.export()
 
     def peer(self, rank: int) -> Peer:

@@ -71,8 +71,7 @@ class SciPath(Path):
     def copy_in(self, message: Message, data: bytes | memoryview, at: int = 0) -> None:
         """Copy part of a long payload to its place in the segment, on this CPU."""
         self.cpu.free += self.setting.host.copy_ticks(len(data))
-        start = message.offset + at
-        self.port.memory[start : start + len(data)] = data
+        self.port.memory.write(message.offset + at, data)
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""
