@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from types import CoroutineType
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import attrs
 import numpy as np
@@ -51,6 +51,24 @@ def word_of(handler: int, category: int, *, is_request: bool, control: bool = Fa
     return handler | is_request << 8 | category << 9 | control << 16
 
 
+class Identity(NamedTuple):
+    """Which message it is: the same at both ends, though nothing of it travels.
+
+    A request and its reply differ in `reply` alone.
+
+    Attributes:
+        source: rank that made the request.
+        dest: rank to which that went.
+        number: how many requests `source` had made before.
+        reply: whether it is the reply.
+    """
+
+    source: int
+    dest: int
+    number: int
+    reply: bool = False
+
+
 class Message:
     """One Active Message on its way between the core and a port.
 
@@ -71,9 +89,11 @@ class Message:
         slot: for the receiving path: what identifies the place of the request's reply.
     """
 
-    __slots__ = ("address", "args", "nbytes", "offset", "payload", "slot", "source", "word")
+    __slots__ = ("address", "args", "begun", "identity", "nbytes", "offset", "payload", "slot", "source", "word")
 
     address: int  # set for long payloads only
+    begun: int  # when its call began, picoseconds; set as `identity` is
+    identity: Identity  # set where somebody listens to messages only, and never on its way
 
     def __init__(
         self,
@@ -225,6 +245,39 @@ class Wait:
     ready: Callable[[], bool]
 
 
+Door: TypeAlias = Callable[..., object] | None
+
+
+@attrs.frozen
+class Doors:
+    """Whom a job tells what happens in it: for each kind what to call, None where nobody listens.
+
+    `conduit.core.observer` says what each is called with.  A port looks once, when it is made: where nobody listens it
+    has no line for it that runs.
+
+    Attributes:
+        spent: CPU time.
+        carried: links and engines.
+        messages: whether messages have an `identity`, which a network gives to those that it makes of arrived bytes.
+        sent: messages.
+        noticed: messages.
+        handled: messages.
+        landed: bytes in segments.
+        blocked: waits.
+        resumed: waits.
+    """
+
+    spent: Door = None
+    carried: Door = None
+    messages: bool = False
+    sent: Door = None
+    noticed: Door = None
+    handled: Door = None
+    landed: Door = None
+    blocked: Door = None
+    resumed: Door = None
+
+
 class Core(Protocol):
     """What a port may ask of the core: it is the endpoint of the port's rank."""
 
@@ -236,6 +289,8 @@ class Core(Protocol):
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool
     """Whether `run_progress` is running."""
+    doors: Doors | None
+    """Whom to tell what happens, None where nobody listens to anything."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.

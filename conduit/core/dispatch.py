@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
-from conduit.contract import CONTROL, REQUEST, Category, Message, Port
+from conduit.contract import CONTROL, REQUEST, Category, Doors, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import HANDLE
@@ -35,11 +35,12 @@ class Dispatch:
     """
 
     __slots__ = (
-        "acts", "counts", "endpoint", "handlers", "local", "memory", "port", "progress", "progress_due",
+        "acts", "counts", "doors", "endpoint", "handlers", "local", "memory", "port", "progress", "progress_due",
         "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, doors: Doors | None = None) -> None:
+        self.doors = doors
         self.endpoint = endpoint
         self.rank = endpoint.rank
         self.acts = endpoint._acts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,14 +14,16 @@ from conduit.core import arguments
 from conduit.core.calls import called, explain_attribute
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog, job_digest
-from conduit.core.dispatch import Dispatch
 from conduit.core.endpoint import Endpoint
+from conduit.core.observer import doors_to
+from conduit.core.rank import make_endpoint
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import report
 from conduit.launch.registry import Spec
 from conduit.launch.report import Stage
 from conduit.launch.result import Result
 from conduit.sim import Kernel, run_tasks
+from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
 from conduit.sim.waiter import OWNER
@@ -40,6 +42,8 @@ class SimulatedJob:
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
         listener: is told of every event of the simulation; None costs nothing.
+        observers: listen to what the ranks and the hardware do (`conduit.core.observer`).
+        tickets: the order of events at one instant (`conduit.sim.Kernel`).
 
     In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit.
     """
@@ -52,12 +56,18 @@ class SimulatedJob:
         setup: JobSetup,
         time_limit: float | None = None,
         listener: Listener | None = None,
+        observers: Sequence[object] = (),
+        tickets: Iterator[int] | None = None,
     ) -> None:
         inline = bool(getattr(spec.options, "inline", True))
         if listener is None and not sys.flags.dev_mode:
-            self.kernel = Kernel(setup.seed, inline=inline)
+            self.kernel = Kernel(setup.seed, inline=inline, tickets=tickets)
         else:
-            self.kernel = TracingKernel(setup.seed, inline=inline, listener=nobody if listener is None else listener)
+            told = nobody if listener is None else listener
+            self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
+        self._doors = doors_to(observers)
+        if self._doors is not None and self._doors.carried is not None:
+            listen(self.kernel, self._doors.carried)
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
         self.kernel.end.describe = report.describe
@@ -106,8 +116,10 @@ class SimulatedJob:
     def _make_endpoint(self, rank: int) -> Endpoint:
         setup = self._setup
         limits = self._spec.cls.limits(self._spec.options)
-        endpoint = Endpoint(rank, setup.hosts, limits, setup.segment, setup.seed, simulated=True, acts=self._logs[rank])
-        Dispatch(endpoint)
+        endpoint = make_endpoint(
+            rank, setup.hosts, limits, setup.segment, setup.seed,
+            simulated=True, acts=self._logs[rank], doors=self._doors,
+        )  # fmt: skip
         endpoint._connect(self._network.port(rank, endpoint._dispatch))
         return endpoint
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
@@ -69,8 +69,13 @@ class SimulatedPort(Port):
         "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
         "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
         "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
-        "host", "hosts", "kernel", "memory", "paths", "rank", "task",
+        "doors", "host", "hosts", "in_flight", "kernel", "memory", "paths", "rank", "task", "work",
     )  # fmt: skip
+
+    # Of a port that is listened to alone (`conduit.simnet.observed`).
+    doors: Doors
+    in_flight: object
+    work: str
 
     def __init__(self, conduit: Network, rank: int, core: Core) -> None:
         self.conduit = conduit
@@ -204,10 +209,14 @@ class SimulatedPort(Port):
         await self._enter()
         await self.cpu.acquire()
         try:
-            self.cpu.charge(max(ticks, 1_000))
+            self._work(max(ticks, 1_000))
             await self.kernel.until(self.cpu.free, shielded=True)
         finally:
             self.cpu.release()
+
+    def _work(self, ticks: int) -> None:
+        """Spend time on what the program has asked for, in a turn of its own."""
+        self.cpu.charge(ticks)
 
     def charge(self, ticks: int) -> None:
         """Add `ticks` to what the CPU does now, in a handler; else do it after what it does now (T1)."""
