@@ -46,6 +46,14 @@ class Network(Protocol):
     messages_sent: int
     messages_handled: int
 
+    @property
+    def lowest(self) -> Mapping[int, int]:
+        """The lowest rank of each host."""
+
+    @property
+    def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
+        """By host, the counts of parts that its ranks share."""
+
     def meeting(self, rank: int) -> Meeting:
         """Return the meeting that `rank` comes to next."""
 
@@ -264,11 +272,13 @@ class SimulatedPort(Port):
         return None if self.kernel.task is self.task else self._run_in_context
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the port and of its paths."""
+        """Return the counts of the port and of its paths, on the lowest rank of a host also those of shared parts."""
         counts = {"polls": self._polls, "poll_passes": self._passes}
         for path in self.paths:
             for name, value in path.statistics().items():
                 counts[name] = counts.get(name, 0) + value
+        if self.conduit.lowest[self.host] == self.rank:
+            counts |= self.conduit.shared_counts.get(self.host, {})
         return counts
 
     def waits(self) -> Sequence[Wait]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from contextvars import Context
+from functools import cached_property
 from typing import Any, ClassVar
 
 from conduit.contract import Conduit, Core, JobSetup
@@ -87,6 +89,20 @@ class SimulatedConduit(Conduit):
     def exchange_ticks(self) -> int:
         """Return what an all-gather at attach costs, picoseconds."""
         return 0
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return by host what its shared parts have done (links, engines, locks); asked once, at the job's end."""
+        return {}
+
+    @cached_property
+    def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
+        """What `host_statistics` returns, for ports."""
+        return self.host_statistics()
+
+    @cached_property
+    def lowest(self) -> Mapping[int, int]:
+        """The lowest rank of each host."""
+        return {host: rank for rank, host in reversed(tuple(enumerate(self.setup.hosts)))}
 
     def port(self, rank: int, core: Core) -> SimulatedPort:
         """Make the port of `rank`: the network, and the host's memory where it is shared."""

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import attrs
 
 from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
 from conduit.errors import BadRequest
-from conduit.options import SimOptions, option
-from conduit.sim.topology import Torus, near_cubic
+from conduit.options import option
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduits.sci import constants as c
-from conduits.sci import raw
-from conduits.sci.driver import MAP_PS, segment_limit
-from conduits.sci.hardware import Fabric
+from conduits.sci import raw, rsm
+from conduits.sci.driver import MAP_PS
+from conduits.sci.machine import CPUS, SciMachine, build, host_model
 from conduits.sci.protocol import DISCIPLINES, Setting
 from conduits.sci.wire import PairedLayout
 
-_BED = (4, 2)
-_MAX_HOSTS = c.whole(c.MAX_NODES)
 _BULK = c.whole(c.IBEL_BULK)
 
 
-def _check_torus(_: object, __: object, torus: str | tuple[int, ...]) -> None:
-    if isinstance(torus, str):
-        return
-    hosts = 1
-    for side in torus:
-        hosts *= side
-    if not 1 <= len(torus) <= 3 or min(torus) < 1 or hosts > _MAX_HOSTS:
-        raise ValueError(f"a torus has 1 to 3 sides of at least 1 and at most {_MAX_HOSTS} hosts")
-
-
 @attrs.frozen(kw_only=True)
-class SciOptions(SimOptions):
-    """The options of `sci`; each default is the choice of the paper or of its authors' code."""
+class SciOptions(SciMachine):
+    """The options of `sci`: the machine's, and the protocol's as the paper or its authors' code have them."""
 
-    torus: Literal["auto"] | tuple[int, ...] = option(
-        "auto",
-        "hosts along each dimension; auto: 4x2 up to 8 hosts, else the smallest near-cubic one",
-        validator=_check_torus,
-        allowed="auto, or 1 to 3 sides such as 8, 4x2, 4x4x2",
-        conformance=("auto", (2, 2, 4)),
-    )
     slots: int = option(
         c.whole(c.SLOTS),
         "request slots per pair of ranks, each with its reply slot",
@@ -70,12 +50,11 @@ class SciOptions(SimOptions):
         "queue discipline: the paper's, Ibel's single buffer, or Ibel's split queue (can deadlock)",
         conformance=("paired", "single"),
     )
-    patched: bool = option(False, "a kernel patched for large contiguous memory: segments over 2 MiB")
 
     def __attrs_post_init__(self) -> None:
         """Check that the driver can give the command segments."""
         size = PairedLayout(1, self.slots, self.slot_payload).command_bytes
-        largest = segment_limit(patched=self.patched)
+        largest = self.max_segment
         if size > largest:
             raise ValueError(
                 f"slots={self.slots} with slot_payload={self.slot_payload} needs command segments of {size} bytes, "
@@ -97,13 +76,11 @@ class Sci(SimulatedConduit):
     name = "sci"
     summary = "Dolphin SCI cards on a torus: PIO stores, DMA, remote flags; GASNet's sci-conduit"
     Options: ClassVar[type] = SciOptions
-    constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
+    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *rsm.CONSTANTS)
 
     def __init__(self, options: SciOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
-        hosts = max(setup.hosts) + 1
-        torus = Torus(shape(options, hosts))
-        self.fabric = Fabric(self.kernel, torus, weak=options.order == "weak", piece=options.piece)
+        self.cluster = build(self.kernel, setup.hosts, options)
         self.setting = Setting(
             ranks=setup.ranks,
             slots=options.slots,
@@ -111,14 +88,12 @@ class Sci(SimulatedConduit):
             transactions=options.transactions,
             dma_threshold=effective_threshold(options),
             dynamic_mapping=options.dynamic_mapping,
-            patched=options.patched,
-            host=self.host_model,
         )
 
     @classmethod
     def limits(cls, options: SciOptions) -> Limits:
         """Return the limits: a slot's payload, and what a segment can hold; with Ibel's queues 4 KiB."""
-        longest = segment_limit(patched=options.patched)
+        longest = options.max_segment
         medium = options.slot_payload
         if options.queue != "paired":
             longest, medium = _BULK, min(medium, _BULK)
@@ -127,12 +102,12 @@ class Sci(SimulatedConduit):
     @classmethod
     def max_segment(cls, options: SciOptions) -> int | None:
         """Return the contiguous memory that the driver gives."""
-        return segment_limit(patched=options.patched)
+        return options.max_segment
 
     @classmethod
     def check_segment(cls, options: SciOptions, segment: int) -> None:
         """Refuse a segment for which the driver has no contiguous memory."""
-        largest = segment_limit(patched=options.patched)
+        largest = options.max_segment
         if segment > largest:
             instead = f"ask for at most {largest}" + ("" if options.patched else ", or use the option patched=yes")
             raise BadRequest(
@@ -142,12 +117,12 @@ class Sci(SimulatedConduit):
     @classmethod
     def max_ranks_per_host(cls, options: SciOptions) -> int | None:
         """Return the CPUs of a host."""
-        return c.whole(c.CPUS)
+        return CPUS
 
     @classmethod
     def max_hosts(cls, options: SciOptions) -> int | None:
         """Return the hosts of the torus, or what SCI can address."""
-        return _MAX_HOSTS if options.torus == "auto" else Torus(options.torus).nodes
+        return options.max_hosts
 
     @classmethod
     def thresholds(cls, options: SciOptions) -> tuple[int, ...]:
@@ -157,14 +132,14 @@ class Sci(SimulatedConduit):
     @classmethod
     def raw_tables(cls, options: SciOptions) -> Sequence[RawTable]:
         """Return the driver's benchmarks."""
-        return raw.tables(shape(options, 2), options.piece)
+        return raw.tables(options)
 
     @classmethod
     def raw_time(cls, options: SciOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
         """Return what PIO, or from the threshold on DMA, takes between neighbours, in seconds."""
         by_dma = category in (Category.LONG, Category.LONG_ASYNC) and options.queue == "paired"
         by_dma = by_dma and nbytes >= effective_threshold(options)
-        one_way = raw.one_way(shape(options, 2), options.piece, nbytes, by_dma=by_dma)
+        one_way = raw.one_way(raw.neighbours(options), nbytes, by_dma=by_dma)
         return 2 * one_way if round_trip else one_way
 
     def make_host(self) -> HostModel:
@@ -173,7 +148,11 @@ class Sci(SimulatedConduit):
 
     def make_path(self, port: SimulatedPort) -> Path:
         """Return the network with the chosen queue discipline."""
-        return DISCIPLINES[self.options.queue](port, self.fabric, self.setting)
+        return DISCIPLINES[self.options.queue](port, self.cluster, self.setting)
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return what the cards, buses and links of the hosts have done."""
+        return self.cluster.statistics()
 
     def start_ticks(self) -> int:
         """Return the cost of importing every peer's control segment and the own command segment there."""
@@ -182,22 +161,3 @@ class Sci(SimulatedConduit):
     def exchange_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
-
-
-def shape(options: SciOptions, hosts: int) -> tuple[int, ...]:
-    """Return the torus for a job of `hosts` hosts."""
-    if options.torus != "auto":
-        return options.torus
-    return _BED if hosts <= _BED[0] * _BED[1] else near_cubic(hosts)
-
-
-def host_model() -> HostModel:
-    """Return the costs of a dual Xeon node."""
-    return HostModel(
-        copy_bytes_per_s=c.bytes_per_s(c.COPY_RATE),
-        copy_call_ps=c.ps(c.COPY_START),
-        flops_per_s=c.whole(c.CLOCK) * 1_000_000 * c.whole(c.FLOPS_PER_CYCLE),
-        line_ps=c.ps(c.SHARED_LINE),
-        poll_ps=c.ps(c.POLL_MISS),
-        message_ps=c.ps(c.SHARED_MESSAGE),
-    )

@@ -32,8 +32,8 @@ from conduits.rsm import (
 )
 from conduits.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
 from conduits.sci import constants as c
-from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci, segment_limit
-from conduits.sci.hardware import Fabric
+from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci
+from conduits.sci.machine import SciCluster
 
 SYSTEM_CALL = Constant(
     "rsm.system_call", 2, "us", "assumed", "into the driver and back, with little to do there; some 5000 cycles"
@@ -102,21 +102,20 @@ class SciMemory:
 
 
 class SciRsm(Transport):
-    """One process of a host.
+    """One process of a cluster.
 
     Args:
-        fabric: the cluster.
-        host: where the process runs.
+        cluster: the machine.
+        rank: the process's number in the job.
         cpu: what its time is taken of.
-        patched: whether the kernel has the patch for large contiguous memory.
     """
 
-    def __init__(self, fabric: Fabric, host: int, cpu: Cpu, *, patched: bool = False) -> None:
-        self.driver = Sisci(fabric, host, patched=patched)
-        self.kernel = fabric.kernel
-        self.host = host
+    def __init__(self, cluster: SciCluster, rank: int, cpu: Cpu) -> None:
+        self.driver = cluster.process(rank)
+        self.kernel = cluster.kernel
+        self.host = cluster.hosts[rank]
         self.cpu = cpu
-        self._attributes = Attributes(NAME, 1, 1, 1, segment_limit(patched=patched))
+        self._attributes = Attributes(NAME, 1, 1, 1, cluster.options.max_segment)
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the card."""

@@ -8,91 +8,35 @@ from typing import Any, ClassVar, Literal
 import attrs
 
 from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
-from conduit.errors import BadRequest
-from conduit.options import SimOptions, option
-from conduit.sim import Cpu
+from conduit.options import option
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
-from conduits.rsm import Controller, Exchange, Rsm
 from conduits.sunfire import constants as c
 from conduits.sunfire import raw
-from conduits.sunfire.driver import SunFire
-from conduits.sunfire.hardware import Fabric, Fault, Machine, cluster
-from conduits.sunfire.hardware.faults import FORMS, check_faults, schedule
-from conduits.sunfire.protocol import DirectedPath, Layout, PoolShape, Service, Setting, SunfirePath, costs
-
-_SIS, _Q = "sis", "q"
-_at_least_1 = attrs.validators.ge(1)
-
-
-@attrs.frozen
-class Library:
-    """How a version of the library cuts up messages.
-
-    Attributes:
-        short_limit: largest payload that goes in postboxes, bytes.
-        small, large: bytes of the two kinds of blocks.
-        smalls, larges: how many of each a pool has.
-    """
-
-    short_limit: int
-    small: int
-    large: int
-    smalls: int
-    larges: int
-
-
-LIBRARIES: Mapping[str, Library] = {
-    _SIS: Library(
-        *map(c.whole, (costs.SIS_SHORT, costs.SIS_SMALL, costs.SIS_LARGE, costs.SIS_SMALLS, costs.SIS_LARGES))
-    ),
-    _Q: Library(c.whole(costs.Q_SHORT), c.whole(costs.Q_BLOCK), c.whole(costs.Q_BLOCK), c.whole(costs.Q_BLOCKS), 0),
-}
+from conduits.sunfire.machine import SunfireMachine, build, host_model
+from conduits.sunfire.protocol import (
+    LIBRARIES,
+    DirectedPath,
+    Layout,
+    PoolShape,
+    Service,
+    Setting,
+    SunfirePath,
+)  # fmt: skip
 
 
 @attrs.frozen(kw_only=True)
-class SunfireOptions(SimOptions):
-    """The options of `sunfire`."""
+class SunfireOptions(SunfireMachine):
+    """The options of `sunfire`: those of the machine, and of what the conduit does on it."""
 
-    config: Literal["sis", "q"] = option(
-        "sis", "cluster and library: sis, 8 hosts and blocks of 2 and 4 KB; q, 4 hosts and blocks of 1 KB"
-    )
-    nis: int = option(
-        c.whole(c.SIS_NIS),
-        "network interfaces of each host, with two links each",
-        validator=[_at_least_1, attrs.validators.le(c.whole(c.NI_MAX))],
-    )
-    wiring: Literal["switched", "direct"] = option(
-        "switched", "links go through switches, or straight from host to host: then two or three hosts"
-    )
-    stripes: Literal[1, 2, 4] = option(4, "links that the traffic between two hosts is spread over")
     poll: Literal["general", "directed"] = option(
         "general", "a poll looks at every connection, or at the one that is waited for"
     )
     outstanding: int = option(
-        c.whole(costs.OUTSTANDING),
+        c.whole(c.OUTSTANDING),
         "requests from one rank to another without their reply; space for as many replies is set aside",
-        validator=[_at_least_1, attrs.validators.le(64)],
-        conformance=(c.whole(costs.OUTSTANDING), 1),
+        validator=[attrs.validators.ge(1), attrs.validators.le(64)],
+        conformance=(c.whole(c.OUTSTANDING), 1),
     )
-    fault: Literal["none"] | tuple[str, ...] = option(
-        "none",
-        "what fails and comes back, and when",
-        allowed=FORMS + "; joined by +; or none",
-        conformance=("none", ("ni0.0~700us/300us", "links%1e-6")),
-    )
-
-    def __attrs_post_init__(self) -> None:
-        """Check that what is to fail is there."""
-        check_faults(self.faults, self.machine(c.whole(c.DIRECT_HOSTS)))
-
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """The entries of the schedule of faults."""
-        return () if isinstance(self.fault, str) else self.fault
-
-    def machine(self, hosts: int) -> Machine:
-        """Return the cluster for a job on so many hosts."""
-        return cluster(self.config, nis=self.nis, switched=self.wiring == "switched", hosts=hosts)
 
 
 class Sunfire(SimulatedConduit):
@@ -105,49 +49,25 @@ class Sunfire(SimulatedConduit):
     name = "sunfire"
     summary = "Sun Fire Link: lines of 64 bytes stored by CPUs, striped over links that may fail; after Sun MPI"
     Options: ClassVar[type] = SunfireOptions
-    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *costs.CONSTANTS)
+    constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
 
     def __init__(self, options: SunfireOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
-        weak, careful = options.order == "weak", bool(options.faults)
-        machine = options.machine(max(setup.hosts) + 1)
-        self.fabric = Fabric(
-            self.kernel,
-            machine,
-            stripes=options.stripes,
-            weak=weak,
-            careful=careful,
-            piece=options.piece,
-        )
-        if careful:
-            schedule(self.fabric, _faults(options, machine))
-        self._exchange = Exchange()
-        hosts = range(max(setup.hosts) + 1)
-        self._first = tuple(setup.hosts.index(host) for host in hosts)
+        self.cluster = cluster = build(self.kernel, setup.hosts, options)
+        hosts = range(len(cluster.first))
         self._readers: dict[int, dict[int, SunfirePath]] = {host: {} for host in hosts}
         layout = layout_of(options, max(map(setup.hosts.count, hosts)))
-        services = {host: self._service(host, layout) for host in hosts}
-        self._setting = Setting(setup.hosts, self._first, layout, self.host_model, services)
+        services = {
+            host: Service(cluster.controller(cluster.service(host)), layout, self._readers[host]) for host in hosts
+        }
+        self._setting = Setting(cluster, layout, services)
         self._path = SunfirePath if options.poll == "general" else DirectedPath
-
-    def _service(self, host: int, layout: Layout) -> Service:
-        """Start a host's service process, on a CPU that no rank has."""
-        process = SunFire(self.fabric, host, c.whole(c.CPUS), Cpu(self.kernel))
-        return Service(self._controller(process), layout, self._readers[host])
-
-    def _controller(self, process: SunFire) -> Controller:
-        """Return the controller of all NIs, for one process, which pays for it."""
-        rsm = Rsm(process, self._exchange)
-        topology = rsm.get_topology()
-        controller = rsm.get_controller(topology.controllers[0].name)
-        rsm.free_topology(topology)
-        return controller
 
     @classmethod
     def limits(cls, options: SunfireOptions) -> Limits:
         """Return the limits, the same in both configurations."""
-        longest = c.whole(costs.MAX_LONG)
-        return Limits(c.whole(costs.MAX_ARGS), c.whole(costs.MEDIUM), longest, longest)
+        longest = c.whole(c.MAX_LONG)
+        return Limits(c.whole(c.MAX_ARGS), c.whole(c.MEDIUM), longest, longest)
 
     @classmethod
     def max_segment(cls, options: SunfireOptions) -> int | None:
@@ -162,7 +82,7 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def max_hosts(cls, options: SunfireOptions) -> int | None:
         """Return the hosts of the cluster."""
-        return options.machine(c.whole(c.DIRECT_HOSTS)).hosts
+        return options.most_hosts()
 
     @classmethod
     def thresholds(cls, options: SunfireOptions) -> tuple[int, ...]:
@@ -173,7 +93,7 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def raw_tables(cls, options: SunfireOptions) -> Sequence[RawTable]:
         """Return RSM's benchmarks."""
-        tables = raw.tables(options.machine(2), options.stripes, options.piece)
+        tables = raw.tables(options)
         named = {"the faults": options.faults, "the weak order": options.order == "weak"}
         without = " and ".join(what for what, is_named in named.items() if is_named)
         if not without:
@@ -183,7 +103,7 @@ class Sunfire(SimulatedConduit):
     @classmethod
     def raw_time(cls, options: SunfireOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
         """Return what mapped stores of so many bytes take between two hosts, in seconds."""
-        one_way = raw.one_way(options.machine(2), options.stripes, options.piece, nbytes)
+        one_way = raw.one_way(options, nbytes)
         return 2 * one_way if round_trip else one_way
 
     def make_host(self) -> HostModel:
@@ -192,23 +112,19 @@ class Sunfire(SimulatedConduit):
 
     def make_path(self, port: SimulatedPort) -> Path:
         """Return a rank's end of the network."""
-        place = port.rank - self._first[port.host]
-        process = SunFire(self.fabric, port.host, place, port.cpu)
-        path = self._path(port, process, self._controller(process), self._setting)
-        self._readers[port.host][place] = path
+        cluster = self.cluster
+        process = cluster.process(port.rank, port.cpu)
+        path = self._path(port, process, cluster.controller(process), self._setting)
+        self._readers[port.host][cluster.place(port.rank)] = path
         return path
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return what links and NIs have counted, by host."""
+        return self.cluster.statistics()
 
     def exchange_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
-        return (self.setup.ranks - 1).bit_length() * c.ps(costs.EXCHANGE_ROUND)
-
-
-def _faults(options: SunfireOptions, machine: Machine) -> tuple[Fault, ...]:
-    """Read the schedule for the job's own cluster, which direct wiring makes smaller than what the options allow."""
-    try:
-        return check_faults(options.faults, machine)
-    except ValueError as error:
-        raise BadRequest(f"option 'fault' of conduit 'sunfire': {error}") from None
+        return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
 
 
 def layout_of(options: SunfireOptions, receivers: int) -> Layout:
@@ -216,22 +132,10 @@ def layout_of(options: SunfireOptions, receivers: int) -> Layout:
     library = LIBRARIES[options.config]
     return Layout(
         short_limit=library.short_limit,
-        max_medium=c.whole(costs.MEDIUM),
-        postboxes=c.whole(costs.POSTBOXES),
+        max_medium=c.whole(c.MEDIUM),
+        postboxes=c.whole(c.POSTBOXES),
         outstanding=options.outstanding,
         pool=PoolShape(library.small, library.large, library.smalls, library.larges),
         receivers=receivers,
         page=c.whole(c.MIN_SEGMENT),
-    )
-
-
-def host_model() -> HostModel:
-    """Return the costs of a Sun Fire 6800."""
-    return HostModel(
-        copy_bytes_per_s=c.bytes_per_s(costs.COPY_RATE),
-        copy_call_ps=c.ps(costs.COPY_START),
-        flops_per_s=c.whole(c.CLOCK) * 1_000_000 * c.whole(c.FLOPS_PER_CYCLE),
-        line_ps=c.ps(costs.SHARED_LINE),
-        poll_ps=costs.POLL_PS + costs.HEAD_PS,
-        message_ps=c.ps(costs.SHARED_MESSAGE),
     )

@@ -13,24 +13,26 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
+
 from conduit.contract import Buffer, Constant, RawTable
-from conduit.sim import Cpu, Kernel, Waiter, simulate
+from conduit.sim import Kernel, Waiter, simulate
 from conduit.sim.units import seconds
 from conduit.simnet.bench import until_done
 from conduits.rsm import (
     Barrier,
     BarrierMode,
     Controller,
-    Exchange,
     ExportSegment,
     ImportSegment,
     Permission,
     Rsm,
 )
 from conduits.sunfire import constants as c
-from conduits.sunfire.driver import Mapping, SunFire
-from conduits.sunfire.hardware import LINE, Fabric, Machine
-from conduits.sunfire.hardware.times import LANDING_PS
+from conduits.sunfire.constants import LANDING_PS
+from conduits.sunfire.driver import Mapping, SunfireProcess
+from conduits.sunfire.hardware import LINE
+from conduits.sunfire.machine import SunfireMachine, build
 
 SIZES = (1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
 TABLE_BYTES = 16384
@@ -40,35 +42,33 @@ MEMORY_PS = c.ps(c.MEMORY)
 INTERRUPT_PS = c.ps(c.INTERRUPT)
 
 
-def tables(machine: Machine, stripes: int | None, piece: int) -> Sequence[RawTable]:
+def tables(options: SunfireMachine) -> Sequence[RawTable]:
     """Return the tables for two hosts of a cluster.
 
     Args:
-        machine: the cluster.
-        stripes: lanes that they use; None: all.
-        piece: bytes after which a run lets others onto a link.
+        options: of the machine; nothing fails, whatever they say, and lines land in order.
     """
     return (
         RawTable(
             "RSMAPI, each call", ("call", "paper us", "here us", "off by %"),
-            [_beside(name, paper, took) for name, paper, took in calls(machine, stripes, piece)],
+            [_beside(name, paper, took) for name, paper, took in calls(options)],
             "segment and data of 16 KB; the paper's column is Table III of the Queen's evaluation",
         ),
         RawTable(
             "RSMAPI, calls that Table III does not have", ("call", "here us"),
-            [(name, round(took * 1e6, 3)) for name, took in other_calls(machine, stripes, piece)],
+            [(name, round(took * 1e6, 3)) for name, took in other_calls(options)],
             "assumed, see conduit show; the wait is for a signal that has come already, the put in implicit mode is of "
             "16 KB and ends when it is in remote memory",
         ),
         RawTable(
             "Put and get", ("bytes", "put us", "MB/s", "put and barrier us", "get us", "get MB/s"),
-            [_transfers(machine, stripes, piece, size) for size in SIZES],
+            [_transfers(options, size) for size in SIZES],
             "put: until the CPU goes on; and barrier: open, put and close, until all is in remote memory; MB = 10**6 "
             "bytes; below a line the target's kernel merges the bytes",
         ),
         RawTable(
             "Map: stores, and a ping-pong of them", ("bytes", "store and fence us", "MB/s", "half round trip us"),
-            [_stores(machine, stripes, piece, size) for size in SIZES if size >= LINE],
+            [_stores(options, size) for size in SIZES if size >= LINE],
             "whole lines; the smallest half round trip is the anchor of 1.7 us (sf.rsm.pingpong)",
         ),
     )  # fmt: skip
@@ -78,11 +78,9 @@ def _beside(name: str, paper: float, took: float) -> tuple[str, float, float, fl
     return name, paper, round(took * 1e6, 3), round((took * 1e6 / paper - 1) * 100, 3) + 0.0
 
 
-def _transfers(
-    machine: Machine, stripes: int | None, piece: int, nbytes: int
-) -> tuple[int, float, float, float, float, float]:
-    put, closed = puts(machine, stripes, piece, nbytes)
-    got = get(machine, stripes, piece, nbytes)
+def _transfers(options: SunfireMachine, nbytes: int) -> tuple[int, float, float, float, float, float]:
+    put, closed = puts(options, nbytes)
+    got = get(options, nbytes)
     return nbytes, *_rate(nbytes, put), round(closed * 1e6, 3), *_rate(nbytes, got)
 
 
@@ -90,9 +88,9 @@ def _rate(nbytes: int, took: float) -> tuple[float, float]:
     return round(took * 1e6, 3), round(nbytes / took / 1e6, 3)
 
 
-def _stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> tuple[int, float, float, float]:
-    took = stores(machine, stripes, piece, nbytes)
-    half = one_way(machine, stripes, piece, nbytes)
+def _stores(options: SunfireMachine, nbytes: int) -> tuple[int, float, float, float]:
+    took = stores(options, nbytes)
+    half = one_way(options, nbytes)
     return nbytes, *_rate(nbytes, took), round(half * 1e6, 3)
 
 
@@ -100,9 +98,9 @@ def _stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> t
 
 
 @functools.lru_cache(maxsize=64)
-def calls(machine: Machine, stripes: int | None, piece: int) -> tuple[tuple[str, float, float], ...]:
+def calls(options: SunfireMachine) -> tuple[tuple[str, float, float], ...]:
     """Return name, the paper's microseconds and the simulated seconds of every call in the paper's Table III."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     found: list[tuple[str, float, float]] = []
 
     async def body() -> None:
@@ -116,7 +114,7 @@ async def _every_call(bench: _Bench, found: list[tuple[str, float, float]]) -> N
     """Make every call in an order that RSM allows, and note what each takes."""
     near, far = Rsm(bench.near, bench.exchange), Rsm(bench.far, bench.exchange)
 
-    async def call(name: str, constant: Constant, process: SunFire, act: Callable[[], Any]) -> Any:
+    async def call(name: str, constant: Constant, process: SunfireProcess, act: Callable[[], Any]) -> Any:
         result, took = await bench.call(process, act)
         found.append((name, float(str(constant.value)), took))
         return result
@@ -156,9 +154,9 @@ async def _every_call(bench: _Bench, found: list[tuple[str, float, float]]) -> N
 
 
 @functools.lru_cache(maxsize=64)
-def other_calls(machine: Machine, stripes: int | None, piece: int) -> tuple[tuple[str, float], ...]:
+def other_calls(options: SunfireMachine) -> tuple[tuple[str, float], ...]:
     """Return name and seconds of the calls that the paper does not time."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     found: list[tuple[str, float]] = []
 
     async def body() -> None:
@@ -177,9 +175,9 @@ def other_calls(machine: Machine, stripes: int | None, piece: int) -> tuple[tupl
 
 
 @functools.lru_cache(maxsize=256)
-def puts(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> tuple[float, float]:
+def puts(options: SunfireMachine, nbytes: int) -> tuple[float, float]:
     """Return the seconds of a put of `nbytes`, and of opening a barrier, the put, and closing it."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     took = []
 
     async def body() -> None:
@@ -196,9 +194,9 @@ def puts(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> tupl
 
 
 @functools.lru_cache(maxsize=256)
-def get(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+def get(options: SunfireMachine, nbytes: int) -> float:
     """Return the seconds of a get of `nbytes`."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     took = []
 
     async def body() -> None:
@@ -210,9 +208,9 @@ def get(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float
 
 
 @functools.lru_cache(maxsize=256)
-def stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+def stores(options: SunfireMachine, nbytes: int) -> float:
     """Return the seconds in which mapped stores of `nbytes` are in remote memory and the CPU knows it."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     took = []
 
     async def body() -> None:
@@ -229,9 +227,9 @@ def stores(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> fl
 
 
 @functools.lru_cache(maxsize=1024)
-def one_way(machine: Machine, stripes: int | None, piece: int, nbytes: int) -> float:
+def one_way(options: SunfireMachine, nbytes: int) -> float:
     """Return half the seconds of a ping-pong of mapped stores; nothing is stored for less than a line."""
-    bench = _Bench(machine, stripes, piece)
+    bench = _Bench(options)
     size = _lines(nbytes)
     there, back = bench.mappings(size)
     data = b"\1" * size
@@ -255,12 +253,11 @@ def _lines(nbytes: int) -> int:
 class _Bench:
     """Two hosts of a cluster, a process on each."""
 
-    def __init__(self, machine: Machine, stripes: int | None, piece: int) -> None:
+    def __init__(self, options: SunfireMachine) -> None:
         self.kernel = Kernel()
-        self.exchange = Exchange()
-        self.fabric = Fabric(self.kernel, machine, stripes=stripes, piece=piece)
-        self.near = SunFire(self.fabric, 0, 0, Cpu(self.kernel))
-        self.far = SunFire(self.fabric, 1, 0, Cpu(self.kernel))
+        cluster = build(self.kernel, (0, 1), attrs.evolve(options, fault="none", order="strict"))
+        self.exchange = cluster.exchange
+        self.near, self.far = cluster.process(0), cluster.process(1)
 
     async def connect(self, nbytes: int) -> tuple[ImportSegment, ExportSegment]:
         """Export `nbytes` on the far host, import them on the near one; return both ends."""
@@ -283,14 +280,14 @@ class _Bench:
             made.append(user.connect(user.controllers()[0].name, owner.host, entry).map(Permission.READ_WRITE))
         return made[0], made[1]
 
-    async def call(self, process: SunFire, act: Callable[[], Any]) -> tuple[Any, float]:
+    async def call(self, process: SunfireProcess, act: Callable[[], Any]) -> tuple[Any, float]:
         """Make a plain call; return its result and its seconds."""
         begun = self.kernel.now
         result = act()
         await self.kernel.until(process.cpu.free)
         return result, seconds(self.kernel.now - begun)
 
-    async def until(self, process: SunFire, start: Callable[[Callable[..., object]], object]) -> float:
+    async def until(self, process: SunfireProcess, start: Callable[[Callable[..., object]], object]) -> float:
         """Make a call that ends with the hardware; return its seconds."""
         begun, waiter = self.kernel.now, Waiter()
 

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Flat, Kernel, Waiter, simulate
-from conduit.sim.topology import Torus
 from conduits.rsm import BarrierMode, Call, Exchange, Permission, Rsm, errors
-from conduits.sci.hardware import Fabric as SciFabric
+from conduits.sci.machine import SciMachine, build
 from conduits.sci.rsm import CONSTANTS, SciRsm
-from conduits.sunfire.driver import SunFire
-from conduits.sunfire.hardware import MACHINES, Fabric, InterruptRange, check_faults, schedule
+from conduits.sunfire.driver import SunfireProcess
+from conduits.sunfire.hardware import TOPOLOGIES, Fabric, InterruptRange, check_faults, schedule
 
 US = 10**6
 SIZE = 16384
@@ -26,12 +25,14 @@ class Site:
         self.kernel = Kernel(seed)
         exchange = Exchange()
         if network == "sunfire":
-            fabric = Fabric(self.kernel, MACHINES["q"], weak=weak, careful=bool(faults))
-            schedule(fabric, check_faults(faults, MACHINES["q"])) if faults else None
-            made = [SunFire(fabric, host, 0, Cpu(self.kernel)) for host in range(3)]
+            fabric = Fabric(self.kernel, TOPOLOGIES["q"], weak=weak, careful=bool(faults))
+            schedule(fabric, check_faults(faults, TOPOLOGIES["q"])) if faults else None
+            made = [SunfireProcess(fabric, host, 0, Cpu(self.kernel)) for host in range(3)]
         else:
-            fabric = SciFabric(self.kernel, Torus((4,)), weak=weak)
-            made = [SciRsm(fabric, host, Cpu(self.kernel)) for host in range(3)]
+            machine = SciMachine(torus=(4,), order="weak" if weak else "strict")
+            cluster = build(self.kernel, (0, 1, 2), machine)
+            made = [SciRsm(cluster, rank, Cpu(self.kernel)) for rank in range(3)]
+            fabric = cluster.fabric
         self.fabric = fabric
         self.near, self.far, self.third = (Rsm(transport, exchange) for transport in made)
 

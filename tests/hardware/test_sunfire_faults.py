@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduit.sim.units import ps
-from conduits.sunfire.driver import Mapping, SunFire
-from conduits.sunfire.hardware import MACHINES, READ, WRITE, Entry, Fabric, Machine, Status, check_faults, schedule
+from conduits.sunfire.driver import Mapping, SunfireProcess
+from conduits.sunfire.hardware import READ, TOPOLOGIES, WRITE, Entry, Fabric, Status, Topology, check_faults, schedule
 from conduits.sunfire.hardware.faults import parse_fault
 
 US = 10**6
@@ -32,13 +32,13 @@ class Bytes:
 class Pair:
     """A process of host 0 that stores to host 1, while things fail."""
 
-    def __init__(self, *faults, machine=MACHINES["q"], nbytes=1 << 14, seed=0, **options):
+    def __init__(self, *faults, machine=TOPOLOGIES["q"], nbytes=1 << 14, seed=0, **options):
         self.kernel = Kernel(seed)
         self.fabric = Fabric(self.kernel, machine, careful=True, **options)
         schedule(self.fabric, check_faults(faults, machine))
         self.entry = Entry(1, Bytes(nbytes), nbytes)
         self.fabric.enter(self.entry, 1, None)
-        self.process = SunFire(self.fabric, 0, 0, Cpu(self.kernel))
+        self.process = SunfireProcess(self.fabric, 0, 0, Cpu(self.kernel))
         self.channel = self.process.processor.channel(1)
         self.mapping = Mapping(self.process, self.entry, self.channel, READ | WRITE)
 
@@ -268,14 +268,14 @@ def test_no_path_at_all(faults):
 
 
 def test_a_host_that_lost_a_link_still_reaches_the_others_directly():
-    machine = Machine(3, 1, switched=False)
+    machine = Topology(3, 1, switched=False)
     pair = Pair("link0.0.0@1us", machine=machine)
     pair.run((0, lambda: None))
     assert [pair.process.stripes(1), pair.process.stripes(2)] == [0, 1]
 
 
 def test_a_cable_between_hosts_has_a_name_at_each_end():
-    machine = Machine(3, 1, switched=False)
+    machine = Topology(3, 1, switched=False)
     pair = Pair("link1.0.1@1us", machine=machine)
     pair.run((0, lambda: None))
     assert pair.process.stripes(1) == 0
@@ -361,8 +361,8 @@ def test_the_same_seed_fails_at_the_same_times():
 
 def test_schedules_keep_no_job_alive():
     kernel = Kernel()
-    fabric = Fabric(kernel, MACHINES["q"], careful=True)
-    schedule(fabric, check_faults(["links~10us/10us"], MACHINES["q"]))
+    fabric = Fabric(kernel, TOPOLOGIES["q"], careful=True)
+    schedule(fabric, check_faults(["links~10us/10us"], TOPOLOGIES["q"]))
 
     async def body():
         await kernel.until(100 * US)
@@ -418,12 +418,12 @@ def test_the_forms(text, expected):
 )
 def test_what_is_wrong_is_said(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        check_faults([text], MACHINES["q"])
+        check_faults([text], TOPOLOGIES["q"])
 
 
 def test_there_are_no_switches_without_switches():
     with pytest.raises(ValueError, match="there is no switches; this cluster has 2 hosts"):
-        check_faults(["switches@1us"], Machine(2, 1, switched=False))
+        check_faults(["switches@1us"], Topology(2, 1, switched=False))
 
 
 def test_of_a_long_run_only_what_was_on_the_link_is_lost():

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduits.rsm import Permission
-from conduits.sunfire.driver import Mapping, SunFire
-from conduits.sunfire.hardware import MACHINES, READ, WRITE, Entry, Fabric, Machine, Plant, Status
+from conduits.sunfire.driver import Mapping, SunfireProcess
+from conduits.sunfire.hardware import READ, TOPOLOGIES, WRITE, Entry, Fabric, Plant, Status, Topology
 
 NS = 1000
 LINE = 102_078
@@ -31,7 +31,7 @@ class Bytes:
 class Cluster:
     """Hosts with a segment of each that all others have mapped."""
 
-    def __init__(self, machine=MACHINES["sis"], nbytes=1 << 16, seed=0, **options):
+    def __init__(self, machine=TOPOLOGIES["sis"], nbytes=1 << 16, seed=0, **options):
         self.kernel = Kernel(seed)
         self.fabric = Fabric(self.kernel, machine, **options)
         self.nbytes = nbytes
@@ -42,7 +42,7 @@ class Cluster:
             self.entries.append(entry)
 
     def process(self, host, index=0):
-        return SunFire(self.fabric, host, index, Cpu(self.kernel))
+        return SunfireProcess(self.fabric, host, index, Cpu(self.kernel))
 
     def mapping(self, process, target, interface=None, permission=READ | WRITE):
         channel = process.processor.channel(target, interface)
@@ -319,7 +319,7 @@ def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs
     """Several CPUs of two hosts store, and now and then wait for a barrier: everything happens at the same times."""
 
     def times(careful):
-        cluster, found = Cluster(MACHINES["q"], stripes=stripes, careful=careful), []
+        cluster, found = Cluster(TOPOLOGIES["q"], stripes=stripes, careful=careful), []
         kernel = cluster.kernel
         for host, entry in enumerate(cluster.entries):
             entry.landing = lambda offset, data, host=host: found.append((kernel.now, "landed", host, len(data)))
@@ -390,7 +390,7 @@ def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_it
 )
 def test_switches(hosts, nis, switches):
     """Two for four hosts of four links, four for five to eight; none with more than eight links."""
-    machine = Machine(hosts, nis)
+    machine = Topology(hosts, nis)
     assert machine.switches == switches
     plant = Plant(Kernel(), machine)
     used = [plant._switch(end) for end in plant.links()]
@@ -403,7 +403,7 @@ def test_switches(hosts, nis, switches):
 
 @pytest.mark.parametrize(("hosts", "nis", "lanes"), [(2, 1, 2), (2, 2, 4), (3, 1, 1), (3, 2, 2)])
 def test_direct_wiring(hosts, nis, lanes):
-    plant = Plant(Kernel(), Machine(hosts, nis, switched=False))
+    plant = Plant(Kernel(), Topology(hosts, nis, switched=False))
     assert len(plant.cables) == hosts * nis * 2 // 2
     for source in range(hosts):
         for target in range(hosts):
@@ -414,7 +414,7 @@ def test_direct_wiring(hosts, nis, lanes):
 
 
 def test_the_first_stripes_use_different_interfaces():
-    lanes = Plant(Kernel(), MACHINES["q"]).lanes(0, 1)
+    lanes = Plant(Kernel(), TOPOLOGIES["q"]).lanes(0, 1)
     assert [lane.source.index for lane in lanes] == [0, 1, 0, 1]
 
 
@@ -430,12 +430,12 @@ def test_the_first_stripes_use_different_interfaces():
 )
 def test_machines_that_cannot_be(hosts, nis, switched, message):
     with pytest.raises(ValueError, match=message):
-        Machine(hosts, nis, switched)
+        Topology(hosts, nis, switched)
 
 
 @pytest.mark.parametrize(("host", "cpu"), [(0, 25), (0, -1), (4, 0), (-1, 0)])
 def test_hosts_have_24_cpus_and_one_for_themselves(host, cpu):
-    fabric = Fabric(Kernel(), MACHINES["q"])
+    fabric = Fabric(Kernel(), TOPOLOGIES["q"])
     assert fabric.processor(3, 24) is fabric.processor(3, 24)
     with pytest.raises(ValueError, match=rf"no CPU {cpu} of host {host}; the 4 hosts, from 0, have CPUs 0 to 23"):
         fabric.processor(host, cpu)

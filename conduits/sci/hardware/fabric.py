@@ -95,6 +95,11 @@ class Fabric:
             found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
 
+    def links_of(self, node: int) -> list[Link]:
+        """Return the links that leave `node`, as far as ways have led over its rings."""
+        found = [self._links.get((node, dimension)) for dimension in range(len(self.torus.shape))]
+        return [link for link in found if link is not None]
+
     def find_way(self, source: int, target: int) -> Way:
         """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))

@@ -29,7 +29,7 @@ from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import Mapping, Segment
-from conduits.sci.hardware import Fabric
+from conduits.sci.machine import SciCluster
 from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 
 _CATEGORY = 3 << 9
@@ -59,8 +59,8 @@ class Queue:
 class Ibel(SciPath):
     """What the two designs share: blocks with their flag at the end, polled queue by queue."""
 
-    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting, slots: int) -> None:
-        super().__init__(port, fabric, setting)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting, slots: int) -> None:
+        super().__init__(port, cluster, setting)
         self.layout = wire.QueueLayout(slots, c.whole(c.IBEL_BULK))
         self.miss_ps = c.ps(c.POLL_MISS) + setting.ranks * c.ps(c.SCAN_QUEUE)
         self._targets: dict[int, Mapping] = {}
@@ -92,7 +92,7 @@ class Ibel(SciPath):
         self.sent += 1
         block = self.layout.join(wire.pack(message, number), message.payload)
         if message.nbytes:
-            self.cpu.free += self.setting.host.copy_ticks(len(block))
+            self.cpu.free += self.host.copy_ticks(len(block))
         self.kernel.at(self.cpu.free, self._store, mapping, self.layout.start(slot, len(block)), block, then)
 
     def _store(self, mapping: Mapping, offset: int, block: bytes, then: Then) -> None:
@@ -162,8 +162,8 @@ class Ibel(SciPath):
 class SingleBuffer(Ibel):
     """One request buffer for each peer, one reply buffer, one outstanding request."""
 
-    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
-        super().__init__(port, fabric, setting, 1)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
+        super().__init__(port, cluster, setting, 1)
         self._waits_for: int | None = None
         self._replies: dict[int, Mapping] = {}
         own = self.driver.create_segment(self.number(self.rank, CONTROL), self.layout.queue_bytes)
@@ -227,8 +227,8 @@ class SplitQueue(Ibel):
 
     COUNT_BYTES = 8
 
-    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
-        super().__init__(port, fabric, setting, setting.slots)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
+        super().__init__(port, cluster, setting, setting.slots)
         self._used: dict[int, int] = {}
         self._consumed: dict[int, int] = {}
         self._controls: dict[int, Mapping] = {}

@@ -20,7 +20,7 @@ from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment
-from conduits.sci.hardware import Fabric
+from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
@@ -77,8 +77,8 @@ class PairedSlots(SciPath):
 
     miss_ps = c.ps(c.POLL_MISS)
 
-    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
-        super().__init__(port, fabric, setting)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
+        super().__init__(port, cluster, setting)
         self.layout = wire.PairedLayout(setting.ranks, setting.slots, setting.slot_payload)
         self._slots = setting.slots
         self._slot_bytes = self.layout.slot_bytes
@@ -171,7 +171,7 @@ class PairedSlots(SciPath):
             chain = self._long(message.nbytes)
         elif self.setting.transactions == 1:
             block = header + message.payload
-            self.cpu.free += self.setting.host.copy_ticks(len(block))
+            self.cpu.free += self.host.copy_ticks(len(block))
             slot.post(self.cpu.free, block, self._issued)
             return
         chain(self, peer, slot, self.layout.slot(kind, number), header, message, self._issued).begin(self.cpu.free)

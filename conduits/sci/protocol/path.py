@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import attrs
 
 from conduit.contract import Message
-from conduit.simnet import HostModel, Path, SimulatedPort
+from conduit.simnet import Path, SimulatedPort
 from conduits.sci import constants as c
-from conduits.sci.driver import Sisci
-from conduits.sci.hardware import Fabric
+from conduits.sci.machine import SciCluster
 
 REQUEST_PS = c.ps(c.CHECK) + c.ps(c.SEARCH) + c.ps(c.BUILD)
 REPLY_PS = c.ps(c.CHECK) + c.ps(c.BUILD)
@@ -22,7 +21,7 @@ CONTROL, PAYLOAD, COMMAND = 0, 1, 2
 
 @attrs.frozen
 class Setting:
-    """What a path needs to know of the job and its options.
+    """What a path needs to know of the job and of the protocol's options.
 
     Attributes:
         ranks: of the job.
@@ -31,8 +30,6 @@ class Setting:
         transactions: stores of a medium message, 1 or 2.
         dma_threshold: long payloads of at least this many bytes go by DMA.
         dynamic_mapping: unaligned data go straight to their place, which is mapped for each message.
-        patched: the kernel gives large contiguous memory.
-        host: what copying costs.
     """
 
     ranks: int
@@ -41,8 +38,6 @@ class Setting:
     transactions: int
     dma_threshold: int
     dynamic_mapping: bool
-    patched: bool
-    host: HostModel
 
 
 class SciPath(Path):
@@ -50,17 +45,21 @@ class SciPath(Path):
 
     Args:
         port: the rank's port.
-        fabric: the cluster.
+        cluster: the machine.
         setting: job and options.
+
+    Attributes:
+        host: what copying costs.
     """
 
-    def __init__(self, port: SimulatedPort, fabric: Fabric, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
         super().__init__(port)
         self.setting = setting
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
-        self.driver = Sisci(fabric, port.host, port.rank, patched=setting.patched)
+        self.driver = cluster.process(port.rank)
+        self.host = cluster.host
         self.sent = 0
         self.scans = 0
 
@@ -70,7 +69,7 @@ class SciPath(Path):
 
     def copy_in(self, message: Message, data: bytes | memoryview, at: int = 0) -> None:
         """Copy part of a long payload to its place in the segment, on this CPU."""
-        self.cpu.free += self.setting.host.copy_ticks(len(data))
+        self.cpu.free += self.host.copy_ticks(len(data))
         self.port.memory.write(message.offset + at, data)
 
     def statistics(self) -> Mapping[str, int]:

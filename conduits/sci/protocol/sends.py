@@ -131,7 +131,7 @@ class ByDma(WithPayload):
             self.finish(end)
             return
         if (self.message.address + head) % ALIGN:
-            end += self.path.setting.host.copy_ticks(body)
+            end += self.path.host.copy_ticks(body)
         self.kernel.call(end, self.post)
 
     def post(self) -> None:

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.memory import Buffer
 from conduits.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
+from conduits.sunfire.constants import LANDING_PS
 from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
 from conduits.sunfire.hardware.channel import Fenced
-from conduits.sunfire.hardware.times import LANDING_PS
 
 if TYPE_CHECKING:
-    from conduits.sunfire.driver.process import SunFire
+    from conduits.sunfire.driver.process import SunfireProcess
 
 Then: TypeAlias = Callable[[int], object]
 Loaded: TypeAlias = Callable[[bytes, int, int], object]
@@ -50,7 +50,7 @@ class Mapping:
         "_host", "_kernel", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes", "permission",
     )  # fmt: skip
 
-    def __init__(self, process: SunFire, entry: Entry, channel: Channel, permission: int) -> None:
+    def __init__(self, process: SunfireProcess, entry: Entry, channel: Channel, permission: int) -> None:
         self._process = process
         self._kernel = process.kernel
         self._host = process.host

@@ -12,10 +12,9 @@ from conduit.sim.memory import Buffer
 from conduits.rsm import Attributes, Backing, Call, Rights, Transport
 from conduits.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
-from conduits.sunfire.driver.interrupts import HostKernel
-from conduits.sunfire.driver.window import SunFireWindow
+from conduits.sunfire.constants import BARRIER_PS, LINE_PS, START_PS
+from conduits.sunfire.driver.window import HostKernel, SunfireWindow
 from conduits.sunfire.hardware import LINE, Counters, Entry, Fabric
-from conduits.sunfire.hardware.times import BARRIER_PS, LINE_PS, START_PS
 
 NAME = "wrsm"
 """The controller of all NIs; with an NI's index behind it, that one alone."""
@@ -59,7 +58,7 @@ _PAGES = {
 _TABLE_PAGES = c.whole(c.TABLE_PAGES)
 
 
-class SunFire(Transport):
+class SunfireProcess(Transport):
     """One process on one CPU of a host.
 
     Args:
@@ -107,18 +106,18 @@ class SunFire(Transport):
     def counters(self) -> Sequence[Counters]:
         """Return the instrumentation counters of this host's NIs."""
         plant = self.fabric.plant
-        return [plant.interfaces[self.host, index].counters() for index in range(plant.machine.nis)]
+        return [plant.interfaces[self.host, index].counters() for index in range(plant.topology.nis)]
 
     # -- conduits.rsm.Transport -----------------------------------------------------------------
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the controller of all NIs, then one for each."""
-        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.plant.machine.nis))]
+        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.plant.topology.nis))]
         return [Attributes(name, LINE, PAGE, PAGE, EXPORT_MAX) for name in names]
 
     def hosts(self) -> Sequence[int]:
         """Return all hosts."""
-        return range(self.fabric.plant.machine.hosts)
+        return range(self.fabric.plant.topology.hosts)
 
     def cost(self, call: Call, nbytes: int = 0) -> int:
         """Return a call's software: Table III less what the hardware takes in it; for other sizes by page."""
@@ -157,7 +156,7 @@ class SunFire(Transport):
         self.fabric.strike(backing)
         return backing.again()
 
-    def connect(self, controller: str, host: int, backing: Backing) -> SunFireWindow:
+    def connect(self, controller: str, host: int, backing: Backing) -> SunfireWindow:
         """Import what another host has published, over all NIs or the controller's."""
         assert isinstance(backing, Entry)
         if host == self.host:
@@ -166,4 +165,4 @@ class SunFire(Transport):
         channel = self.processor.channel(host, interface)
         if not channel.paths.lanes:
             raise self.unreachable(host)
-        return SunFireWindow(self, backing, channel)
+        return SunfireWindow(self, backing, channel)

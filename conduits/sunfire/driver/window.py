@@ -1,7 +1,20 @@
-"""RSM's put, get, barrier and signal on the NI: whole lines by stores, ragged ends through the target's kernel."""
+"""RSM's put, get, barrier and signal on the NI: whole lines by stores, ragged ends through the target's kernel.
+
+A remote interrupt is one line, for which the target's kernel signals a process, or merges a write of less than a line:
+
+    bytes 0-7    sender: host and processor, written by the receiving NI
+    bytes 8-11   what: SIGNAL or MERGE
+    bytes 12-15  bytes to merge
+    bytes 16-23  offset in the segment
+    bytes 24-27  number of the segment
+    bytes 28-63  bytes to merge, 36 at most
+
+Source: Sistare and Jackson, section 2.6; the layout of the line is ours.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,16 +22,30 @@ from typing import TYPE_CHECKING
 from conduit.sim.memory import Buffer
 from conduits.rsm import Done, Got, Permission, RsmError, Window
 from conduits.rsm.errors import BarrierFailure, ConnectionAborted
-from conduits.sunfire.driver import interrupts
+from conduits.sunfire import constants as c
+from conduits.sunfire.constants import LANDING_PS
 from conduits.sunfire.driver.mapping import Mapping
-from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight, Status
-from conduits.sunfire.hardware.times import LANDING_PS
+from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Fabric, Flight, InterruptRange, Status
+from conduits.sunfire.hardware.tables import SENDER
 
 if TYPE_CHECKING:
-    from conduits.sunfire.driver.process import SunFire
+    from conduits.sunfire.driver.process import SunfireProcess
+
+INTERRUPT_PS = c.ps(c.INTERRUPT)
+SIGNAL, MERGE = 1, 2
+
+_WHAT = struct.Struct("<IIQI")
+_DATA = SENDER.size + _WHAT.size
+ROOM = LINE - _DATA
+"""Bytes that one line can merge."""
 
 
-class SunFireWindow(Window):
+def pack(what: int, number: int, offset: int = 0, data: bytes = b"") -> bytes:
+    """Return the line of an interrupt, the sender still blank."""
+    return (bytes(SENDER.size) + _WHAT.pack(what, len(data), offset, number) + data).ljust(LINE, b"\0")
+
+
+class SunfireWindow(Window):
     """An import of one process.
 
     Args:
@@ -27,7 +54,7 @@ class SunFireWindow(Window):
         channel: the way there.
     """
 
-    def __init__(self, process: SunFire, entry: Entry, channel: Channel) -> None:
+    def __init__(self, process: SunfireProcess, entry: Entry, channel: Channel) -> None:
         self.nbytes = entry.nbytes
         self._process = process
         self._entry = entry
@@ -73,7 +100,7 @@ class SunFireWindow(Window):
 
     def signal(self, then: Done) -> None:
         """Interrupt the exporter's host."""
-        self.interrupt(interrupts.pack(interrupts.SIGNAL, self._number), lambda when: then(when, None))
+        self.interrupt(pack(SIGNAL, self._number), lambda when: then(when, None))
 
     def store(self, offset: int, data: bytes, issued: Callable[[int], object]) -> int:
         """Store whole lines, as a mapping does."""
@@ -81,7 +108,7 @@ class SunFireWindow(Window):
 
     def merge(self, offset: int, data: bytes, issued: Callable[[int], object]) -> None:
         """Send bytes to the target's kernel, which merges them."""
-        self.interrupt(interrupts.pack(interrupts.MERGE, self._number, offset, data), issued)
+        self.interrupt(pack(MERGE, self._number, offset, data), issued)
 
     def interrupt(self, line: bytes, issued: Callable[[int], object]) -> None:
         """Store a line to the target's kernel; `issued(when)` in an event."""
@@ -131,7 +158,7 @@ class _Put:
 
     __slots__ = ("_at", "_data", "_kernel", "_offset", "_then", "_window")
 
-    def __init__(self, window: SunFireWindow, offset: int, data: bytes, then: Done) -> None:
+    def __init__(self, window: SunfireWindow, offset: int, data: bytes, then: Done) -> None:
         self._window = window
         self._kernel = window._process.kernel
         self._offset = offset
@@ -151,7 +178,7 @@ class _Put:
         offset = self._offset + self._at
         whole = left - left % LINE
         if offset % LINE or not whole:
-            size = min(left, LINE - offset % LINE, interrupts.ROOM)
+            size = min(left, LINE - offset % LINE, ROOM)
             self._window.merge(offset, self._take(size), self.go_on)
             return
         end = self._window.store(offset, self._take(whole), self._stored)
@@ -166,3 +193,41 @@ class _Put:
         part = self._data[self._at : self._at + size]
         self._at += size
         return part
+
+
+class HostKernel:
+    """A host's operating system, as far as its NIs interrupt it; CPU 0 takes them, one after the other.
+
+    Args:
+        fabric: the cluster.
+        host: which.
+    """
+
+    def __init__(self, fabric: Fabric, host: int) -> None:
+        self._fabric = fabric
+        self._host = host
+        self._processor = fabric.processor(host, 0)
+        self._free = 0  # when the CPU has dealt with all that have come
+        fabric.interrupts[host] = InterruptRange(fabric.plant.interfaces[host, 0], self._processor, self._take)
+
+    def _take(self, line: bytes) -> int:
+        """Interrupt the CPU; return when the line has been dealt with."""
+        if self._processor.stolen is not None:
+            self._processor.stolen(INTERRUPT_PS)
+        kernel = self._fabric.kernel
+        self._free = when = max(self._free, kernel.now) + INTERRUPT_PS
+        kernel.at(when, self._handle, line)
+        return when
+
+    def _handle(self, line: bytes) -> None:
+        """Signal the owner of a segment, or merge bytes into it."""
+        source, _ = SENDER.unpack_from(line)
+        what, size, offset, number = _WHAT.unpack_from(line, SENDER.size)
+        entry = self._fabric.entry(self._host, number)
+        if entry is None:
+            return  # taken out of the tables while the line was under way
+        if what == SIGNAL:
+            if entry.signalled is not None:
+                entry.signalled()
+        elif entry.lets_write(source):
+            entry.land(offset, line[_DATA : _DATA + size])

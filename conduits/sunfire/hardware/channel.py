@@ -17,13 +17,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.link import Link
-from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.entry import Entry
-from conduits.sunfire.hardware.flight import Flight, Landed
-from conduits.sunfire.hardware.parts import LINE, Lane
-from conduits.sunfire.hardware.reading import Read, Reading
-from conduits.sunfire.hardware.status import Status
-from conduits.sunfire.hardware.times import BARRIER_PS, LANDING_PS, LINE_PS, READ_LINE_PS, START_PS, TRANSIT_PS
+from conduits.sunfire.constants import (
+    BARRIER_PS,
+    LANDING_PS,
+    LINE_PS,
+    PATIENCE_PS,
+    READ_LINE_PS,
+    START_PS,
+    TRANSIT_PS,
+)  # fmt: skip
+from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading
+from conduits.sunfire.hardware.tables import Entry
 
 if TYPE_CHECKING:
     from conduits.sunfire.hardware.processor import Processor
@@ -31,7 +36,6 @@ if TYPE_CHECKING:
 Then: TypeAlias = Callable[[int], object]
 Fenced: TypeAlias = Callable[[int, int], object]
 
-PATIENCE_PS = c.ps(c.PATIENCE)
 _LOST, _NO_PATH, _REFUSED = Status.LOST, Status.NO_PATH, Status.REFUSED
 
 

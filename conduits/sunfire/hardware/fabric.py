@@ -16,11 +16,10 @@ from collections.abc import Mapping
 
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.entry import Entry
-from conduits.sunfire.hardware.interrupts import InterruptRange
 from conduits.sunfire.hardware.parts import Lane, Part
 from conduits.sunfire.hardware.processor import Processor
-from conduits.sunfire.hardware.wiring import Machine, Plant
+from conduits.sunfire.hardware.tables import Entry, InterruptRange
+from conduits.sunfire.hardware.wiring import Plant, Topology
 
 REROUTE_PS = c.ps(c.REROUTE)
 SPREAD_PS = c.ps(c.SPREAD)
@@ -52,7 +51,7 @@ class Fabric:
 
     Args:
         kernel: of the job.
-        machine: what it is made of.
+        topology: what it is made of.
         stripes: lanes that one pair of hosts uses at most; None: all.
         weak: whether lines land in any order that the rules allow.
         careful: whether parts may fail: every run is then followed to its end.
@@ -67,7 +66,7 @@ class Fabric:
     def __init__(
         self,
         kernel: Kernel,
-        machine: Machine,
+        topology: Topology,
         *,
         stripes: int | None = None,
         weak: bool = False,
@@ -75,7 +74,7 @@ class Fabric:
         piece: int = 4096,
     ) -> None:
         self.kernel = kernel
-        self.plant = Plant(kernel, machine)
+        self.plant = Plant(kernel, topology)
         self.stripes = stripes
         self.weak = weak
         self.careful = careful
@@ -97,7 +96,7 @@ class Fabric:
         """
         found = self._processors.get((host, index))
         if found is None:
-            hosts = self.plant.machine.hosts
+            hosts = self.plant.topology.hosts
             if not (0 <= host < hosts and 0 <= index <= CPUS):
                 raise ValueError(
                     f"there is no CPU {index} of host {host}; the {hosts} hosts, from 0, have CPUs 0 to {CPUS - 1} for "

@@ -28,7 +28,7 @@ from conduit.sim.kernel import Kernel
 from conduit.sim.units import ps
 from conduits.sunfire.hardware.fabric import Fabric
 from conduits.sunfire.hardware.parts import Cable, Part
-from conduits.sunfire.hardware.wiring import Machine, Plant
+from conduits.sunfire.hardware.wiring import Plant, Topology
 
 FORMS = (
     "PART@TIME, PART@TIME-TIME, PART~MEAN, PART~MEAN/MEAN or LINK%RATE, where PART is linkH.N.L, niH.N, switchS, "
@@ -87,19 +87,19 @@ def parse_fault(text: str) -> Fault:
     return Fault(part, text, down=fails, up=back)
 
 
-def check_faults(texts: Sequence[str], machine: Machine) -> tuple[Fault, ...]:
-    """Read a schedule for a machine.
+def check_faults(texts: Sequence[str], topology: Topology) -> tuple[Fault, ...]:
+    """Read a schedule for a topology.
 
     Raises:
-        ValueError: an entry has none of the forms, or names what the machine has not.
+        ValueError: an entry has none of the forms, or names what the topology has not.
     """
     faults = tuple(parse_fault(text) for text in texts)
-    plant = Plant(Kernel(), machine)
+    plant = Plant(Kernel(), topology)
     for fault in faults:
         if not _named(plant, fault.part):
             raise ValueError(
-                f"fault {fault.text!r}: there is no {fault.part}; this cluster has {machine.hosts} hosts with "
-                f"{machine.nis} NIs of {machine.links // machine.nis} links, and {machine.switches} switches, all "
+                f"fault {fault.text!r}: there is no {fault.part}; this cluster has {topology.hosts} hosts with "
+                f"{topology.nis} NIs of {topology.links // topology.nis} links, and {topology.switches} switches, all "
                 "numbered from 0"
             )
     return faults

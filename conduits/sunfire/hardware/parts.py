@@ -2,15 +2,18 @@
 
 A *cable* is an optical link, two ribbons, one each way.  One way carries 1000 MB/s while the other is
 quiet and 800 MB/s while it is not.  An *interface* (NI) has one data path to its host, for both directions
-together.  A *lane* is one way through these from host to host: a stripe of the traffic.
+together, and an error register for each processor, of which a `Status` is the code.  A *lane* is one way through these
+from host to host: a stripe of the traffic.
 
-Source: Sistare and Jackson, sections 2.1, 2.2, 2.4.
+Source: Sistare and Jackson, sections 2.1, 2.2, 2.4, 2.7; the codes are ours.
 """
 
 from __future__ import annotations
 
+import enum
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from conduit.sim.kernel import Kernel
@@ -21,6 +24,18 @@ LINE = c.whole(c.LINE)
 _ALONE, _BOTH = c.bytes_per_s(c.LINK_ALONE), c.bytes_per_s(c.LINK_BOTH)
 _PATH = c.bytes_per_s(c.NI_PATH)
 _TRANSIT_PS = c.ps(c.TRANSIT)
+
+
+class Status(enum.IntFlag):
+    """What a cluster error status register says; several may have come together."""
+
+    OK = 0
+    LOST = 1
+    """A line or its answer did not get through: a link or NI failed, or bits were wrong."""
+    NO_PATH = 2
+    """System software has no path to the host."""
+    REFUSED = 4
+    """The receiving NI's tables do not let this host do that there, or have nothing there."""
 
 
 class Part:
@@ -144,10 +159,11 @@ class Lane(Route):
         parts: all that must work.
         duplex: each link, when its head gets there, its other direction, and how long sizes take it alone
             and with the other direction busy.
-        lines: lines that were sent over it.
+        lines: lines of stores that were sent over it.
+        loaded: lines of data that loads brought over it.
     """
 
-    __slots__ = ("_steps", "cables", "duplex", "lines", "parts", "source", "target")
+    __slots__ = ("_held", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source", "target")
 
     RESERVES = (*Route.RESERVES, "reserve")
 
@@ -163,7 +179,8 @@ class Lane(Route):
         self.target = target
         self.cables = [cable for _, cable in cables]
         self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
-        self.lines = 0
+        self.lines = self.loaded = 0
+        self._held = 0  # of these, lines that found a link busy; the links have counted them
         self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))
         self._steps: dict[int, list[Step]] = {}  # by size
         source.lanes_out.append(self)
@@ -212,6 +229,15 @@ class Lane(Route):
         ]
         self._steps[nbytes] = steps
         return steps
+
+    def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
+        """Leave the rest of some lines, from the link `busy` on, to its release; as `Route.wait`."""
+        self._held += nbytes // LINE
+        super().wait(busy, nbytes, head, tail, then)
+
+    def counts(self) -> Counter[int]:
+        """Return how many lines found all links free: what `reserve` has taken, each line a transfer."""
+        return Counter({LINE: self.lines + self.loaded - self._held})
 
     @property
     def spoils(self) -> float:

@@ -13,7 +13,7 @@ from conduits.sunfire.hardware.channel import Channel
 
 if TYPE_CHECKING:
     from conduits.sunfire.hardware.fabric import Fabric
-    from conduits.sunfire.hardware.flight import Flight
+    from conduits.sunfire.hardware.runs import Flight
 
 
 class Processor:

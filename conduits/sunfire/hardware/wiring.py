@@ -25,8 +25,8 @@ MAX_NIS = c.whole(c.NI_MAX)
 
 
 @attrs.frozen
-class Machine:
-    """A cluster to buy.
+class Topology:
+    """The hosts of a cluster, and how they are wired.
 
     Attributes:
         hosts: nodes, 2 to 8; without switches 2 or 3.
@@ -59,27 +59,11 @@ class Machine:
         return -(-self.links * ports // _SWITCH_LINKS)
 
 
-MACHINES = {
-    "sis": Machine(c.whole(c.SIS_HOSTS), c.whole(c.SIS_NIS)),
-    "q": Machine(c.whole(c.Q_HOSTS), c.whole(c.Q_NIS)),
+TOPOLOGIES = {
+    "sis": Topology(c.whole(c.SIS_HOSTS), c.whole(c.SIS_NIS)),
+    "q": Topology(c.whole(c.Q_HOSTS), c.whole(c.Q_NIS)),
 }
 """The two clusters that the papers measured."""
-
-
-def cluster(config: str, *, nis: int, switched: bool, hosts: int) -> Machine:
-    """Return one of the two clusters, varied.
-
-    Args:
-        config: which, `sis` or `q`.
-        nis: network interfaces of each host.
-        switched: whether it has switches; without them it is cut down to the hosts that are used.
-        hosts: that are used, at least 1.
-
-    Raises:
-        ValueError: it cannot be wired so.
-    """
-    found = MACHINES[config]
-    return Machine(found.hosts if switched else max(2, hosts), nis, switched)
 
 
 class Plant:
@@ -87,7 +71,7 @@ class Plant:
 
     Args:
         kernel: of the job.
-        machine: what it is made of.
+        topology: what it is made of.
 
     Attributes:
         interfaces: by host and index.
@@ -96,21 +80,21 @@ class Plant:
         parts: all of them by name.
     """
 
-    def __init__(self, kernel: Kernel, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, kernel: Kernel, topology: Topology) -> None:
+        self.topology = topology
         self.interfaces = {
             (host, index): Interface(kernel, host, index)
-            for host in range(machine.hosts)
-            for index in range(machine.nis)
+            for host in range(topology.hosts)
+            for index in range(topology.nis)
         }
-        self.switches = [Part(f"switch{index}") for index in range(machine.switches)]
+        self.switches = [Part(f"switch{index}") for index in range(topology.switches)]
         self.cables: dict[tuple[int, int, int], Cable] = {}
         self._ends: dict[tuple[int, int, int], tuple[Cable, Half, Half]] = {}  # cable, outward, inward
         for host, ni, link in self.links():
-            if machine.switched:
+            if topology.switched:
                 self._lay(kernel, (host, ni, link))
             elif (host, ni, link) not in self._ends:
-                self._lay(kernel, (host, ni, link), _opposite(machine.hosts, host, ni, link))
+                self._lay(kernel, (host, ni, link), _opposite(topology.hosts, host, ni, link))
         self._lanes: dict[tuple[tuple[int, int, int], tuple[int, int, int]], Lane] = {}
         parts: list[Part] = [*self.interfaces.values(), *self.switches, *self.cables.values()]
         self.parts = {part.name: part for part in parts}
@@ -119,18 +103,26 @@ class Plant:
 
     def links(self) -> list[tuple[int, int, int]]:
         """Return host, NI and link number of every link, first NIs' first links first."""
-        machine = self.machine
+        topology = self.topology
         return [
-            (host, ni, link) for host in range(machine.hosts) for link in range(NI_LINKS) for ni in range(machine.nis)
+            (host, ni, link) for host in range(topology.hosts) for link in range(NI_LINKS) for ni in range(topology.nis)
         ]
+
+    def interfaces_of(self, host: int) -> list[Interface]:
+        """Return the NIs of a host, in order."""
+        return [self.interfaces[host, index] for index in range(self.topology.nis)]
+
+    def halves(self, host: int, *, outward: bool) -> list[Half]:
+        """Return the directions of a host's cables that leave it, or those that come in."""
+        return [out if outward else into for end, (_, out, into) in self._ends.items() if end[0] == host]
 
     def lanes(self, source: int, target: int) -> list[Lane]:
         """Return the lanes between two hosts that work for all one knows, in the order in which stripes take them."""
         outward = [end for end in self.links() if end[0] == source and self._trusted(end)]
-        if not self.machine.switched:
+        if not self.topology.switched:
             found = []
             for end in outward:
-                far = _opposite(self.machine.hosts, *end)
+                far = _opposite(self.topology.hosts, *end)
                 if far[0] == target and self._trusted(far):
                     found.append(self._lane(end, far))
             return found
@@ -148,7 +140,7 @@ class Plant:
         """Return every part that could be on the way between two hosts, sorted by name."""
         found: set[Part] = {*self.switches}
         for (host, ni, link), (cable, _, _) in self._ends.items():
-            far = target if self.machine.switched else _opposite(self.machine.hosts, host, ni, link)[0]
+            far = target if self.topology.switched else _opposite(self.topology.hosts, host, ni, link)[0]
             if host in (source, target) and far in (source, target):
                 found |= {self.interfaces[host, ni], cable}
         return sorted(found, key=lambda part: part.name)
@@ -172,7 +164,7 @@ class Plant:
         if found is None:
             cable, out, _ = self._ends[end]
             halves, switch = [(out, cable)], None
-            if self.machine.switched:
+            if self.topology.switched:
                 far, _, into = self._ends[other]
                 halves.append((into, far))
                 switch = self.switches[self._switch(end)]

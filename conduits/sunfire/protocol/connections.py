@@ -5,19 +5,92 @@
     ranks + s          the area of rank s, one on each host             that host's service process
     ranks (2 + s) + d  the pair of requester s and replier d            s
 
+An area serves all ranks of its host and belongs to none of them, so the host's *service process* makes it, on a CPU of
+its own, and tells the ranks through the host's shared memory which queues there are.  (The papers do not say which
+process of the receiving host exports an area.)
+
 Source: SIS 3.1 and 3.3; which ids there are is ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Protocol
 
-from conduit.sim import Flat
+import attrs
+
+from conduit.sim import Flat, Store
+from conduit.sim.memory import Buffer
+from conduit.simnet.chain import Act, Done
 from conduits.rsm import Controller, ExportSegment, Permission
-from conduits.sunfire.protocol.chain import Act
+from conduits.sunfire.constants import SERVICE_PS
+from conduits.sunfire.machine import SunfireCluster
+from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.protocol.pool import Pool
-from conduits.sunfire.protocol.setting import Setting
+
+
+class Reader(Protocol):
+    """A rank that has queues in areas of its host."""
+
+    def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
+        """Take note that lines of rank `source` have landed in this rank's queue."""
+
+
+class Service:
+    """One host's service process.
+
+    Args:
+        controller: of the service process.
+        layout: of areas.
+        readers: the host's ranks by their place there.
+
+    Attributes:
+        areas: the exports, by the rank that writes them.
+    """
+
+    def __init__(self, controller: Controller, layout: Layout, readers: Mapping[int, Reader]) -> None:
+        self._controller = controller
+        self._layout = layout
+        self._readers = readers
+        self.areas: dict[int, ExportSegment] = {}
+
+    def make_area(self, writer: int, host: int, number: int, done: Done) -> None:
+        """Export an area for rank `writer` of `host`, in an event; `done(when)` when it can be connected to.
+
+        Args:
+            writer: the rank.
+            host: where it runs.
+            number: the segment's id.
+            done: called in an event.
+        """
+        cpu, kernel = self._controller.transport.cpu, self._controller.transport.kernel
+        cpu.charge(SERVICE_PS)
+        made = self.areas[writer] = self._controller.export_create(self._layout.area_bytes)
+        made.publish(number, {host: Permission.READ_WRITE})
+        made.landing = partial(self._landed, writer, made.memory)
+        kernel.at(cpu.free, done, cpu.free)
+
+    def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
+        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
+        if offset < self._layout.pool_at:
+            self._readers[offset // self._layout.queue_bytes].request_landed(writer, memory, offset, data)
+
+
+@attrs.frozen
+class Setting:
+    """What a path needs to know of the job and its options.
+
+    Attributes:
+        cluster: the machine, and where ranks are on it.
+        layout: of areas and pairs.
+        services: by host.
+    """
+
+    cluster: SunfireCluster
+    layout: Layout
+    services: Mapping[int, Service]
 
 
 class Connections:
@@ -38,7 +111,7 @@ class Connections:
         self._rank = rank
         self._controller = controller
         self._setting = setting
-        self._ranks = len(setting.hosts)
+        self._ranks = len(setting.cluster.hosts)
         self._keep = keep
         self.peers: dict[int, Peer] = {}
         self.areas: dict[int, Area] = {}
@@ -48,12 +121,12 @@ class Connections:
         found = self.peers.get(rank)
         if found is None:
             setting = self._setting
-            host = setting.hosts[rank]
+            host = setting.cluster.hosts[rank]
             area = self.areas.get(host)
             if area is None:
                 area = self.areas[host] = Area(Pool(setting.layout.pool))
             found = self.peers[rank] = Peer(
-                rank, host, rank - setting.first[host], area, setting.layout, keep=self._keep
+                rank, host, rank - setting.cluster.first[host], area, setting.layout, keep=self._keep
             )
         return found
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conduit.contract import Message
-from conduits.sunfire.protocol import costs
+from conduits.sunfire import constants as c
 from conduits.sunfire.protocol.path import SunfirePath
 
 
@@ -34,8 +34,8 @@ class DirectedPath(SunfirePath):
     def _new_queue(self) -> None:
         """One more head postbox to poll: a look costs what it did."""
         self.counts["sunfire_connections"] += 1
-        if self.miss_ps == costs.POLL_PS:
-            self.miss_ps += costs.HEAD_PS
+        if self.miss_ps == c.POLL_PS:
+            self.miss_ps += c.HEAD_PS
             self.port.recost()
 
     def _misses(self, turn: int) -> int:

@@ -14,9 +14,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from conduit.simnet import header
+from conduits.sunfire import constants as c
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.pool import PoolShape
 from conduits.sunfire.wire import LINE
@@ -93,3 +96,26 @@ class Layout:
 
     def _pages(self, nbytes: int) -> int:
         return -(-nbytes // self.page) * self.page
+
+
+@attrs.frozen
+class Library:
+    """How a version of the library cuts up messages.
+
+    Attributes:
+        short_limit: largest payload that goes in postboxes, bytes.
+        small, large: bytes of the two kinds of blocks.
+        smalls, larges: how many of each a pool has.
+    """
+
+    short_limit: int
+    small: int
+    large: int
+    smalls: int
+    larges: int
+
+
+LIBRARIES: Mapping[str, Library] = {
+    "sis": Library(*map(c.whole, (c.SIS_SHORT, c.SIS_SMALL, c.SIS_LARGE, c.SIS_SMALLS, c.SIS_LARGES))),
+    "q": Library(c.whole(c.Q_SHORT), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCKS), 0),
+}

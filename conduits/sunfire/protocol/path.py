@@ -19,19 +19,18 @@ from conduit.contract import Buffer, Message
 from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduit.simnet import Path, SimulatedPort
+from conduit.simnet.chain import Chain
 from conduit.simnet.path import LATER, Then
 from conduits.rsm import Controller
-from conduits.sunfire.driver import CESR_PS, SunFire
-from conduits.sunfire.protocol import costs
-from conduits.sunfire.protocol.chain import Chain
-from conduits.sunfire.protocol.connections import Connections
-from conduits.sunfire.protocol.costs import RECEIVE_PS, REPLY_PS, REQUEST_PS
+from conduits.sunfire import constants as c
+from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
+from conduits.sunfire.driver import CESR_PS, SunfireProcess
+from conduits.sunfire.protocol.connections import Connections, Setting
 from conduits.sunfire.protocol.payloads import Payloads
 from conduits.sunfire.protocol.peers import Area, Peer
 from conduits.sunfire.protocol.queues import Inbox
 from conduits.sunfire.protocol.repair import Repair
 from conduits.sunfire.protocol.sends import Sends
-from conduits.sunfire.protocol.setting import Setting
 from conduits.sunfire.wire import LINE, ack_byte
 
 COUNTS = (
@@ -53,7 +52,7 @@ class SunfirePath(Path):
         setting: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, process: SunFire, controller: Controller, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, process: SunfireProcess, controller: Controller, setting: Setting) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.cpu = port.cpu
@@ -61,7 +60,7 @@ class SunfirePath(Path):
         self.setting = setting
         self.layout = setting.layout
         self.process = process
-        self.miss_ps = costs.POLL_PS
+        self.miss_ps = c.POLL_PS
         self.sent = 0
         self.counts = dict.fromkeys(COUNTS, 0)
         self._requests: dict[int, Inbox] = {}
@@ -95,7 +94,7 @@ class SunfirePath(Path):
     def _new_queue(self) -> None:
         """One more head postbox to poll."""
         self.counts["sunfire_connections"] += 1
-        self.miss_ps += costs.HEAD_PS
+        self.miss_ps += c.HEAD_PS
         self.port.recost()
 
     # -- sending -------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ class SunfirePath(Path):
         for each in area.peers:
             while each.sent and self._acknowledged(each, *each.sent[0][:2]):
                 _, count, grant = each.sent.popleft()
-                self.cpu.charge(count * costs.RECLAIM_PS)
+                self.cpu.charge(count * c.RECLAIM_PS)
                 each.room += count
                 if grant is not None:
                     area.pool.acknowledge(grant)
@@ -164,7 +163,7 @@ class SunfirePath(Path):
         inbox = self._requests.get(source)
         if inbox is None:
             layout, peer = self.layout, self.connections.peer(source)
-            base = (self.rank - self.setting.first[self.port.host]) * layout.queue_bytes
+            base = (self.rank - self.setting.cluster.first[self.port.host]) * layout.queue_bytes
             inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
             self._requests[source] = inbox
         if inbox.land(data) and not inbox.marked:
@@ -275,7 +274,7 @@ class SunfirePath(Path):
 
     def holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
-        area = self.areas.get(self.setting.hosts[dest])
+        area = self.areas.get(self.setting.cluster.hosts[dest])
         others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
         return (dest, *others)
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from conduit.contract import LONG, Message
 from conduit.simnet import SimulatedPort
+from conduits.sunfire.protocol.connections import Setting
 from conduits.sunfire.protocol.queues import Inbox
-from conduits.sunfire.protocol.setting import Setting
 from conduits.sunfire.wire import Form, cut
 
 
@@ -25,7 +25,7 @@ class Payloads:
     def __init__(self, port: SimulatedPort, setting: Setting) -> None:
         self._cpu = port.cpu
         self._memory = port.memory
-        self._copy_ticks = setting.model.copy_ticks
+        self._copy_ticks = setting.cluster.host.copy_ticks
         self._layout = setting.layout
         self._areas = setting.services[port.host].areas
 

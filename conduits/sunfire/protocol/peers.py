@@ -7,13 +7,9 @@ from typing import Any
 
 from conduit.sim import Store
 from conduits.rsm import Barrier, ImportSegment
-from conduits.sunfire import wire
 from conduits.sunfire.protocol.layout import Layout
 from conduits.sunfire.protocol.pool import Grant, Pool
-from conduits.sunfire.protocol.queues import Outbox, Stores
-from conduits.sunfire.wire import LINE
-
-_ACKS = [bytes([use]).ljust(LINE, b"\0") for use in range(256)]
+from conduits.sunfire.protocol.queues import Outbox
 
 
 class Remote:
@@ -98,24 +94,3 @@ class Peer:
         self.emptied = 0
         self.safe = 0
         self.segment: Remote | None = None
-
-
-def acknowledgements(first: int, count: int, queue: int) -> Stores:
-    """Return the stores that acknowledge postboxes: a line for each, of which one byte counts.
-
-    Args:
-        first: number of the first.
-        count: how many.
-        queue: postboxes of their queue.
-    """
-    if count == 1:
-        return [(first % queue * LINE, _ACKS[wire.ack_byte(first, queue)])]
-    stores: Stores = []
-    while count:
-        index = first % queue
-        run = min(count, queue - index)
-        line = _ACKS[wire.ack_byte(first, queue)]
-        stores.append((index * LINE, line * run))
-        first += run
-        count -= run
-    return stores

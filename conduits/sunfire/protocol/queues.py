@@ -1,4 +1,4 @@
-"""Queues of postboxes: the writer's end and the reader's end."""
+"""Queues of postboxes: the writer's end, the reader's end, and the acknowledgement of postboxes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _unpack_from = _PREFIX.unpack_from
 _SEQUENCES = 1 << 32
 _SEQUENCE = _SEQUENCES - 1
 _HALF = 1 << 31
+_ACKS = [bytes([use]).ljust(LINE, b"\0") for use in range(256)]
 
 Stores: TypeAlias = "list[tuple[int, Buffer]]"
 """Offsets, and the whole lines to be stored there."""
@@ -174,3 +175,24 @@ class Inbox:
 
     def _read(self, number: int) -> bytes:
         return self._memory.read(self.base + number % self.size * LINE, LINE)
+
+
+def acknowledgements(first: int, count: int, queue: int) -> Stores:
+    """Return the stores that acknowledge postboxes: a line for each, of which one byte counts.
+
+    Args:
+        first: number of the first.
+        count: how many.
+        queue: postboxes of their queue.
+    """
+    if count == 1:
+        return [(first % queue * LINE, _ACKS[wire.ack_byte(first, queue)])]
+    stores: Stores = []
+    while count:
+        index = first % queue
+        run = min(count, queue - index)
+        line = _ACKS[wire.ack_byte(first, queue)]
+        stores.append((index * LINE, line * run))
+        first += run
+        count -= run
+    return stores

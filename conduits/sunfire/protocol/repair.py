@@ -1,7 +1,8 @@
-"""Repair: what a rank does when its error register says that stores of it were lost.
+"""Repair: what is stored behind a barrier until that is good, and what a rank does when stores of it were lost.
 
-The register does not say which.  What was written behind a good barrier is safe; postboxes and acknowledgements
-are written without one.  So those are written again of which it is not certain that they have landed:
+`safely` stores behind a barrier.  Postboxes and acknowledgements are written without one; that something of these was
+lost is told by the rank's error register, which does not say what.  So those are written again of which it is not
+certain that they have landed:
 
 - request postboxes that are not acknowledged;
 - reply postboxes whose requester may not have taken them: with n outstanding requests allowed, the last n;
@@ -18,13 +19,86 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conduits.sunfire.protocol.chain import Steps
-from conduits.sunfire.protocol.peers import Peer, Remote, acknowledgements
-from conduits.sunfire.protocol.queues import Stores
-from conduits.sunfire.protocol.sends import lines_of, safely
+from conduit.contract import Buffer
+from conduit.errors import NetworkError
+from conduit.simnet.chain import Act, Done, Steps
+from conduits.sunfire.protocol.peers import Peer, Remote
+from conduits.sunfire.protocol.queues import Stores, acknowledgements
+from conduits.sunfire.wire import LINE
 
 if TYPE_CHECKING:
     from conduits.sunfire.protocol.path import SunfirePath
+
+
+TRIES = 1000
+"""Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
+
+
+def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
+    """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
+
+    def act(done: Done) -> None:
+        end = remote.mapping.store(offset, data, done, announced)
+        if end:
+            done(end)
+
+    return act
+
+
+def lines_of(stores: Stores) -> int:
+    """Return how many lines are stored."""
+    return sum(len(lines) for _, lines in stores) // LINE
+
+
+def safely(path: SunfirePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
+    """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
+
+    So a large payload gets there too where bit errors spoil one line in a hundred.
+
+    Args:
+        path: the sender's.
+        host: where to.
+        remote: what is stored through.
+        stores: offsets and whole lines.
+        announced: postboxes that follow tell of them, nothing else does.
+
+    Raises:
+        NetworkError: no path to the host is left, or nothing gets over those there are.
+    """
+    left, failed = [stores], 0
+    while left:
+        stores = left.pop()
+        remote.barrier.open()
+        for offset, lines in stores:
+            yield store(remote, offset, lines, announced)
+        error = yield remote.barrier.close
+        failed = failed + 1 if error is not None else 0
+        if failed == TRIES:
+            raise NetworkError(
+                f"nothing gets from host {path.port.host} to host {host}: {TRIES} memory barriers in a row have failed"
+            )
+        if failed:
+            path.check_path(host)
+            path.counts["sunfire_retries"] += lines_of(stores)
+            left += reversed(halves(stores))
+
+
+def halves(stores: Stores) -> list[Stores]:
+    """Cut stores into two lists of about as many lines, one where there is one line."""
+    half, total = lines_of(stores) // 2 * LINE, 0
+    if not half:
+        return [stores]
+    first: Stores = []
+    second: Stores = []
+    for offset, lines in stores:
+        cut = min(max(half - total, 0), len(lines))
+        view = memoryview(lines)
+        if cut:
+            first.append((offset, view[:cut]))
+        if cut < len(lines):
+            second.append((offset + cut, view[cut:]))
+        total += len(lines)
+    return [first, second]
 
 
 class Repair:

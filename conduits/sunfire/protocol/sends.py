@@ -14,31 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from conduit.contract import LONG, Buffer, Message
 from conduit.errors import NetworkError
+from conduit.sim import Cpu, Kernel
 from conduit.simnet import header
+from conduit.simnet.chain import Act, Chain, Steps, sleep_until
 from conduit.simnet.path import Then
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.chain import Act, Chain, Done, Post, Steps, sleep_until
-from conduits.sunfire.protocol.peers import Area, Peer, Remote, acknowledgements
+from conduits.sunfire.driver import Mapping
+from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.protocol.pool import Grant, Pool
-from conduits.sunfire.protocol.queues import Outbox, Stores
+from conduits.sunfire.protocol.queues import Outbox, Stores, acknowledgements
+from conduits.sunfire.protocol.repair import safely, store
 from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
 
 if TYPE_CHECKING:
     from conduits.sunfire.protocol.path import SunfirePath
-
-TRIES = 1000
-"""Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
-
-
-def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
-    """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
-
-    def act(done: Done) -> None:
-        end = remote.mapping.store(offset, data, done, announced)
-        if end:
-            done(end)
-
-    return act
 
 
 def whole_lines(data: Buffer) -> Buffer:
@@ -47,60 +36,62 @@ def whole_lines(data: Buffer) -> Buffer:
     return bytes(data) + bytes(short) if short else data
 
 
-def lines_of(stores: Stores) -> int:
-    """Return how many lines are stored."""
-    return sum(len(lines) for _, lines in stores) // LINE
+class Post:
+    """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
 
-
-def safely(path: SunfirePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
-    """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
-
-    So a large payload gets there too where bit errors spoil one line in a hundred.
+    One serves all messages of a rank, which is in one send at a time.
 
     Args:
-        path: the sender's.
-        host: where to.
-        remote: what is stored through.
-        stores: offsets and whole lines.
-        announced: postboxes that follow tell of them, nothing else does.
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
 
-    Raises:
-        NetworkError: no path to the host is left, or nothing gets over those there are.
+    Attributes:
+        rank: whose it is, for errors.
     """
-    left, failed = [stores], 0
-    while left:
-        stores = left.pop()
-        remote.barrier.open()
-        for offset, lines in stores:
-            yield store(remote, offset, lines, announced)
-        error = yield remote.barrier.close
-        failed = failed + 1 if error is not None else 0
-        if failed == TRIES:
-            raise NetworkError(
-                f"nothing gets from host {path.port.host} to host {host}: {TRIES} memory barriers in a row have failed"
-            )
-        if failed:
-            path.check_path(host)
-            path.counts["sunfire_retries"] += lines_of(stores)
-            left += reversed(halves(stores))
 
+    __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
 
-def halves(stores: Stores) -> list[Stores]:
-    """Cut stores into two lists of about as many lines, one where there is one line."""
-    half, total = lines_of(stores) // 2 * LINE, 0
-    if not half:
-        return [stores]
-    first: Stores = []
-    second: Stores = []
-    for offset, lines in stores:
-        cut = min(max(half - total, 0), len(lines))
-        view = memoryview(lines)
-        if cut:
-            first.append((offset, view[:cut]))
-        if cut < len(lines):
-            second.append((offset + cut, view[cut:]))
-        total += len(lines)
-    return [first, second]
+    _mapping: Mapping
+    _rest: Stores
+    _then: Then
+
+    def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._act = self._store
+        self._done = self._stored
+        self.rank = cpu.rank
+
+    def begin(self, mapping: Mapping, stores: Stores, then: Then) -> None:
+        """Begin the chain when the CPU is free.
+
+        Args:
+            mapping: what is stored through.
+            stores: offsets and lines, at least one.
+            then: to be called when only CPU time is left.
+        """
+        self._mapping = mapping
+        self._rest = stores
+        self._then = then
+        self._kernel.call(self._cpu.free, self._act)
+
+    def _store(self) -> None:
+        rest = self._rest
+        offset, lines = rest.pop(0)
+        # What does not end the message lands with its end, which spares an event: an acknowledgement with the reply.
+        end = self._mapping.store(offset, lines, self._done, bool(rest))
+        if end:
+            self._stored(end)
+
+    def _stored(self, end: int) -> None:
+        cpu = self._cpu
+        if end > cpu.free:
+            cpu.free = end
+        if self._rest:
+            self._kernel.call(max(end, self._kernel.now), self._act)
+        else:
+            then = self._then
+            then()
 
 
 class Sends:

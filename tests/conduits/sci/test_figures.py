@@ -83,9 +83,33 @@ def test_a_remote_read_is_ten_writes():
     tables = {table.title: table for table in Sci.raw_tables(SciOptions())}
     read = dict(zip([row[0] for row in tables["Remote read"].rows], tables["Remote read"].rows, strict=True))
     assert 10 <= read[8][1] < 100  # the decade that the paper names
-    assert set(tables) == {"PIO ping-pong (scipp)", "DMA, one way (dma_bench)", "Remote read"}
     pio = {row[0]: row[2] for row in tables["PIO ping-pong (scipp)"].rows}
     assert pio[65536] * 2**20 / 1e6 == pytest.approx(190, rel=0.01)
+
+
+def test_the_tables_of_the_driver_and_of_rsm():
+    driver = ["PIO ping-pong (scipp)", "DMA, one way (dma_bench)", "Remote read"]
+    rsm = ["RSMAPI, each call", "RSMAPI, put and get"]
+    assert [table.title for table in Sci.raw_tables(SciOptions())] == driver + rsm
+    # RSM joins hosts, and here is one alone.
+    assert [table.title for table in Sci.raw_tables(SciOptions(torus=(1,)))] == driver
+
+
+def test_the_calls_of_rsm_take_their_software_and_what_the_card_takes():
+    tables = {table.title: table.rows for table in Sci.raw_tables(SciOptions())}
+    calls = dict(tables["RSMAPI, each call"])
+    assert calls["memseg_import_connect"] == 100 + 200  # a question to the other host, and a mapping
+    assert calls["memseg_import_disconnect"] == 200
+    store = 0.2 + 16384 / 190
+    assert calls["memseg_import_put"] == pytest.approx(0.1 + store, abs=1e-3)
+    for nbytes, put, closed, _, got, _ in tables["RSMAPI, put and get"]:
+        store, wire = 0.2 + nbytes / 190, max(nbytes, 16) + 16 * -(-nbytes // 64)
+        assert put == pytest.approx(0.1 + store, abs=1e-3)
+        # One link there, three for the response; closing is called while the bytes are on their way.
+        landed = max(store, 0.2 + wire / 528) + 0.5 + 0.07 + 0.7
+        if nbytes <= 4096:  # in one piece
+            assert closed == pytest.approx(0.1 + 0.1 + landed + 0.5 + 3 * 0.07, abs=2e-3)
+        assert got == pytest.approx(0.1 + 10 * (store + 0.5 + 0.07 + 0.7), abs=1e-3)
 
 
 def test_the_raw_time_of_a_long_message_is_that_of_its_way():

@@ -7,7 +7,8 @@ import pytest
 import conduit
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
-from conduits.sci.port import Sci, SciOptions, effective_threshold, shape
+from conduits.sci.machine import SciMachine
+from conduits.sci.port import Sci, SciOptions, effective_threshold
 
 
 def options(text):
@@ -47,7 +48,7 @@ def test_a_patched_kernel_gives_larger_command_segments():
     [("auto", 1, (4, 2)), ("auto", 8, (4, 2)), ("auto", 9, (3, 2, 2)), ("auto", 64, (4, 4, 4)), ((16,), 3, (16,))],
 )
 def test_shapes(torus, hosts, expected):
-    assert shape(SciOptions(torus=torus), hosts) == expected
+    assert SciMachine(torus=torus).shape(hosts) == expected
 
 
 def test_defaults_are_those_of_the_paper_and_its_authors():

@@ -6,7 +6,8 @@ import conduit
 from conduit.contract import JobSetup
 from conduit.sim import Kernel, simulate
 from conduit.simnet import SimulatedPort
-from conduits.sci.port import Sci, SciOptions, host_model
+from conduits.sci.machine import host_model
+from conduits.sci.port import Sci, SciOptions
 
 
 def flood(messages, *, reply=True, medium=0):
@@ -188,7 +189,7 @@ def test_the_sweep_begins_where_the_last_one_stopped():
 
 def test_memory_grows_with_the_peers_talked_to():
     job = Job(ranks=1024)
-    fabric = job.conduit.fabric
+    fabric = job.conduit.cluster.fabric
 
     def resident():
         return sum(

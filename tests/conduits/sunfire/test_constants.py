@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from conduits.sunfire import Sunfire
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.times import BARRIER_PS, LANDING_PS, LINE_PS, READ_LINE_PS, START_PS
+from conduits.sunfire.constants import BARRIER_PS, LANDING_PS, LINE_PS, READ_LINE_PS, START_PS
 
 # What the papers say, by the id under which a constant names it.
 FACTS = {
@@ -47,8 +48,15 @@ FACTS = {
     "sf.bed.sistare.nis": 2,
     "sf.bed.q.nodes": 4,
     "sf.bed.q.links": 4,
+    "sf.sis.block_small": 2048,
+    "sf.sis.block_large": 4096,
+    "sf.sis.short_limit": 2000,
+    "sf.q.buffer": 1024,
+    "sf.q.short_limit": 3912 - 1,  # strictly less
 }
-ANCHORS = {"sf.rsm.pingpong", "sf.rsm.put_16k", "sf.rsm.get_16k"}
+ANCHORS = {"sf.rsm.pingpong", "sf.rsm.put_16k", "sf.rsm.get_16k", "s.t1.bw.on", "s.t1.lat.on"}
+ON_NODE_MB_S, ON_NODE_US = 806, 1.5
+"""s.t1.bw.on, s.t1.lat.on."""
 
 PING_PONG, PUT_16K, GET_16K = 1.7, 27.73, 373.01
 """Microseconds: sf.rsm.pingpong, sf.rsm.put_16k, sf.rsm.get_16k."""
@@ -57,12 +65,14 @@ LINES = 16384 // 64
 
 @pytest.mark.parametrize("constant", c.CONSTANTS, ids=lambda constant: constant.name)
 def test_a_fact_has_the_value_that_the_paper_prints(constant):
-    name = re.match(r"sf(\.\w+)+", constant.source)
+    name = re.match(r"(sf|s)(\.\w+)+", constant.source)
     if constant.kind == "fact":
         expected = FACTS[name.group()]
         assert constant.value == (expected // 2 if name.group() == "sf.bed.q.links" else expected)
     elif constant.kind == "anchor":
         assert name.group() in ANCHORS
+    else:
+        assert len(constant.source) > 20
 
 
 def test_the_pace_of_stores_is_the_slope_between_a_line_and_16_kb():
@@ -90,3 +100,18 @@ def test_the_barrier_calls_hold_the_hardware_s_round_trip():
 def test_the_clusters_of_the_papers():
     assert (c.SIS_HOSTS.value, c.SIS_NIS.value) == (8, 2)
     assert (c.Q_HOSTS.value, c.Q_NIS.value) == (4, 2)
+
+
+def test_the_anchors_of_a_host():
+    assert c.COPY_RATE.value == ON_NODE_MB_S
+    polls = 0.15
+    assert 2 * c.SHARED_MESSAGE.value + c.SHARED_LINE.value + polls == pytest.approx(ON_NODE_US)
+
+
+def test_memory_is_as_slow_for_the_conduit_as_for_the_raw_ping_pong():
+    assert c.ps(c.UNPACK) == c.ps(c.SHARED_LINE) == c.ps(c.MEMORY)
+
+
+def test_names_are_all_different():
+    names = [constant.name for constant in Sunfire.constants]
+    assert len(set(names)) == len(names)

@@ -8,7 +8,8 @@ import conduit
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
 from conduit.options import render
-from conduits.sunfire.port import LIBRARIES, Sunfire, SunfireOptions
+from conduits.sunfire.port import Sunfire, SunfireOptions
+from conduits.sunfire.protocol import LIBRARIES
 
 
 def options(text):

@@ -7,7 +7,8 @@ import pytest
 import trio
 
 import conduit
-from conduits.sunfire.port import LIBRARIES, SunfireOptions, layout_of
+from conduits.sunfire.port import SunfireOptions, layout_of
+from conduits.sunfire.protocol import LIBRARIES
 
 MEDIUM = 16384
 
@@ -102,10 +103,10 @@ def test_areas_are_counted_by_process_and_destination_host(jobs):
     layout = job._setting.layout
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
     # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
-    sizes = [segment.nbytes for segment in job._exchange._published.values()]
+    sizes = [segment.nbytes for segment in job.cluster.exchange._published.values()]
     assert Counter(sizes) == {layout.segment_bytes(65536): 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
     # The hosts' tables let in nobody but the one that writes there; a segment is for all.
-    for segment in job._exchange._published.values():
+    for segment in job.cluster.exchange._published.values():
         writers = [host for host in range(4) if segment.permission(host)]
         assert len(writers) == (4 if segment.nbytes == layout.segment_bytes(65536) else 1)
         assert segment.nbytes == layout.segment_bytes(65536) or writers != [segment.host]

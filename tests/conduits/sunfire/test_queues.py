@@ -10,8 +10,7 @@ from conduit.contract import Category, Message, word_of
 from conduit.sim import Memory
 from conduit.simnet import header
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.peers import acknowledgements
-from conduits.sunfire.protocol.queues import Inbox, Outbox
+from conduits.sunfire.protocol.queues import Inbox, Outbox, acknowledgements
 from conduits.sunfire.wire import LINE
 
 BASE = 128

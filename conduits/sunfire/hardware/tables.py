@@ -1,17 +1,29 @@
-"""The tables of a host's NIs: which ranges of its memory others reach, and what they may do there.
+"""The tables of a host's NIs: what the receiving NI finds under the address of a line, memory or an interrupt.
 
-What a table says counts for accesses that are issued from then on; what is under way still lands.
+An *entry* is a range of memory that others reach, and what they may do there.  What a table says counts for accesses
+that are issued from then on; what is under way still lands.
 
-Source: Sistare and Jackson, sections 2.5 and 2.6.
+An *interrupt range* is declared to be no memory.  An interrupt is an ordinary store of a line, so user code may send
+one.  The receiving NI writes the sender's identity over the line's first bytes, where nobody can forge it, and hands
+the line to the processor that the table names.
+
+Source: Sistare and Jackson, sections 2.5 and 2.6; that the identity is host and processor, 4 bytes each, is ours.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from conduit.sim.memory import Buffer, Store
+from conduits.sunfire.hardware.parts import Interface
+
+if TYPE_CHECKING:
+    from conduits.sunfire.hardware.processor import Processor
 
 READ, WRITE = 1, 2
+SENDER = struct.Struct("<II")
 
 
 class Entry:
@@ -67,3 +79,25 @@ class Entry:
         landing = self.landing
         if landing is not None:
             landing(offset, data)
+
+
+class InterruptRange:
+    """A range in the tables of a host whose lines go to a processor.
+
+    Args:
+        interface: whose counters it is in.
+        processor: which CPU of the host the table names.
+        taken: called as `taken(line)` in the event of an arrival; returns when the CPU has dealt with it.
+    """
+
+    __slots__ = ("_interface", "_taken", "processor")
+
+    def __init__(self, interface: Interface, processor: Processor, taken: Callable[[bytes], int]) -> None:
+        self._interface = interface
+        self._taken = taken
+        self.processor = processor
+
+    def land(self, sender: Processor, line: bytes) -> int:
+        """Take a line that arrives; return when it has been dealt with, picoseconds."""
+        self._interface.interrupts += 1
+        return self._taken(SENDER.pack(sender.host, sender.index) + line[SENDER.size :])

@@ -1,8 +1,13 @@
-"""A run of lines that is not simply under way: it waits for a link, is long, or may be lost.
+"""Runs of lines that take several events: stores that are not simply under way, and all loads.
 
-Where a link is busy the rest of a stripe is left to its release, and the processor's next store waits for that (its
-store buffer is full).  A run of more than `piece` bytes lets others in after each piece.  A line that is on a
-cable, NI or switch when that fails is lost, and so is one that bit errors spoil.
+A run of stores is a `Flight` where it waits for a link, is long, or may be lost.  Where a link is busy the rest of a
+stripe is left to its release, and the processor's next store waits for that (its store buffer is full).  A run of more
+than `piece` bytes lets others in after each piece.  A line that is on a cable, NI or switch when that fails is lost,
+and so is one that bit errors spoil.
+
+A run of loads is a `Reading`: a line at a time, there and back, since loads are not pipelined.
+
+Source: Sistare and Jackson, section 2.5; Table III (docs/models/sunfire.md).
 """
 
 from __future__ import annotations
@@ -11,13 +16,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.sim.link import Link
-from conduits.sunfire.hardware.parts import Lane
-from conduits.sunfire.hardware.times import LANDING_PS, LINE_PS, START_PS, WRITE_PS
+from conduits.sunfire.constants import (
+    LANDING_PS,
+    LINE_PS,
+    PATIENCE_PS,
+    READ_LINE_PS,
+    START_PS,
+    TRANSIT_PS,
+    WRITE_PS,
+)  # fmt: skip
+from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.tables import Entry
 
 if TYPE_CHECKING:
     from conduits.sunfire.hardware.channel import Channel
 
 Landed: TypeAlias = "Callable[[Flight], object]"
+Read: TypeAlias = Callable[[bytes, int, int], object]
 
 
 class _Share:
@@ -161,3 +176,109 @@ class Flight:
             return
         channel.processor.release()
         self._landed(self)
+
+
+class Reading:
+    """A run of loads, piece by piece.
+
+    The bytes of a piece are those that the memory holds when its last line leaves there.
+
+    Args:
+        channel: who reads, from where.
+        entry: the memory.
+        offset: in it, at a line.
+        nbytes: whole lines.
+        piece: bytes after which others may have the links.
+        then: called as `then(data, when, status)`.
+    """
+
+    __slots__ = (
+        "_arrival",
+        "_at",
+        "_back",
+        "_channel",
+        "_end",
+        "_entry",
+        "_found",
+        "_lanes",
+        "_piece",
+        "_start",
+        "_then",
+        "_waits",
+    )
+
+    def __init__(self, channel: Channel, entry: Entry, offset: int, nbytes: int, piece: int, then: Read) -> None:
+        self._channel = channel
+        self._entry = entry
+        self._start = self._at = offset
+        self._end = offset + nbytes
+        self._piece = piece
+        self._then = then
+        self._found = bytearray()
+        self._waits = 0
+        self._arrival = 0
+        self._lanes: list[tuple[Lane, int]] = []  # those that the piece goes over
+        self._back: Sequence[Lane] = ()  # over which its lines come, in turn
+
+    def go_on(self) -> None:
+        """Ask for the next piece, in an event."""
+        channel = self._channel
+        kernel, fabric = channel.processor.kernel, channel.processor.fabric
+        there, back = channel.paths.lanes, fabric.paths(channel.target, channel.processor.host).lanes
+        if not there or not back:
+            self._fail(Status.NO_PATH)
+            return
+        size = min(self._piece, self._end - self._at)
+        lines = size // LINE
+        for index, lane in enumerate(there):
+            lane.source.reads += len(range(index, lines, len(there)))
+        end = kernel.now + lines * READ_LINE_PS
+        self._lanes = [(lane, lane.failures if lane.up else -1) for lane in (*there[:lines], *back[:lines])]
+        self._back = back
+        self._waits, self._arrival = 1, end
+        for index, lane in enumerate(back[:lines]):
+            share = len(range(index, lines, len(back)))
+            lane.loaded += share
+            nbytes = share * LINE
+            head = kernel.now + TRANSIT_PS
+            busy = lane.reserve(nbytes, head, end - TRANSIT_PS)
+            if busy is not None:
+                self._waits += 1
+                lane.wait(busy, nbytes, head, end - TRANSIT_PS, self._placed)
+        self._placed(end)
+
+    def _placed(self, arrival: int) -> None:
+        self._waits -= 1
+        self._arrival = max(self._arrival, arrival)
+        if not self._waits:
+            kernel = self._channel.processor.kernel
+            kernel.at(max(kernel.now, self._arrival - TRANSIT_PS), self._sample)
+
+    def _sample(self) -> None:
+        """The last line of the piece leaves the memory."""
+        channel, at = self._channel, self._at
+        kernel = channel.processor.kernel
+        size = min(self._piece, self._end - at)
+        if any(not lane.up or lane.failures != failures for lane, failures in self._lanes) or self._spoiled(size):
+            channel.count_errors(1)
+            kernel.at(kernel.now + PATIENCE_PS, self._fail, Status.LOST)
+            return
+        self._found += self._entry.memory.read(at, size)
+        self._at = at + size
+        if self._at < self._end:
+            kernel.at(kernel.now + TRANSIT_PS, self.go_on)
+        else:
+            kernel.at(kernel.now + TRANSIT_PS, self._done)
+
+    def _spoiled(self, size: int) -> bool:
+        """Return whether bit errors spoil a line of data."""
+        draw, back = self._channel.processor.fabric.draw, self._back
+        rates = [lane.spoils for lane in back]
+        return any(rates) and any(draw() < rates[line % len(back)] for line in range(size // LINE))
+
+    def _done(self) -> None:
+        self._then(bytes(self._found), self._channel.processor.kernel.now, 0)
+
+    def _fail(self, status: int) -> None:
+        self._channel.fail(status)
+        self._then(b"", self._channel.processor.kernel.now, status)

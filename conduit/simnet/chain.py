@@ -1,0 +1,83 @@
+"""Chains of acts on the hardware, written as generators.
+
+What a rank does in a send is a generator that yields one act after the other, each a function of `done`.  The act
+begins in an event at the time at which the CPU is free (rule T2), and calls `done(when, outcome)` when the CPU may
+go on at `when`.  The outcome is what `yield` gives.  CPU time between acts is spent by adding to `cpu.free`.
+
+    def steps():
+        yield partial(adapter.store, offset, data)           an act: adapter.store(offset, data, done)
+        error = yield adapter.barrier                        adapter.barrier(done), which calls done(when, error)
+        ...
+    Chain(kernel, cpu, steps(), then)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias
+
+from conduit.errors import NetworkError
+from conduit.sim import Cpu, Kernel
+from conduit.simnet.path import Then
+
+Done: TypeAlias = Callable[..., object]
+Act: TypeAlias = Callable[[Done], object]
+Steps: TypeAlias = Generator[Act, Any, None]
+
+
+class Chain:
+    """Runs the steps of one send of a rank, then calls `then()`.
+
+    Args:
+        kernel: the job's time.
+        cpu: the rank's, which is taken until the end.
+        steps: the acts.
+        then: to be called when only CPU time is left.
+
+    Raises:
+        NetworkError: what the first step raises; what a later one does ends the job.
+
+    Attributes:
+        rank: whose it is, for errors.
+    """
+
+    __slots__ = ("_act", "_cpu", "_kernel", "_steps", "_then", "rank")
+
+    def __init__(self, kernel: Kernel, cpu: Cpu, steps: Steps, then: Then) -> None:
+        self._kernel = kernel
+        self._cpu = cpu
+        self._steps = steps
+        self._then = then
+        self.rank = cpu.rank
+        self._go_on(None)
+
+    def _go_on(self, outcome: Any) -> None:
+        try:
+            self._act = self._steps.send(outcome)
+        except StopIteration:
+            self._then()
+            return
+        self._kernel.call(max(self._cpu.free, self._kernel.now), self._begin)
+
+    def _begin(self) -> None:
+        self._act(self._done)
+
+    def _done(self, when: int, outcome: Any = None) -> None:
+        if when > self._cpu.free:
+            self._cpu.free = when
+        try:
+            self._go_on(outcome)
+        except NetworkError as error:
+            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is nobody's
+
+
+def sleep_until(kernel: Kernel, when: int) -> Act:
+    """Return an act that lasts until `when`, picoseconds."""
+
+    def act(done: Done) -> None:
+        if when > kernel.now:
+            kernel.at(when, done, when)
+        else:
+            done(kernel.now)
+
+    return act
