@@ -10,14 +10,11 @@ that is all in its first store needs none of them: `RemoteSlot.post` is its chai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from conduit.contract import Message
 from conduits.sci import wire
 from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Then
-
-if TYPE_CHECKING:
-    from conduits.sci.protocol.paired import PairedSlots, Peer
+from conduits.sci.protocol.path import SciPath
+from conduits.sci.protocol.peer import Peer
 
 
 class WithPayload:
@@ -37,7 +34,7 @@ class WithPayload:
 
     def __init__(
         self,
-        path: PairedSlots,
+        path: SciPath,
         peer: Peer,
         slot: RemoteSlot,
         place: int,
