@@ -5,7 +5,7 @@ docs/virtual_time.md.
 """
 
 from conduit.contract import Conduit
-from conduit.core.calls import checked_call
+from conduit.core.checked_call import checked_call
 from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
 from conduit.errors import (

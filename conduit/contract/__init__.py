@@ -11,9 +11,9 @@ Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for 
 any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
 """
 
-from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Message, word_of
+from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
-from conduit.contract.port import Core, Port, Wait, refuse_coroutine
+from conduit.contract.port import Core, Door, Doors, Port, Wait, refuse_coroutine
 from conduit.contract.records import Constant, Limits, RawTable
 from conduit.contract.world import End, World
 
@@ -27,7 +27,10 @@ __all__ = [
     "Conduit",
     "Constant",
     "Core",
+    "Door",
+    "Doors",
     "End",
+    "Identity",
     "JobSetup",
     "Limits",
     "Message",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,24 @@ def word_of(handler: int, category: int, *, is_request: bool, control: bool = Fa
     return handler | is_request << 8 | category << 9 | control << 16
 
 
+class Identity(NamedTuple):
+    """Which message it is: the same at both ends, though nothing of it travels.
+
+    A request and its reply differ in `reply` alone.
+
+    Attributes:
+        source: rank that made the request.
+        dest: rank to which that went.
+        number: how many requests `source` had made before.
+        reply: whether it is the reply.
+    """
+
+    source: int
+    dest: int
+    number: int
+    reply: bool = False
+
+
 class Message:
     """One Active Message on its way between the core and a port.
 
@@ -56,9 +74,11 @@ class Message:
         slot: for the receiving path: what identifies the place of the request's reply.
     """
 
-    __slots__ = ("address", "args", "nbytes", "offset", "payload", "slot", "source", "word")
+    __slots__ = ("address", "args", "begun", "identity", "nbytes", "offset", "payload", "slot", "source", "word")
 
     address: int  # set for long payloads only
+    begun: int  # when its call began, picoseconds; set as `identity` is
+    identity: Identity  # set where somebody listens to messages only, and never on its way
 
     def __init__(
         self,

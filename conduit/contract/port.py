@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import CoroutineType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import attrs
 
@@ -33,6 +33,39 @@ class Wait:
     ready: Callable[[], bool]
 
 
+Door: TypeAlias = Callable[..., object] | None
+
+
+@attrs.frozen
+class Doors:
+    """Whom a job tells what happens in it: for each kind what to call, None where nobody listens.
+
+    `conduit.core.observer` says what each is called with.  A port looks once, when it is made: where nobody listens it
+    has no line for it that runs.
+
+    Attributes:
+        spent: CPU time.
+        carried: links and engines.
+        messages: whether messages have an `identity`, which a network gives to those that it makes of arrived bytes.
+        sent: messages.
+        noticed: messages.
+        handled: messages.
+        landed: bytes in segments.
+        blocked: waits.
+        resumed: waits.
+    """
+
+    spent: Door = None
+    carried: Door = None
+    messages: bool = False
+    sent: Door = None
+    noticed: Door = None
+    handled: Door = None
+    landed: Door = None
+    blocked: Door = None
+    resumed: Door = None
+
+
 class Core(Protocol):
     """What a port may ask of the core: it is the endpoint of the port's rank."""
 
@@ -47,6 +80,8 @@ class Core(Protocol):
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool
     """Whether `run_progress` is running."""
+    doors: Doors | None
+    """Whom to tell what happens, None where nobody listens to anything."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.

@@ -1,4 +1,4 @@
-"""Calls that are checked when they are made and noticed when they are forgotten (rule E4).
+"""Calls that are noticed when they are forgotten (rule E4), and functions that a program gives to calls.
 
 A call of this package is a plain function: it checks its arguments, so that an error stands at the
 line that is wrong, and returns a coroutine.  The coroutine holds a `Guard`; one that dies before
@@ -10,24 +10,27 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe
 from types import CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import Any, Protocol, TypeVar
 
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.errors import BadRequest
 
-if TYPE_CHECKING:
-    from conduit.core.endpoint import Endpoint
-
-P = ParamSpec("P")
 T = TypeVar("T")
 
-CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
+
+class Caller(Protocol):
+    """Whose calls are guarded: the endpoint.
+
+    Attributes:
+        forgotten: errors for the calls of it that were never awaited.
+    """
+
+    forgotten: list[BadRequest]
 
 
 class Guard(list[Any]):
@@ -78,7 +81,7 @@ def explain_attribute(error: BaseException) -> str:
     return text
 
 
-def guard(endpoint: Endpoint | None, call: str) -> Guard:
+def guard(endpoint: Caller | None, call: str) -> Guard:
     """Return a guard for the call that the caller's caller makes."""
     frame = _getframe(2)
     return Guard((endpoint, call, frame.f_code, frame.f_lasti))
@@ -92,86 +95,6 @@ def _line(code: CodeType, lasti: int) -> int | None:
 def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
     warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
-
-
-async def _run(unused: Guard) -> Any:
-    coroutine = unused.pop()
-    unused.clear()
-    try:
-        return await coroutine
-    except TypeError:
-        if inspect.isawaitable(coroutine):
-            raise
-        raise BadRequest(
-            f"checked_call: the function that was decorated returned a {type(coroutine).__name__}, which cannot be "
-            "awaited; decorate an async function"
-        ) from None
-
-
-_run.__qualname__ = "conduit call"
-
-
-def _decorate(
-    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None
-) -> Callable[P, Coroutine[Any, Any, T]]:
-    name = function.__qualname__
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        endpoint = CURRENT.get()
-        if endpoint is not None and endpoint._dispatch.running:
-            endpoint.refuse_in_handler(name)
-        checked = None if check is None else check(*args, **kwargs)
-        coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
-        frame = _getframe(1)
-        return _run(Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine)))
-
-    return call
-
-
-@overload
-def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]: ...
-@overload
-def checked_call(
-    check: Callable[..., tuple[Any, ...] | None] | None = None,
-) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
-def checked_call(check: Any = None) -> Any:
-    """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
-
-    Used bare, or with a function of the same arguments that raises BadRequest for wrong ones:
-
-        @conduit.checked_call(_check_put)
-        async def put(self, dest, offset, data): ...
-
-    The result is a plain function that checks at the call and returns a coroutine.  A call that is
-    never awaited ends the job with BadRequest naming its line; one made in a handler is refused.
-
-    Args:
-        check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
-            a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
-            nothing.
-
-    Raises:
-        BadRequest: `check`, or what is decorated, is no function.
-    """
-    if inspect.iscoroutinefunction(check):
-        return _decorate(check, None)
-    if not (check is None or callable(check)):
-        raise BadRequest(
-            f"checked_call: check={shown(check)} cannot be called; pass a function of the call's arguments"
-        )
-
-    def decorate(function: Any) -> Any:
-        if not callable(function):
-            bare = (
-                ""
-                if check is None
-                else f"; used without parentheses, as on {describe(check)}, it takes async functions"
-            )
-            raise BadRequest(f"checked_call: {shown(function)} is no function that could be decorated{bare}")
-        return _decorate(function, check)
-
-    return decorate
 
 
 Action = Callable[[], Awaitable[object]]

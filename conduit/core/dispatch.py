@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
-from conduit.contract import CONTROL, REQUEST, Category, Message, Port
+from conduit.contract import CONTROL, REQUEST, Category, Doors, Message, Port
 from conduit.core.arguments import UNPACK
-from conduit.core.digest import HANDLE, ActLog
+from conduit.core.calls import Action
+from conduit.core.digest import HANDLE
+from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
 from conduit.errors import BadRequest, ConduitError, HandlerError
-
-if TYPE_CHECKING:
-    from conduit.core.calls import Action
-    from conduit.core.endpoint import Endpoint
 
 _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
 
@@ -38,14 +36,15 @@ class Dispatch:
     """
 
     __slots__ = (
-        "acts", "counts", "endpoint", "handlers", "known", "local", "memory", "port", "progress", "progress_due",
-        "progressing", "rank", "running", "wanted",
+        "acts", "counts", "doors", "endpoint", "handlers", "known", "local", "memory", "port", "progress",
+        "progress_due", "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
-    def __init__(self, endpoint: Endpoint, acts: ActLog | None) -> None:
+    def __init__(self, endpoint: Endpoint, doors: Doors | None = None) -> None:
+        self.doors = doors
         self.endpoint = endpoint
         self.rank = endpoint.rank
-        self.acts = acts
+        self.acts = endpoint._acts
         self.counts = endpoint.counts
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
@@ -55,6 +54,7 @@ class Dispatch:
         self.progress_due = False
         self.wanted = False
         self.progressing = False
+        endpoint._serve(self)
 
     def connect(self, port: Port) -> None:
         """Take the port whose messages this object handles."""

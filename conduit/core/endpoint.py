@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Coroutine, Iterable
 from sys import _getframe
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from zlib import crc32
 
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Limits, Message, Port, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.counts import Counts
 from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
-from conduit.core.dispatch import Dispatch
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.errors import BadRequest, HandlerError
 
@@ -31,6 +30,22 @@ _MOST_SECONDS = arguments.MOST_SECONDS
 _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
+
+
+class Server(Core, Protocol):
+    """What handles the messages that arrive for the endpoint's rank; see `conduit.core.dispatch`.
+
+    Attributes:
+        progress: what the layers above want to be run after a pass.
+    """
+
+    progress: list[Action]
+
+    def connect(self, port: Port) -> None:
+        """Take the port whose messages it handles."""
+
+    def want_progress(self) -> None:
+        """Ask for a run of `progress` at the next poll."""
 
 
 class Endpoint:
@@ -112,7 +127,6 @@ class Endpoint:
         self._acts = acts
         self._exits: list[Action] = []
         self._left = False  # whether they have been run
-        self._dispatch = Dispatch(self, acts)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; those that programs read are set once."""
@@ -123,6 +137,10 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"<Endpoint of rank {self.rank} of {self.size}>"
+
+    def _serve(self, server: Server) -> None:
+        """Take what handles the messages that arrive."""
+        self._dispatch = server
 
     def _connect(self, port: Port) -> None:
         """Take the port that the conduit made for this rank."""

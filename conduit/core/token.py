@@ -9,15 +9,13 @@ Who may send what from where:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conduit.contract import Category, Message, word_of
 from conduit.core import arguments
+from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import Handler
 from conduit.errors import HandlerError
-
-if TYPE_CHECKING:
-    from conduit.core.endpoint import Endpoint
 
 _MEDIUM, _LONG = (word_of(0, category, is_request=False) for category in (Category.MEDIUM, Category.LONG))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conduit.contract import Conduit, JobSetup, Port, Wait
-from conduit.core.calls import CURRENT
+from conduit.contract import Conduit, Doors, JobSetup, Port, Wait
+from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog
 from conduit.core.endpoint import Endpoint
+from conduit.core.rank import make_endpoint
 from conduit.launch.registry import Spec
 
 
@@ -20,14 +21,24 @@ class MessageRank:
         network: the job's network.
         rank: the rank.
         acts: takes note of what it observably does; None: nobody does.
+        doors: whom to tell what happens; None: nobody listens.
     """
 
     __slots__ = ("_endpoint", "_port")
 
-    def __init__(self, spec: Spec, setup: JobSetup, network: Conduit, rank: int, acts: ActLog | None = None) -> None:
-        endpoint = Endpoint(
-            rank, setup.hosts, spec.limits, setup.segment, setup.seed, simulated=spec.simulated, acts=acts
-        )
+    def __init__(
+        self,
+        spec: Spec,
+        setup: JobSetup,
+        network: Conduit,
+        rank: int,
+        acts: ActLog | None = None,
+        doors: Doors | None = None,
+    ) -> None:
+        endpoint = make_endpoint(
+            rank, setup.hosts, spec.limits, setup.segment, setup.seed,
+            simulated=spec.simulated, acts=acts, doors=doors,
+        )  # fmt: skip
         self._port: Port = network.port(rank, endpoint._dispatch)
         endpoint._connect(self._port)
         self._endpoint = endpoint

@@ -14,7 +14,8 @@ import trio
 
 from conduit.contract import JobSetup
 from conduit.core import arguments
-from conduit.core.calls import CURRENT, quiet_python
+from conduit.core.calls import quiet_python
+from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning

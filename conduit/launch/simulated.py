@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import trio
 
 from conduit.contract import JobSetup
 from conduit.core.digest import ActLog, job_digest
+from conduit.core.observer import doors_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import report
 from conduit.launch.errors import first_forgotten
@@ -20,6 +22,7 @@ from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.sim import Kernel, run_tasks
 from conduit.sim.collector import PatientCollector
+from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
 
@@ -34,6 +37,8 @@ class SimulatedJob:
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
         listener: is told of every event of the simulation; None costs nothing.
+        observers: listen to what the ranks and the hardware do (`conduit.core.observer`).
+        tickets: the order of events at one instant (`conduit.sim.Kernel`).
 
     In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit.
     """
@@ -46,19 +51,27 @@ class SimulatedJob:
         setup: JobSetup,
         time_limit: float | None = None,
         listener: Listener | None = None,
+        observers: Sequence[object] = (),
+        tickets: Iterator[int] | None = None,
     ) -> None:
         inline = bool(getattr(spec.options, "inline", True))
         if listener is None and not sys.flags.dev_mode:
-            self.kernel = Kernel(setup.seed, inline=inline)
+            self.kernel = Kernel(setup.seed, inline=inline, tickets=tickets)
         else:
-            self.kernel = TracingKernel(setup.seed, inline=inline, listener=nobody if listener is None else listener)
+            told = nobody if listener is None else listener
+            self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
+        self._doors = doors_to(observers)
+        if self._doors is not None and self._doors.carried is not None:
+            listen(self.kernel, self._doors.carried)
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
         self.kernel.end.describe = report.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
         self._logs = [ActLog() for _ in range(setup.ranks)]
-        self._ranks = [MessageRank(spec, setup, network, rank, self._logs[rank]) for rank in range(setup.ranks)]
+        self._ranks = [
+            MessageRank(spec, setup, network, rank, self._logs[rank], self._doors) for rank in range(setup.ranks)
+        ]
         self._job = TaskJob(main, args, self._ranks, self.kernel, partial(run_tasks, self.kernel))
         if time_limit is not None:
             self.kernel.background(ps(time_limit), self._time_is_up)

@@ -125,13 +125,28 @@ class DmaEngine:
         bytes_per_s: sustained rate.
         piece: bytes after which others may have the links.
         wire: gives the bytes on the links for a number of bytes transferred.
+        name: for reports.
+
+    Attributes:
+        begun: when the descriptor in work was taken, picoseconds, and its bytes.
     """
 
     __slots__ = (
-        "_busy", "_bytes", "_done", "_longest", "_queue", "bytes_per_s", "kernel", "piece", "setup_ps", "wire",
+        "_busy", "_bytes", "_done", "_longest", "_queue", "begun", "bytes_per_s", "kernel", "name", "piece", "setup_ps",
+        "wire",
     )  # fmt: skip
 
-    def __init__(self, kernel: Kernel, setup_ps: int, bytes_per_s: int, piece: int, wire: Callable[[int], int]) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        setup_ps: int,
+        bytes_per_s: int,
+        piece: int,
+        wire: Callable[[int], int],
+        name: str = "DMA engine",
+    ) -> None:
+        self.name = name
+        self.begun = (0, 0)
         self.kernel = kernel
         self.setup_ps = setup_ps
         self.bytes_per_s = bytes_per_s
@@ -140,6 +155,8 @@ class DmaEngine:
         self._queue: deque[tuple[Route, int, Callable[[int], object]]] = deque()
         self._busy = False
         self._done = self._bytes = self._longest = 0
+        if kernel.observe is not None:
+            kernel.observe(self)
 
     def post(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
         """Queue a descriptor, in an event.
@@ -162,6 +179,7 @@ class DmaEngine:
     def _begin(self, route: Route, nbytes: int, then: Callable[[int], object]) -> None:
         self._busy = True
         self._bytes += nbytes
+        self.begun = (self.kernel.now, nbytes)
         stream = Stream(self.kernel, route, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
         start = self.kernel.now + self.setup_ps
         self.kernel.at(start, stream.start, start)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -44,15 +44,17 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     Args:
         seed: every random stream of the job comes from it.
         inline: whether waiting tasks drive the loop themselves.
+        tickets: the order of events at one instant, a number for each event as it is made, no two alike: the lowest
+            runs first.  None: in the order of their making.
     """
 
     __slots__ = (
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
-        "_standstill", "_tickets", "end", "ending", "events", "inline", "look", "now", "on_interrupt", "on_stall",
-        "owner", "recheck", "seed", "task", "untimed", "user_code",
+        "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
+        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "untimed", "user_code",
     )  # fmt: skip
 
-    def __init__(self, seed: int = 0, *, inline: bool = True) -> None:
+    def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
         self.now = 0
         self.seed = seed
         self.inline = inline
@@ -67,12 +69,16 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
+        self.observe: Callable[[object], object] | None = None
+        """Is shown each link, route and engine that is made, where somebody listens (`conduit.sim.observed`)."""
+        self.carried: Callable[[str, int, int, int], object] | None = None
+        """Is told what these carry."""
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
-        self._tickets = itertools.count()
+        self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
         self._runnable = 0
         self.look = False
         """Whether after this event there is more to look at than the driver's own waiter."""

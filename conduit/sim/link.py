@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import FOREVER, Kernel
 from conduit.sim.units import PS_PER_S, seconds
@@ -92,6 +92,8 @@ class Link:
         self._routes: list[Route] = []
         self._carried: defaultdict[int, int] = defaultdict(int)
         self._waits = self._waited = 0
+        if kernel.observe is not None:
+            kernel.observe(self)
 
     def wait(self, head: int, go: Callable[[int], object]) -> None:
         """Queue for the link: `go(when)` is called in an event at its release, when it is free.
@@ -109,6 +111,10 @@ class Link:
         self.free_at = end = head + self.takes[nbytes]
         self._carried[nbytes] += 1
         return end
+
+    def longest(self, nbytes: int) -> int:
+        """Return how long `nbytes` may take it, picoseconds."""
+        return self.takes[nbytes]
 
     def go_between(self, head: int, nbytes: int) -> int:
         """Carry `nbytes` between the bytes of others, for which there is room; return when the head goes."""
@@ -204,6 +210,9 @@ class Route:
 
     __slots__ = ("after", "carried", "first", "latency", "links", "slowest")
 
+    RESERVES: ClassVar[tuple[str, ...]] = ("carry",)
+    """The methods that take links, called as `method(nbytes, head, ...)`."""
+
     def __init__(self, hops: Sequence[Hop]) -> None:
         links = tuple(link for link, _ in hops)
         self.lay(links, Delays(delay for _, delay in hops), slowest(links))
@@ -218,6 +227,9 @@ class Route:
         self.carried: defaultdict[int, int] = defaultdict(int)
         for link in links:
             link._routes.append(self)
+        kernel = links[0].kernel
+        if kernel.observe is not None:
+            kernel.observe(self)
 
     def carry(
         self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0, *, whole: bool = False

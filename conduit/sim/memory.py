@@ -115,6 +115,11 @@ class Flat:
     def __init__(self, view: bytearray | memoryview) -> None:
         self.view = view
 
+    @property
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return len(self.view)
+
     def write(self, address: int, data: Buffer) -> None:
         """Store `data` at `address`."""
         self.view[address : address + len(data)] = data

@@ -7,7 +7,7 @@ events pass by a listener; the plain kernel has no trace points at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.actions import acting, rank_of
@@ -59,13 +59,21 @@ class TracingKernel(Kernel):
     Args:
         seed: as for `Kernel`.
         inline: as for `Kernel`.
+        tickets: as for `Kernel`.
         listener: called with each event; it must not change anything of the job.
     """
 
     __slots__ = ("_listener",)
 
-    def __init__(self, seed: int = 0, *, inline: bool = True, listener: Listener = nobody) -> None:
-        super().__init__(seed, inline=inline)
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        inline: bool = True,
+        tickets: Iterator[int] | None = None,
+        listener: Listener = nobody,
+    ) -> None:
+        super().__init__(seed, inline=inline, tickets=tickets)
         self._listener = listener
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:

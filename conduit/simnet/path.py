@@ -15,14 +15,12 @@ in a path whose chains leave `cpu.free` no earlier than the event in which they 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from conduit.contract import Message
-
-if TYPE_CHECKING:
-    from conduit.simnet.port import SimulatedPort
+from conduit.contract import Message, Wait
+from conduit.sim import Cpu, Flat, Kernel
 
 Then: TypeAlias = Callable[[], object]
 
@@ -30,12 +28,62 @@ LATER = Message(0)
 """What `Path.take` returns where it goes on in events of its own."""
 
 
+class Traffic(Protocol):
+    """What a path sees of its job's network.
+
+    Attributes:
+        messages_sent: counts what ports send; a path that drops what it is given takes it back.
+    """
+
+    messages_sent: int
+
+
+class PathPort(Protocol):
+    """What a path sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
+
+    Attributes:
+        rank: the rank.
+        host: the index of its host.
+        hosts: the host of every rank.
+        paths: all ways for messages of this rank.
+        kernel: the job's time.
+        cpu: the rank's CPU.
+        memory: the rank's segment, into which long payloads are written.
+    """
+
+    rank: int
+    host: int
+    hosts: tuple[int, ...]
+    paths: list[Path]
+    kernel: Kernel
+    cpu: Cpu
+    memory: Flat
+
+    @property
+    def conduit(self) -> Traffic:
+        """The job's network."""
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what the rank's tasks wait for."""
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+
+    def notify(self) -> None:
+        """A message has become visible to a poll."""
+
+    def recost(self) -> None:
+        """Take note that finding nothing costs another time than before."""
+
+    def resume_pass(self) -> None:
+        """Go on with a pass that a path stopped by LATER."""
+
+
 class Path(ABC):
     """One rank's end of a way for messages.
 
     Args:
-        port: the rank's port: `port.rank`, `port.kernel`, `port.cpu`, `port.segment`, and
-            `port.notify()`, to be called when a message has become visible to a poll.
+        port: the rank's port; `port.notify()` is to be called when a message has become visible to a poll.
 
     Attributes:
         miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
@@ -54,7 +102,7 @@ class Path(ABC):
                 )
         super().__init_subclass__()
 
-    def __init__(self, port: SimulatedPort) -> None:
+    def __init__(self, port: PathPort) -> None:
         self.port = port
 
     @abstractmethod

@@ -1,58 +1,129 @@
-"""The port of a simulated network: what a rank's calls do.
+"""The port of a simulated network: what a rank's calls do, and how the rank polls while they wait.
 
-A rank has one CPU.  A call takes its turn on it, polls, sends, and gives it back; what polls find,
-and how blocked tasks poll, is the business of `conduit.simnet.polling`.
+A rank has one CPU.  A call takes its turn on it, polls, sends, and gives it back.  While tasks of the rank are blocked
+its CPU polls, and the simulation finds out when that loop would notice an arrival instead of running it (rule P5).  A
+*pass* handles up to 10 messages: take one, run its handler, send the reply as a chain of events, take the next when
+the chain has ended (S1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
-from conduit.sim import Ending, Waiter
+from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, shielded
-from conduit.simnet.path import Path
-from conduit.simnet.polling import PollingLoop
+from conduit.simnet.host import HostModel
+from conduit.simnet.meeting import Meeting
+from conduit.simnet.path import LATER, Path
 from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
 
-if TYPE_CHECKING:
-    from conduit.simnet.simulated import SimulatedConduit
-
 CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
+NEVER = -1
+PASS = 10  # messages of one pass (P4)
 
 
-class SimulatedPort(PollingLoop, Port):
+class Network(Protocol):
+    """What a port sees of its job's network, which is a `conduit.simnet.SimulatedConduit`.
+
+    Attributes:
+        kernel: the job's virtual time.
+        setup: the job.
+        host_model: what the hosts cost.
+        messages_sent: counts what ports have sent over paths.
+        messages_handled: counts those of them that were handled.
+        running: ranks whose main has not returned.
+    """
+
+    kernel: Kernel
+    setup: JobSetup
+    host_model: HostModel
+    messages_sent: int
+    messages_handled: int
+    running: int
+
+    @property
+    def lowest(self) -> Mapping[int, int]:
+        """The lowest rank of each host."""
+
+    @property
+    def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
+        """By host, the counts of parts that its ranks share."""
+
+    def meeting(self, rank: int) -> Meeting:
+        """Return the meeting that `rank` comes to next."""
+
+    def start_ticks(self) -> int:
+        """Return what start-up costs a rank, picoseconds."""
+
+    def over(self) -> bool:
+        """Return whether all ranks have returned and every message has been handled."""
+
+
+class SimulatedPort(Port):
     """One rank's port over any number of paths.
 
     Args:
         conduit: the job's conduit.
         rank: the rank.
         core: what arrived messages are handed to.
+
+    Attributes:
+        blocked: what the rank's tasks wait for, in the order in which they came.
     """
 
     __slots__ = (
-        "_calls", "_job_scope", "_memory", "_polls", "_run_in_context", "_sent", "_shielded", "_shielded_at", "memory",
-        "task",
+        "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
+        "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
+        "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
+        "doors", "host", "hosts", "in_flight", "kernel", "memory", "paths", "rank", "task", "work",
     )  # fmt: skip
 
-    def __init__(self, conduit: SimulatedConduit, rank: int, core: Core) -> None:
-        super().__init__(conduit, rank, core)
+    # Of a port that is listened to alone (`conduit.simnet.observed`).
+    doors: Doors
+    in_flight: object
+    work: str
+
+    def __init__(self, conduit: Network, rank: int, core: Core) -> None:
+        self.conduit = conduit
+        self.rank = rank
+        self.core = core
+        self.kernel = conduit.kernel
+        self.cpu = Cpu(self.kernel, rank, self._idle)
+        self.paths: list[Path] = []
+        self.blocked: list[Blocked] = []
+        self.hosts = conduit.setup.hosts
+        self.host = self.hosts[rank]
+        self._miss_ps = 1
+        self._loop_start = 0
+        self._notice_at = NEVER
+        self._passes = 0
+        self._left = 0
+        self._turn = 0
+        self._alone = True
+        self._attention = False  # whether a poll may find something; always true when it would
+        self._take: Callable[[], Message | None] = self._take_in_turn
+        self._chosen: Blocked | None = None
+        self._look_later = False
         self.task: object = None
         self._job_scope: object = None
         self._memory = _segment(conduit.setup.segment)
-        self.memory = self._memory.data
-        """The segment as bytes, for the hardware."""
+        self.memory = Flat(self._memory.data)
+        """The segment, for paths and the hardware."""
         self._calls = CALLS
         self._polls = 0
         self._shielded = 0  # how many at `_shielded_at`
         self._shielded_at = 0
         self._sent = Waiter()
         self._sent.shielded = True
+        # Made once, since every message needs them.
+        self._notice, self._pass_over, self._next = self._look, self._pass_over_blocked, self._go_on
+        self._after_pass: Callable[[], object] = self._pass_over
 
     # -- conduit.contract.Port ---------------------------------------------------------------
 
@@ -82,7 +153,7 @@ class SimulatedPort(PollingLoop, Port):
         try:
             await self._enter()
             meeting.give(self.rank, data)
-            await self._block(ForMeeting(self, meeting))
+            await self._block(ForMeeting(self.kernel, meeting))
         except (Exception, Ending):
             raise
         except BaseException as error:
@@ -147,7 +218,7 @@ class SimulatedPort(PollingLoop, Port):
             await self._enter()
         result = predicate()
         if not result:
-            await self._block(ForPredicate(self, predicate, what, ranks))
+            await self._block(ForPredicate(self.kernel, predicate, what, ranks))
         elif result is not True:
             refuse_coroutine(result)
 
@@ -156,10 +227,14 @@ class SimulatedPort(PollingLoop, Port):
         await self._enter()
         await self.cpu.acquire()
         try:
-            self.cpu.charge(max(ticks, 1_000))
+            self._work(max(ticks, 1_000))
             await self.kernel.until(self.cpu.free, shielded=True)
         finally:
             self.cpu.release()
+
+    def _work(self, ticks: int) -> None:
+        """Spend time on what the program has asked for, in a turn of its own."""
+        self.cpu.charge(ticks)
 
     def charge(self, ticks: int) -> None:
         """Add `ticks` to what the CPU does now, in a handler; else do it after what it does now (T1)."""
@@ -230,6 +305,61 @@ class SimulatedPort(PollingLoop, Port):
         """Return how many messages no pass has taken."""
         return len(self.core.local) + sum(path.undelivered() for path in self.paths)
 
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+        if not isinstance(error, Ending):
+            self.kernel.fail(error, self.rank)
+
+    # -- what paths and the launcher use -------------------------------------------------------
+
+    def add_path(self, path: Path) -> None:
+        """Add a way for messages; each poll looks at all of them."""
+        self.paths.append(path)
+        self._network = self.paths[0]
+        self._alone = len(self.paths) == 1
+        self._take = path.take if len(self.paths) == 1 else self._take_in_turn
+        self.recost()
+
+    def recost(self) -> None:
+        """Take note that finding nothing costs another time than before."""
+        self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
+
+    def path_to(self, dest: int) -> Path:
+        """Return the path that messages to `dest` take: the network, or the host's memory."""
+        if len(self.paths) == 1 or self.hosts[dest] != self.host:
+            return self.paths[0]
+        return self.paths[1]
+
+    def notify(self) -> None:
+        """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
+        self._attention = True
+        if self.blocked and self._notice_at < 0 and not self.cpu.busy:
+            now, when = self.kernel.now, self._loop_start
+            if when < now:  # the first step of the loop that is not before now
+                when = now + (when - now) % self._miss_ps
+            self._notice_at = when
+            self.kernel.call(when, self._notice)
+
+    def resume_pass(self) -> None:
+        """Go on with a pass that a path stopped by LATER."""
+        self._go_on()
+
+    def recheck(self, task: object = None) -> None:
+        """Look again at what blocked tasks wait for, because another task of the rank has run (P3).
+
+        Slots are not looked at: only passes free them.
+
+        Args:
+            task: which one; None for something outside the rank's tasks.
+        """
+        if self.cpu.busy:
+            self._look_later = True
+            return
+        for blocked in list(self.blocked):
+            if blocked.owner is not task and not isinstance(blocked, ForSlot) and blocked.ready():
+                self.blocked.remove(blocked)
+                self._wake(blocked)
+
     def _bind(self) -> None:
         """Take the running task as the rank's own: its tasks come of it, its handlers run in its context."""
         task = self.kernel.task
@@ -296,7 +426,7 @@ class SimulatedPort(PollingLoop, Port):
         if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
             await self.kernel.checkpoint_if_cancelled()
         self.cpu.release()
-        waiting = ForSlot(self, path, dest)
+        waiting = ForSlot(self.kernel, path, dest)
         try:
             await self._block(waiting)
         finally:
@@ -345,6 +475,131 @@ class SimulatedPort(PollingLoop, Port):
         if blocked is self._chosen:
             self._chosen = None
             self.notify()
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _idle(self) -> None:
+        """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
+        if self._look_later:
+            self._look_later = False
+            if self.cpu.owed:
+                self.cpu.pay()
+            self._settle()
+        if self.blocked:
+            free, now = self.cpu.free, self.kernel.now
+            self._loop_start = free = free if free > now else now
+            if self._attention:
+                self._notice_at = free
+                self.kernel.call(free, self._notice)
+            else:
+                self._notice_at = NEVER
+
+    def _look(self) -> None:
+        """The polling loop sees that something is there, unless it has been left since."""
+        if self._notice_at != self.kernel.now or self.cpu.busy:
+            return
+        self._notice_at = NEVER
+        if self.blocked and self._attention:
+            self.cpu.busy = True
+            self._begin_pass(self._pass_over)
+
+    def _settle(self) -> None:
+        """Let the blocked tasks go on whose wait is over, in order."""
+        for blocked in self._take_ready():
+            self._wake(blocked)
+
+    def _wake(self, blocked: Blocked) -> None:
+        """Every wait returns at `cpu.free` (T3)."""
+        if self.cpu.free > self.kernel.now:
+            self.kernel.call(self.cpu.free, blocked.wake)
+        else:
+            blocked.wake()
+
+    def _take_ready(self) -> list[Blocked]:
+        """Take out the blocked tasks whose wait is over."""
+        ready = [blocked for blocked in self.blocked if blocked.ready()]
+        for blocked in ready:
+            self.blocked.remove(blocked)
+        return ready
+
+    # -- passes --------------------------------------------------------------------------------
+
+    def _begin_pass(self, after: Callable[[], object]) -> None:
+        """Begin a pass at the kernel's time, with the CPU taken."""
+        self.cpu.free = self.kernel.now + self._miss_ps
+        self._attention = False  # what arrives from now on sets it again
+        self._passes += 1
+        self._left = PASS
+        self._after_pass = after
+        if self._network.pending():
+            self._network.begin_pass()
+        if not self._alone and self.paths[1].pending():
+            self.paths[1].begin_pass()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Handle messages until one's reply takes time, none is left, or the pass is full."""
+        core, kernel, take = self.core, self.kernel, self._take
+        local = core.local
+        while self._left and not kernel.ending:
+            message = local.popleft() if local else take()
+            if message is None:
+                break
+            if message is LATER:
+                return
+            self._left -= 1
+            kernel.user_code, kernel.look = self, True
+            if message.source != self.rank:
+                self.conduit.messages_handled += 1
+            try:
+                reply = core.deliver(message)
+            except Exception as error:
+                self.fail(error)
+                return
+            if reply is not None:
+                self.conduit.messages_sent += 1
+                path = self._network if self._alone else self.path_to(message.source)
+                path.send_reply(message, reply, self._next)
+                return
+        else:
+            self._attention = True  # the pass is full: there may be more
+        self._network.end_pass()
+        if not self._alone:
+            self.paths[1].end_pass()
+        after = self._after_pass
+        after()
+
+    def _take_in_turn(self) -> Message | None:
+        """Return the next message, from each path in turn so that none is starved."""
+        paths = self.paths
+        for _ in paths:
+            self._turn = (self._turn + 1) % len(paths)
+            message = paths[self._turn].take()
+            if message is not None:
+                return message
+        return None
+
+    def _pass_over_blocked(self) -> None:
+        """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
+        waiting = self.blocked
+        if self.core.progress_due and self._chosen is None and waiting:
+            woken = [waiting.pop(0)]
+            self._chosen = woken[0]
+        elif len(waiting) == 1:  # nearly always
+            woken = waiting if waiting[0].ready() else []
+            if woken:
+                self.blocked = []
+        else:
+            woken = self._take_ready()
+        cpu = self.cpu
+        if cpu.turns:
+            cpu.release()
+        else:
+            cpu.busy = False
+            if self.blocked or self._look_later:
+                self._idle()
+        for blocked in woken:
+            self._wake(blocked)
 
 
 def _segment(nbytes: int) -> Bytes:

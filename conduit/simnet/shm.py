@@ -10,16 +10,13 @@ it.  Stores are seen in order (total store order, rule O), so what the inbox nam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conduit.contract import LONG, Message
 from conduit.sim import Memory
 from conduit.simnet import header
 from conduit.simnet.host import HostModel
-from conduit.simnet.path import Path, Then
-
-if TYPE_CHECKING:
-    from conduit.simnet.port import SimulatedPort
+from conduit.simnet.path import Path, PathPort, Then
 
 SLOTS = 32  # GASNet's default depth of its shared-memory queues; no paper here gives one
 _ENTRY = 8
@@ -60,7 +57,7 @@ class SharedMemoryPath(Path):
 
     def __init__(
         self,
-        port: SimulatedPort,
+        port: PathPort,
         host: HostModel,
         max_medium: int,
         neighbours: dict[int, SharedMemoryPath],
@@ -103,7 +100,7 @@ class SharedMemoryPath(Path):
     def _copy_out(self, message: Message, payload: bytes) -> None:
         """Copy a long payload from its slot to its place in the segment."""
         self.port.cpu.free += self.host.copy_ticks(len(payload))
-        self.port.memory[message.offset : message.offset + len(payload)] = payload
+        self.port.memory.write(message.offset, payload)
 
     def acquire(self, dest: int) -> int | None:
         """Take one of this rank's request slots at `dest`, with its reply slot here."""
@@ -136,7 +133,7 @@ class SharedMemoryPath(Path):
         queue.write(at, header.pack(message))
         if message.nbytes:
             if message.word & LONG and message.nbytes > self._crossover:
-                there.port.memory[message.offset : message.offset + message.nbytes] = message.payload
+                there.port.memory.write(message.offset, message.payload)
             else:
                 queue.write(at + header.MAX_SIZE, message.payload)
         there._inbox.put(self.port.rank, is_reply, slot)

@@ -12,6 +12,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.host import HostModel
 from conduit.simnet.meeting import Meeting
+from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.path import Path
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.shm import SharedMemoryPath
@@ -45,6 +46,7 @@ class SimulatedConduit(Conduit):
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
         self._meetings: list[Meeting] = []
+        self._in_flight = InFlight()  # where somebody listens
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
         self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
@@ -109,6 +111,8 @@ class SimulatedConduit(Conduit):
         if not hasattr(self, "host_model"):
             raise ConduitError(f"{type(self).__name__}.__init__ has not called super().__init__(options, setup, world)")
         port = self.make_port(rank, core)
+        if core.doors is not None:
+            observe(port, core.doors, self._in_flight)
         port.add_path(self._checked_path(port))
         host = self.setup.hosts[rank]
         size = self._on_host[host]

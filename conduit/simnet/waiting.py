@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conduit.errors import NetworkError
-from conduit.sim import Waiter
-
-if TYPE_CHECKING:
-    from conduit.simnet.meeting import Meeting
-    from conduit.simnet.path import Path
-    from conduit.simnet.port import SimulatedPort
+from conduit.sim import Kernel, Waiter
+from conduit.simnet.meeting import Meeting
+from conduit.simnet.path import Path
 
 
 class Blocked(Waiter):
@@ -24,15 +21,15 @@ class Blocked(Waiter):
         error: what the predicate raised.
     """
 
-    __slots__ = ("error", "owner", "port", "since", "what")
+    __slots__ = ("error", "kernel", "owner", "since", "what")
 
-    def __init__(self, port: SimulatedPort, what: str) -> None:
+    def __init__(self, kernel: Kernel, what: str) -> None:
         self.done = self.shielded = False
         self.task = None
-        self.port = port
+        self.kernel = kernel
         self.what = what
-        self.since = port.kernel.now
-        self.owner = port.kernel.task
+        self.since = kernel.now
+        self.owner = kernel.task
         self.error: BaseException | None = None
 
     def ready(self) -> bool:
@@ -49,15 +46,13 @@ class ForPredicate(Blocked):
 
     __slots__ = ("predicate", "ranks")
 
-    def __init__(
-        self, port: SimulatedPort, predicate: Callable[[], object], what: str, ranks: Iterable[int] = ()
-    ) -> None:
+    def __init__(self, kernel: Kernel, predicate: Callable[[], object], what: str, ranks: Iterable[int] = ()) -> None:
         self.done = self.shielded = False
         self.task = None
-        self.port = port
+        self.kernel = kernel
         self.what = what
-        self.since = port.kernel.now
-        self.owner = port.kernel.task
+        self.since = kernel.now
+        self.owner = kernel.task
         self.error = None
         self.predicate = predicate
         self.ranks = ranks
@@ -66,7 +61,7 @@ class ForPredicate(Blocked):
         """Evaluate the predicate in its own task's context; an error ends the wait too (P3, I4)."""
         owner = self.owner
         try:
-            if owner is self.port.kernel.task or owner is None:
+            if owner is self.kernel.task or owner is None:
                 return bool(self.predicate())
             return bool(owner.context.run(self.predicate))
         except KeyboardInterrupt:
@@ -85,8 +80,8 @@ class ForSlot(Blocked):
 
     __slots__ = ("dest", "path", "slot")
 
-    def __init__(self, port: SimulatedPort, path: Path, dest: int) -> None:
-        super().__init__(port, f"a free request slot to rank {dest}")
+    def __init__(self, kernel: Kernel, path: Path, dest: int) -> None:
+        super().__init__(kernel, f"a free request slot to rank {dest}")
         self.path = path
         self.dest = dest
         self.slot: Any = None
@@ -112,8 +107,8 @@ class ForMeeting(Blocked):
 
     __slots__ = ("meeting",)
 
-    def __init__(self, port: SimulatedPort, meeting: Meeting) -> None:
-        super().__init__(port, "every rank to come to attach")
+    def __init__(self, kernel: Kernel, meeting: Meeting) -> None:
+        super().__init__(kernel, "every rank to come to attach")
         self.meeting = meeting
 
     def ready(self) -> bool:

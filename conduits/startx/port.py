@@ -9,6 +9,7 @@ import attrs
 
 from conduit.contract import Category, Constant, Core, JobSetup, Limits, Message, RawTable
 from conduit.options import option
+from conduit.sim import Kernel
 from conduit.simnet import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
 from conduit.simnet.waiting import Blocked
 from conduits.startx import constants as c
@@ -178,7 +179,7 @@ class StartXPort(SimulatedPort):
         path = self.paths[0]
         assert isinstance(path, StartXPath)
         if message in path.uncopied:
-            await self._block(ForCopy(self, path, message, dest))
+            await self._block(ForCopy(self.kernel, path, message, dest))
 
 
 class ForCopy(Blocked):
@@ -186,8 +187,8 @@ class ForCopy(Blocked):
 
     __slots__ = ("dest", "message", "path")
 
-    def __init__(self, port: SimulatedPort, path: StartXPath, message: Message, dest: int) -> None:
-        super().__init__(port, f"its turn to send a long payload to rank {dest}")
+    def __init__(self, kernel: Kernel, path: StartXPath, message: Message, dest: int) -> None:
+        super().__init__(kernel, f"its turn to send a long payload to rank {dest}")
         self.shielded = True
         self.path = path
         self.message = message

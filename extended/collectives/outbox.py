@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from extended.buffers import offset_in
 from extended.collectives import signature as signatures
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from conduit import Endpoint
-    from extended.collectives.arrivals import Arrivals
     from extended.collectives.box import Box
     from extended.collectives.call import Call
 
@@ -38,6 +37,38 @@ LARGEST_PIECE = 1 << 30
 
 NOWHERE = (1 << 64) - 1
 """The offset of what does not lie in its rank's segment."""
+
+
+class Handlers(Protocol):
+    """The handlers to which messages go, by what they bring; `extended.collectives.arrivals` has them."""
+
+    @property
+    def collective_head(self) -> Callable[..., None]:
+        """The first message of a broadcast or scatter."""
+
+    @property
+    def collective_data(self) -> Callable[..., None]:
+        """Small data."""
+
+    @property
+    def collective_ready(self) -> Callable[..., None]:
+        """The sender is ready for large data."""
+
+    @property
+    def collective_piece(self) -> Callable[..., None]:
+        """A piece of large data, to be copied to its place."""
+
+    @property
+    def collective_landed(self) -> Callable[..., None]:
+        """A piece of large data that is in its place."""
+
+    @property
+    def collective_greeting(self) -> Callable[..., None]:
+        """The rank before makes this call."""
+
+    @property
+    def collective_broken(self) -> Callable[..., None]:
+        """A call has failed."""
 
 
 class Sending:
@@ -76,7 +107,7 @@ class Outbox:
         ep: the rank's endpoint.
     """
 
-    handlers: Arrivals
+    handlers: Handlers
 
     def __init__(self, ep: Endpoint) -> None:
         limits = ep.limits

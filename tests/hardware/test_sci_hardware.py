@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conduit.sim import Kernel, simulate
 from conduit.sim.topology import Torus
-from conduits.sci.driver import SciError, Sisci
+from conduits.sci.driver import RemoteSlot, SciError, Sisci
 from conduits.sci.hardware import Fabric, packets, wire_bytes
 
 NS = 1000
@@ -264,7 +264,7 @@ def test_a_mapping_given_up_is_of_no_use():
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
         pair.near.store(pair.mapping, 0, b"x", lambda when: None)
     with pytest.raises(SciError, match=r"\Ahost 0: .*: the segment is not mapped any more\Z"):
-        pair.near.slot(pair.mapping, 0, 8, pair.mapping, (0, 1)).announce(lambda when: None)
+        RemoteSlot(pair.near, pair.mapping, 0, 8, pair.mapping, (0, 1)).announce(lambda when: None)
 
 
 def test_only_exported_segments_can_be_connected_to():
@@ -410,7 +410,9 @@ def test_announced_bytes_land_with_their_flags():
     def act():
         pair.near.store(pair.mapping, 0, b"abc", lambda when: None, True)
         when = pair.near.barrier(lambda when: None)
-        pair.kernel.at(when, lambda: pair.near.slot(pair.mapping, 0, 8, control, (2, 0)).announce(lambda when: None))
+        pair.kernel.at(
+            when, lambda: RemoteSlot(pair.near, pair.mapping, 0, 8, control, (2, 0)).announce(lambda when: None)
+        )
 
     run(pair.kernel, (0, act))
     assert states == [(b"abc", b"\1\0\1")]

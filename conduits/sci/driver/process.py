@@ -17,13 +17,12 @@ Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from conduit.sim.memory import Buffer, Memory, Store
 from conduits.sci import constants as c
 from conduits.sci.driver.segment import Mapping, Remote, SciError, Segment, Then
-from conduits.sci.driver.slot import RemoteSlot
 from conduits.sci.hardware import Adapter, Fabric, StorePlan, packets
 
 ALIGN = c.whole(c.DMA_ALIGN)
@@ -180,20 +179,6 @@ class Sisci:
         if offset < 0 or not size or offset + size > mapping.nbytes or not mapping.alive:
             self.refuse(mapping, offset, size)
         return self.adapter.plan(mapping.way, size, packets(offset, size), 1)
-
-    def slot(self, mapping: Mapping, offset: int, room: int, control: Mapping, flags: Sequence[int]) -> RemoteSlot:
-        """Return a place for messages, `room` bytes at `offset`, announced by a byte of 1 at each of `flags`.
-
-        The last flag is what the owner of the segment `control` looks at first.
-
-        Raises:
-            SciError: outside a segment.
-        """
-        if offset < 0 or offset + room > mapping.nbytes:
-            self.refuse(mapping, offset, room)
-        if min(flags) < 0 or max(flags) >= control.nbytes:
-            self.refuse(control, max(flags), 1)
-        return RemoteSlot(self, mapping, offset, room, control, tuple(flags))
 
     def barrier(self, then: Then) -> int:
         """Wait until all stores of this process have landed.

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from conduit.errors import NetworkError
 from conduit.sim.memory import Buffer, Store
-
-if TYPE_CHECKING:
-    from conduits.sci.driver.process import Sisci
+from conduits.sci.hardware import Adapter
 
 Then: TypeAlias = Callable[[int], object]
 
 
 class SciError(NetworkError):
     """The card or its driver refuses a call; the text says why."""
+
+
+class Importer(Protocol):
+    """What connections see of the process that has made them, which is a `Sisci`.
+
+    Attributes:
+        adapter: the card of its host.
+    """
+
+    adapter: Adapter
+
+    def landed(self, response: int, arrival: int) -> None:
+        """A store lands at `arrival`, whose response takes so long."""
 
 
 class Segment:
@@ -56,7 +67,7 @@ class Remote:
 
     __slots__ = ("nbytes", "segment", "way")
 
-    def __init__(self, segment: Segment, driver: Sisci) -> None:
+    def __init__(self, segment: Segment, driver: Importer) -> None:
         self.segment = segment
         self.nbytes = segment.nbytes
         self.way = driver.adapter.way(segment.host)
@@ -67,7 +78,7 @@ class Mapping:
 
     __slots__ = ("alive", "driver", "nbytes", "segment", "way")
 
-    def __init__(self, remote: Remote, driver: Sisci) -> None:
+    def __init__(self, remote: Remote, driver: Importer) -> None:
         self.segment = remote.segment
         self.nbytes = remote.nbytes
         self.way = remote.way

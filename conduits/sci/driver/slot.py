@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from conduit.sim.memory import Buffer, Flat, Memory
+from conduits.sci.driver.process import Sisci
 from conduits.sci.driver.segment import Mapping, Segment, Then
 from conduits.sci.hardware import StorePlan
-
-if TYPE_CHECKING:
-    from conduits.sci.driver.process import Sisci
 
 FLAG = b"\1"
 """A flag that is set."""
@@ -23,7 +21,7 @@ _Placed: TypeAlias = Memory | Flat
 
 
 class RemoteSlot:
-    """A place in a remote segment whose contents flags announce; made by `Sisci.slot`.
+    """A place in a remote segment whose contents flags announce, each by a byte of 1.
 
     It holds a message at a time: the next is not stored before the last has landed.
 
@@ -33,7 +31,10 @@ class RemoteSlot:
         offset: in that segment.
         room: its size in bytes.
         control: where the flags are.
-        flags: their offsets there, in the order in which they are stored.
+        flags: their offsets there, in the order in which they are stored; their owner looks at the last first.
+
+    Raises:
+        SciError: outside a segment.
     """
 
     __slots__ = (
@@ -43,15 +44,19 @@ class RemoteSlot:
     )  # fmt: skip
 
     def __init__(
-        self, driver: Sisci, mapping: Mapping, offset: int, room: int, control: Mapping, flags: tuple[int, ...]
+        self, driver: Sisci, mapping: Mapping, offset: int, room: int, control: Mapping, flags: Sequence[int]
     ) -> None:
+        if offset < 0 or offset + room > mapping.nbytes:
+            driver.refuse(mapping, offset, room)
+        if min(flags) < 0 or max(flags) >= control.nbytes:
+            driver.refuse(control, max(flags), 1)
         self._driver = driver
         self._adapter = driver.adapter
         self._kernel = driver.adapter.kernel
         self._mapping = mapping
         self._offset = offset
         self._control = control
-        self._flags = flags
+        self._flags = tuple(flags)
         self._plan: StorePlan | None = None  # of the last data
         self._flag_plan = driver.adapter.plan(control.way, len(flags), len(flags), len(flags))
         self._response = mapping.way.response

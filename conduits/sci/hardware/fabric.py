@@ -139,7 +139,9 @@ class Adapter:
         self.arrival = 0
         self.kernel = fabric.kernel
         self.bus = Link(self.kernel, _BUS_BYTES_PER_S, f"bus {host}")
-        self.dma = DmaEngine(self.kernel, _DMA_SETUP_PS, _DMA_BYTES_PER_S, fabric.piece, wire_bytes)
+        self.dma = DmaEngine(
+            self.kernel, _DMA_SETUP_PS, _DMA_BYTES_PER_S, fabric.piece, wire_bytes, f"DMA engine {host}"
+        )
         self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
         self._ways: dict[int, Way] = {}
         self._landed: dict[object, int] = {}

@@ -130,8 +130,8 @@ class StorePlan:
         self.uses = 0
 
     def lay_out(self) -> Sequence[tuple[Link, int, int]]:
-        """Return `links`, which is empty at the first call, and where there is room between packets."""
-        if self.met and self.packets == self.stores:
+        """Return `links`: none at the first call, where there is room between packets, and where somebody listens."""
+        if self.met and self.packets == self.stores and self.way.first.kernel.carried is None:
             wire, way = self.wire, self.way
             heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
             self.links = [(link, head, head + link.takes[wire]) for link, head in heads]

@@ -20,40 +20,16 @@ from conduit.simnet.chain import Chain
 from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment
+from conduits.sci.driver import RemoteSlot
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
 from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
+from conduits.sci.protocol.peer import Peer
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
 _READY = wire.PairedLayout.READY
 _CATEGORY = 3 << 9
 _MEDIUM = Category.MEDIUM << 9
-
-
-class Peer:
-    """What a rank keeps of a peer it has talked to.
-
-    Attributes:
-        rank: the peer.
-        free: slot pairs that no request is in.
-        command: the peer's command segment for this rank, imported.
-        control: the peer's control segment, imported.
-        payload: the peer's payload segment, once it has been connected.
-        incoming: this rank's command segment for the peer.
-        slots: the peer's request slots for this rank, then its reply slots, as far as they have been used.
-    """
-
-    __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "slots")
-
-    def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
-        self.rank = rank
-        self.free = list(range(slots - 1, -1, -1))
-        self.command = command
-        self.control = control
-        self.payload: Remote | None = None
-        self.incoming = incoming
-        self.slots: list[RemoteSlot | None] = [None] * (2 * slots)
 
 
 class Arrival:
@@ -103,10 +79,8 @@ class PairedSlots(SciPath):
         driver.create_segments(
             self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
         )
-        if len(self.port.memory):
-            payload = driver.create_segment(
-                self.number(self.rank, PAYLOAD), len(self.port.memory), Flat(self.port.memory)
-            )
+        if self.port.memory.nbytes:
+            payload = driver.create_segment(self.number(self.rank, PAYLOAD), self.port.memory.nbytes, self.port.memory)
             payload.export()
 
     def peer(self, rank: int) -> Peer:
@@ -123,12 +97,6 @@ class PairedSlots(SciPath):
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
         return Peer(rank, self.setting.slots, command, control, incoming)
-
-    def payload_of(self, peer: Peer) -> Remote:
-        """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""
-        if peer.payload is None:
-            peer.payload = self.driver.connect(self.port.hosts[peer.rank], self.number(peer.rank, PAYLOAD))
-        return peer.payload
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -163,7 +131,7 @@ class PairedSlots(SciPath):
         """Return a slot at `peer` that is used for the first time."""
         layout = self.layout
         place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
-        made = self.driver.slot(peer.command, place, layout.slot_bytes, peer.control, flags)
+        made = RemoteSlot(self.driver, peer.command, place, layout.slot_bytes, peer.control, flags)
         peer.slots[kind * self._slots + number] = made
         return made
 

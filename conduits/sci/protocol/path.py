@@ -9,7 +9,9 @@ import attrs
 from conduit.contract import Message
 from conduit.simnet import Path, SimulatedPort
 from conduits.sci import constants as c
+from conduits.sci.driver import Remote
 from conduits.sci.machine import SciCluster
+from conduits.sci.protocol.peer import Peer
 
 REQUEST_PS = c.ps(c.CHECK) + c.ps(c.SEARCH) + c.ps(c.BUILD)
 REPLY_PS = c.ps(c.CHECK) + c.ps(c.BUILD)
@@ -67,11 +69,16 @@ class SciPath(Path):
         """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
         return rank * (self.setting.ranks + COMMAND) + which
 
+    def payload_of(self, peer: Peer) -> Remote:
+        """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""
+        if peer.payload is None:
+            peer.payload = self.driver.connect(self.port.hosts[peer.rank], self.number(peer.rank, PAYLOAD))
+        return peer.payload
+
     def copy_in(self, message: Message, data: bytes | memoryview, at: int = 0) -> None:
         """Copy part of a long payload to its place in the segment, on this CPU."""
         self.cpu.free += self.host.copy_ticks(len(data))
-        start = message.offset + at
-        self.port.memory[start : start + len(data)] = data
+        self.port.memory.write(message.offset + at, data)
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""

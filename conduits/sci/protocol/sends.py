@@ -11,15 +11,12 @@ driver, is that of a message that is all in its first store, `ThroughSlot` that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from conduit.contract import Buffer, Message
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.sci import wire
 from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Sisci, Then
-
-if TYPE_CHECKING:
-    from conduits.sci.protocol.paired import PairedSlots, Peer
+from conduits.sci.protocol.path import SciPath
+from conduits.sci.protocol.peer import Peer
 
 
 class ThroughSlot:
@@ -43,7 +40,7 @@ class ThroughSlot:
     _command: Mapping
     _slot: RemoteSlot
 
-    def __init__(self, path: PairedSlots, issued: Then) -> None:
+    def __init__(self, path: SciPath, issued: Then) -> None:
         self.rank = path.rank
         self._driver = path.driver
         self._kernel = path.kernel
@@ -126,7 +123,7 @@ def landed(driver: Sisci, act: Act) -> Act:
     return both
 
 
-def by_dma(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_dma(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
     """Send the body of a long payload by DMA, its unaligned ends through the slot."""
     driver, command, payload = path.driver, peer.command, message.payload
     cut = head, body, tail = wire.cut(message.offset, message.nbytes)
@@ -139,7 +136,7 @@ def by_dma(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: 
     yield slot.announce
 
 
-def by_map(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_map(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
     """Send what of a long payload is unaligned straight to its place, mapped for this message alone."""
     driver, cpu, nbytes = path.driver, path.cpu, message.nbytes
     cut = head, body, _ = wire.cut(message.offset, nbytes)
@@ -160,7 +157,7 @@ def by_map(path: PairedSlots, peer: Peer, slot: RemoteSlot, place: int, header: 
     yield slot.announce
 
 
-def _straight(path: PairedSlots, peer: Peer, message: Message, stores: list[Act], cut: wire.Cut) -> Steps:
+def _straight(path: SciPath, peer: Peer, message: Message, stores: list[Act], cut: wire.Cut) -> Steps:
     """Make the stores, then the DMA of the body, if there is one; wait until all has landed."""
     head, body, _ = cut
     last = _dma(path, peer, message, cut) if body else stores.pop()
@@ -170,7 +167,7 @@ def _straight(path: PairedSlots, peer: Peer, message: Message, stores: list[Act]
     yield landed(path.driver, last)
 
 
-def _dma(path: PairedSlots, peer: Peer, message: Message, cut: wire.Cut) -> Act:
+def _dma(path: SciPath, peer: Peer, message: Message, cut: wire.Cut) -> Act:
     """Return the act of the DMA of the body, which lies aligned by then."""
     head, body, _ = cut
 

@@ -265,7 +265,7 @@ class StartXPath(Path):
         message = wire.message(stream, source, slot, is_reply)
         if message.payload and message.word & LONG:
             self.cpu.free += self.setting.cluster.host.copy_ticks(message.nbytes)
-            self.port.memory[message.offset : message.offset + message.nbytes] = message.payload
+            self.port.memory.write(message.offset, message.payload)
             message.payload = b""
         if is_reply:
             del self._outstanding[slot]

@@ -303,8 +303,7 @@ class Reception:
         self._whole = False
         self._coming = None
         message = coming.message
-        at = message.offset + coming.start
-        path.port.memory[at : at + coming.size] = self.buffer.read(0, coming.size)
+        path.port.memory.write(message.offset + coming.start, self.buffer.read(0, coming.size))
         message.copied += coming.size
         path.parts_received += 1
         if message.copied == message.nbytes:

@@ -73,6 +73,10 @@ class Half(Link):
         super().__init__(kernel, _ALONE, name)
         self.both = durations(_BOTH)
 
+    def longest(self, nbytes: int) -> int:
+        """Return how long `nbytes` take it while the other direction is busy."""
+        return self.both[nbytes]
+
     def take(self, head: int, nbytes: int) -> int:
         """Reserve it, which is free when the head gets there; return when it is free again."""
         takes = self.takes if self.reverse.free_at <= head else self.both
@@ -160,6 +164,8 @@ class Lane(Route):
     """
 
     __slots__ = ("_held", "_steps", "cables", "duplex", "lines", "loaded", "parts", "source", "target")
+
+    RESERVES = (*Route.RESERVES, "reserve")
 
     def __init__(
         self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Part | None

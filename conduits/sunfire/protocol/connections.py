@@ -130,10 +130,10 @@ class Connections:
             )
         return found
 
-    def export_segment(self, memory: memoryview) -> None:
+    def export_segment(self, memory: Flat) -> None:
         """Export this rank's segment, for long payloads."""
-        if len(memory):
-            exported = self._controller.export_create(self._setting.layout.segment_bytes(len(memory)), Flat(memory))
+        if memory.nbytes:
+            exported = self._controller.export_create(self._setting.layout.segment_bytes(memory.nbytes), memory)
             exported.publish(self._rank)
 
     def export_pair(self, peer: Peer) -> ExportSegment:

@@ -41,7 +41,7 @@ class DirectedPath(SunfirePath):
     def _misses(self, turn: int) -> int:
         """Return how many polls from number `turn` on miss before the one that finds the next message."""
         inbox = self._ready[0]
-        named = {rank for blocked in self.port.blocked for rank in blocked.peers()}
+        named = {rank for wait in self.port.waits() for rank in wait.ranks}
         queues = [*self._requests.values(), *self._replies.values()]
         waited = [each is inbox for each in queues if each.peer.rank in named]
         others = [each is inbox for each in queues if each.peer.rank not in named]

@@ -63,8 +63,8 @@ class Payloads:
         """Copy a long payload, or the edges that whole lines left over, to the segment."""
         memory, start, nbytes = self._memory, message.offset, message.nbytes
         if form != Form.STRAIGHT:
-            memory[start : start + nbytes] = message.payload
+            memory.write(start, message.payload)
             return
         body, edges = cut(start, nbytes), message.payload
-        memory[start : start + body.head] = edges[: body.head]
-        memory[start + nbytes - body.tail : start + nbytes] = edges[body.head :]
+        memory.write(start, edges[: body.head])
+        memory.write(start + nbytes - body.tail, edges[body.head :])

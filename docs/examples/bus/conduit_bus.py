@@ -141,7 +141,7 @@ class BusPath(Path):
         payload = bytes(message.payload)
         box = (self.port.rank * 2 + (not message.is_request)) * self.boxes + slot
         if message.word & LONG:
-            there.port.memory[message.offset : message.offset + len(payload)] = payload
+            there.port.memory.write(message.offset, payload)
             payload = b""
         there.memory.write(box * self.box_bytes, head + payload)
         there.bells.append(box)

@@ -1,0 +1,132 @@
+"""What may be heard of a job, and by whom: five kinds, each listened to alone.
+
+An observer is an object of one or more of the classes below.  It is told in the order of the simulation's events; the
+times that it is told are those of the rank, and may be before or after those it was told last.  All are picoseconds.
+It must not change anything of the job.  A kind that nobody listens to costs nothing: the classes of which a job is made
+are chosen when it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conduit.contract import Door, Doors, Identity
+from conduit.core.arguments import shown
+from conduit.errors import BadRequest
+
+
+class CpuListener:
+    """Hears how a rank's CPU spends its time."""
+
+    def spent(self, rank: int, begin: int, end: int, why: str) -> None:
+        """A span of it: those of a rank come in order and do not overlap; between them the CPU had nothing to do.
+
+        Args:
+            rank: whose CPU.
+            begin: picoseconds.
+            end: picoseconds, later than `begin`.
+            why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
+                nothing while tasks of the rank are blocked), "send", "receive" (decoding, copying a payload to its
+                place), "handler" or "reply".
+        """
+
+
+class LinkListener:
+    """Hears what links and engines carry."""
+
+    def carried(self, name: str, begin: int, end: int, nbytes: int) -> None:
+        """A link or an engine is taken.
+
+        Told when that is decided, which may be before it begins.
+
+        Args:
+            name: of the link or engine; its hardware's.
+            begin: picoseconds.
+            end: picoseconds.
+            nbytes: bytes on the link, packet headers included.
+        """
+
+
+class MessageListener:
+    """Hears of messages.  What a handler that does not reply answers barely is `noticed`, and no more."""
+
+    def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
+        """A program or a handler has sent a message, also one to its own rank.
+
+        Args:
+            message: which.
+            begin: when the call began, or the handler ended that replied.
+            end: when the call returned; of a reply, the same as `begin`.
+            category: a `conduit.contract.Category`.
+            nbytes: bytes of payload.
+        """
+
+    def noticed(self, message: Identity, when: int) -> None:
+        """A poll of the receiver has found the message; decoding it begins at `when`."""
+
+    def handled(self, message: Identity, begin: int, end: int, handler: str) -> None:
+        """The receiver's handler, of this name, has run from `begin` to `end`."""
+
+
+class LandingListener:
+    """Hears of bytes that the network writes to segments; not of what programs write there."""
+
+    def landed(self, rank: int, when: int, offset: int, nbytes: int) -> None:
+        """Bytes have been written to the segment of `rank`, at `offset`, in the event at `when`."""
+
+
+class WaitListener:
+    """Hears of tasks that are blocked."""
+
+    def blocked(self, rank: int, when: int, task: object, what: str, ranks: Sequence[int]) -> None:
+        """A task begins to wait.
+
+        Args:
+            rank: whose task.
+            when: picoseconds.
+            task: the Trio task.
+            what: it waits for, in words; "" where the program does not say.
+            ranks: whom it waits for, as far as is known.
+        """
+
+    def resumed(self, rank: int, when: int, task: object) -> None:
+        """It waits no more: what it waited for has come, or it was cancelled, or has failed."""
+
+
+_KINDS: dict[type, tuple[str, ...]] = {
+    CpuListener: ("spent",),
+    LinkListener: ("carried",),
+    MessageListener: ("sent", "noticed", "handled"),
+    LandingListener: ("landed",),
+    WaitListener: ("blocked", "resumed"),
+}
+
+
+def doors_to(observers: Sequence[object]) -> Doors | None:
+    """Return what lets a job tell `observers`, None where there are none.
+
+    Raises:
+        BadRequest: one of them listens to nothing.
+    """
+    for each in observers:
+        if not isinstance(each, tuple(_KINDS)):
+            names = ", ".join(kind.__name__ for kind in _KINDS)
+            raise BadRequest(f"run: observers: {shown(each)} listens to nothing; derive its class of {names}")
+    doors: dict[str, Any] = {"messages": any(isinstance(each, MessageListener) for each in observers)}
+    for kind, calls in _KINDS.items():
+        listeners = [each for each in observers if isinstance(each, kind)]
+        doors.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
+    return Doors(**doors) if observers else None
+
+
+def _all(calls: Sequence[Callable[..., object]]) -> Door:
+    """Return one call for all of these."""
+    if len(calls) < 2:
+        return calls[0] if calls else None
+
+    def tell(*what: Any) -> None:
+        for call in calls:
+            call(*what)
+
+    return tell

@@ -1,0 +1,99 @@
+"""The two sides of the core for one rank, made together: what its program calls, and what its port calls.
+
+Where somebody listens to messages they are of the classes below, which give each message an identity and tell of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conduit.contract import REQUEST, Doors, Identity, Limits, Message
+from conduit.core.calls import Guard
+from conduit.core.digest import ActLog
+from conduit.core.dispatch import Dispatch
+from conduit.core.endpoint import Endpoint
+
+
+def make_endpoint(
+    rank: int,
+    hosts: tuple[int, ...],
+    limits: Limits,
+    segment_bytes: int,
+    seed: int,
+    *,
+    simulated: bool,
+    acts: ActLog | None = None,
+    doors: Doors | None = None,
+) -> Endpoint:
+    """Return the endpoint of a rank, with what handles its messages.
+
+    Args:
+        rank: the rank.
+        hosts: the host of every rank.
+        limits: what one message may carry.
+        segment_bytes: size of every rank's segment.
+        seed: of everything random.
+        simulated: whether time is virtual.
+        acts: where the acts of the rank are logged for the digest, if there is one.
+        doors: whom to tell what happens.
+    """
+    listened = doors is not None and doors.messages
+    kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
+    endpoint = kind(rank, hosts, limits, segment_bytes, seed, simulated=simulated, acts=acts)
+    server(endpoint, doors)
+    return endpoint
+
+
+class _Endpoint(Endpoint):
+    """An endpoint that tells what it sends."""
+
+    __slots__ = ("_made", "answered")
+
+    answered: Identity | None
+    """The request whose handler runs, or has run last."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._made = 0
+        self.answered = None
+
+    async def _request(self, unused: Guard, dest: int, message: Message) -> None:
+        message.identity = Identity(self.rank, dest, self._made)
+        self._made += 1
+        message.begun = self._port.ticks()
+        await super()._request(unused, dest, message)
+
+    def count_send(self, message: Message, dest: int) -> None:
+        super().count_send(message, dest)
+        now = self._port.ticks()
+        if not message.word & REQUEST:
+            assert self.answered is not None
+            message.identity, message.begun = self.answered._replace(reply=True), now
+        doors = self._dispatch.doors
+        assert doors is not None
+        assert doors.sent is not None
+        doors.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
+
+
+class _Dispatch(Dispatch):
+    """A dispatch that tells what it handles."""
+
+    __slots__ = ("name",)
+
+    endpoint: _Endpoint
+
+    def deliver(self, message: Message) -> Message | None:
+        doors = self.doors
+        assert doors is not None
+        assert doors.handled is not None
+        assert doors.noticed is not None
+        begin = self.port.ticks()
+        self.endpoint.answered = identity = message.identity
+        if message.source == self.rank:
+            doors.noticed(identity, begin)
+        reply = super().deliver(message)
+        if not message.control:
+            doors.handled(identity, begin, self.port.ticks(), self.handlers[message.handler][1])
+        if reply is not None and reply.control:
+            reply.identity = identity._replace(reply=True)
+        return reply

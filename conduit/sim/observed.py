@@ -1,0 +1,202 @@
+"""Parts of hardware that tell what they do: chosen when a job starts, where somebody listens, and not tested for after.
+
+Times and results are those of the plain parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from conduit.sim.cpu import Cpu
+from conduit.sim.dma import DmaEngine
+from conduit.sim.kernel import FOREVER, Kernel
+from conduit.sim.link import Link, Route
+from conduit.sim.memory import Buffer, Flat
+
+Spent = Callable[[int, int, int, str], object]
+Carried = Callable[[str, int, int, int], object]
+Landed = Callable[[int, int, int, int], object]
+
+
+class ObservedCpu(Cpu):
+    """A CPU that tells `spent(rank, begin, end, why)` of each span of its time, in order and without overlap.
+
+    Attributes:
+        why: what the time is spent on that is given to it from now on.
+    """
+
+    __slots__ = ("_free", "_held", "_mark", "_polls_since", "_spans", "_spent", "why")
+
+    def __init__(self, kernel: Kernel, rank: int, on_idle: Callable[[], None] | None, spent: Spent) -> None:
+        self.why = "polling"
+        self._spent = spent
+        self._free = self._mark = 0
+        self._held = False
+        self._polls_since = -1
+        self._spans: list[tuple[int, int, str]] = []  # of this turn: what is given may be taken back in it
+        super().__init__(kernel, rank, on_idle)
+
+    @property
+    def free(self) -> int:
+        """When the next thing may start."""
+        return self._free
+
+    @free.setter
+    def free(self, free: int) -> None:
+        old, self._free = self._free, free
+        if free > old:
+            begin = max(old, self._mark) if self._held else max(old, self.kernel.now)
+            if not self._held:
+                self.stop_polling(begin)
+            if free > begin:
+                self._note(begin, free)
+            if not self._held:
+                self._tell()
+        elif free < old:
+            self._take_back(free)
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody has a turn."""
+        return self._held
+
+    @busy.setter
+    def busy(self, busy: bool) -> None:
+        if busy and not self._held:
+            self.why = "polling"
+            self._mark = max(self._free, self.kernel.now)
+            self.stop_polling(self._mark)
+        elif not busy:
+            self._tell()
+        self._held = busy
+
+    def pay(self) -> None:
+        """Do what is owed, which programs asked for."""
+        self.why = "compute"
+        super().pay()
+
+    def release(self) -> None:
+        """End a turn."""
+        super().release()
+        self.why = "polling"
+        self._tell()
+
+    def poll_from(self, when: int) -> None:
+        """A loop of polls begins that find nothing, which lasts until a turn begins or `stop_polling`."""
+        if self._polls_since < 0:
+            self._polls_since = when
+
+    def stop_polling(self, when: int) -> None:
+        """The loop of polls ends, if there is one."""
+        since, self._polls_since = self._polls_since, -1
+        if 0 <= since < when:
+            self._spent(self.rank, since, when, "waiting")
+
+    def _note(self, begin: int, end: int) -> None:
+        spans = self._spans
+        if spans and spans[-1][1] == begin and spans[-1][2] == self.why:
+            begin = spans.pop()[0]
+        spans.append((begin, end, self.why))
+
+    def _take_back(self, free: int) -> None:
+        spans = self._spans
+        while spans and spans[-1][1] > free:
+            begin, _, why = spans.pop()
+            if begin < free:
+                spans.append((begin, free, why))
+
+    def _tell(self) -> None:
+        spans, self._spans = self._spans, []
+        for begin, end, why in spans:
+            self._spent(self.rank, begin, end, why)
+
+
+class ObservedFlat(Flat):
+    """A rank's segment that tells `landed(rank, when, offset, nbytes)` of what is written to it, in that event.
+
+    Args:
+        view: the memory.
+        kernel: whose time it lives in.
+        rank: whose it is.
+        landed: is told.
+    """
+
+    __slots__ = ("_kernel", "_landed", "_rank")
+
+    def __init__(self, view: bytearray | memoryview, kernel: Kernel, rank: int, landed: Landed) -> None:
+        super().__init__(view)
+        self._kernel = kernel
+        self._rank = rank
+        self._landed = landed
+
+    def write(self, address: int, data: Buffer) -> None:
+        """Store `data` at `address`, and tell."""
+        super().write(address, data)
+        if len(data):
+            self._landed(self._rank, self._kernel.now, address, len(data))
+
+
+def listen(kernel: Kernel, carried: Carried) -> None:
+    """Let the links, routes and engines that are made from now on tell what they carry.
+
+    Args:
+        kernel: whose time they live in.
+        carried: called as `carried(name, begin, end, nbytes)` when a link or an engine is taken, for times that may
+            be to come.
+    """
+
+    def observe(part: Any) -> None:
+        plain: Any = type(part)
+        part.__class__ = _observed(plain)
+
+    kernel.carried = carried
+    kernel.observe = observe
+
+
+@cache
+def _observed(plain: Any) -> Any:
+    """Return the class of which a part of class `plain` is made where somebody listens."""
+    kind = next(kind for kind in (Link, Route, DmaEngine) if issubclass(plain, kind))
+    methods: dict[str, Any] = {"__slots__": (), "__module__": plain.__module__, "__qualname__": plain.__qualname__}
+    if kind is Link:
+        methods["take"] = _taking(plain.take)
+    elif kind is Route:
+        methods.update((name, _carrying(getattr(plain, name))) for name in plain.RESERVES)
+    else:
+        methods["_fed"] = _feeding(plain._fed)
+    return type(plain.__name__, (plain,), methods)
+
+
+def _taking(plain: Callable[[Any, int, int], int]) -> Callable[[Any, int, int], int]:
+    def take(self: Any, head: int, nbytes: int) -> int:
+        end = plain(self, head, nbytes)
+        self.kernel.carried(self.name, head, end, nbytes)
+        return end
+
+    return take
+
+
+def _carrying(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that reserves links of a route for bytes, and tells which of them it has taken."""
+
+    def carry(self: Any, nbytes: int, head: int, *args: Any, **kwargs: Any) -> Any:
+        before = [link.free_at for link in self.links]
+        result = plain(self, nbytes, head, *args, **kwargs)
+        for link, old, after in zip(self.links, before, self.after, strict=True):
+            free = link.free_at
+            if old < free < FOREVER:
+                link.kernel.carried(link.name, max(old, head + after, free - link.longest(nbytes)), free, nbytes)
+        return result
+
+    return carry
+
+
+def _feeding(plain: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
+    def fed(self: Any, when: int) -> None:
+        begin, nbytes = self.begun
+        self.kernel.carried(self.name, begin, when, nbytes)
+        plain(self, when)
+
+    return fed
