@@ -48,7 +48,7 @@ def test_trace_names_time_action_and_rank():
     trace, _ = traced("loggp")
     assert [event.time for event in trace] == sorted(event.time for event in trace)
     assert {event.rank for event in trace} >= {0, 1, 2}
-    assert any(event.name == "PollingLoop._look" for event in trace)
+    assert any(event.name == "SimulatedPort._look" for event in trace)
 
 
 def test_another_seed_gives_another_trace_where_order_is_drawn():

@@ -114,9 +114,9 @@ def test_time_is_spent_once(network):
             totals[why] += end - begin
         assert set(totals) <= {"start", "compute", "polling", "waiting", "send", "receive", "handler", "reply"}
         assert totals["compute"] == 4 * 3_000_000
-        own = sum(found._network.host_model.copy_ticks(size) for size in SIZES)
+        own = sum(found._ranks[0]._port.conduit.host_model.copy_ticks(size) for size in SIZES)
         assert totals["handler"] == 2 * 4 * 100_000 + 2 * own  # what handlers charge, and what a rank copies for itself
-        assert spans[-1][1] <= found._ports[rank].ticks()
+        assert spans[-1][1] <= found._ranks[rank]._port.ticks()
 
 
 @pytest.mark.parametrize("network", NETWORKS)
