@@ -1,6 +1,7 @@
-"""What tests of rules share: a job run twice, with and without inline driving, which must agree."""
+"""What tests share: a job run twice, with and without inline driving, which must agree; a count of its bytecodes."""
 
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -67,6 +68,30 @@ def both_ways(request):
 def on_loggp():
     """Run jobs on loggp, with and without inline driving."""
     return BothWays("loggp")
+
+
+def executed_bytecodes(main, *args, **settings):
+    count = 0
+
+    def trace(frame, event, arg):
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        conduit.run(main, *args, **settings)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.fixture
+def bytecodes():
+    """Count the bytecodes that a job takes from its start to its result; called as `conduit.run` is."""
+    return executed_bytecodes
 
 
 @pytest.fixture

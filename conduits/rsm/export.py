@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from conduit.sim import Kernel, Store
 from conduits.rsm.errors import (
@@ -15,12 +15,21 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
+from conduits.rsm.exchange import Exchange
+from conduits.rsm.owner import Owner
 from conduits.rsm.transport import Backing, Call, Landing, Permission, Rights
 
-if TYPE_CHECKING:
-    from conduits.rsm.library import Controller
-
 MAX_NUMBER = (1 << 32) - 1
+
+
+class Exporter(Owner, Protocol):
+    """A controller, as its exports know it.
+
+    Attributes:
+        exchange: where they are published.
+    """
+
+    exchange: Exchange
 
 
 class ExportSegment:
@@ -36,7 +45,7 @@ class ExportSegment:
 
     __slots__ = ("_alive", "_backing", "_controller", "_number", "_posted", "_rights", "_since", "_waiting", "nbytes")
 
-    def __init__(self, controller: Controller, backing: Backing) -> None:
+    def __init__(self, controller: Exporter, backing: Backing) -> None:
         self._controller = controller
         self._backing = backing
         self._alive = True

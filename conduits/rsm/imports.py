@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from conduit.sim.memory import Buffer
 from conduits.rsm.errors import (
@@ -30,11 +30,9 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotMapped,
 )
+from conduits.rsm.exchange import Published
+from conduits.rsm.owner import Owner
 from conduits.rsm.transport import Call, Done, Got, Mapped, Permission, Window
-
-if TYPE_CHECKING:
-    from conduits.rsm.export import ExportSegment
-    from conduits.rsm.library import Controller
 
 
 class BarrierMode(enum.Enum):
@@ -44,6 +42,13 @@ class BarrierMode(enum.Enum):
     """From `Barrier.open` to `Barrier.close`; a put is posted."""
     IMPLICIT = "implicit"
     """Each put by itself: it ends when the bytes are in remote memory, and hands over its own errors."""
+
+
+class Importer(Owner, Protocol):
+    """A controller, as its imports know it."""
+
+    def scopes(self, host: int) -> dict[ImportSegment, None]:
+        """Return the imports of a host, over this way, that have a barrier open."""
 
 
 class ImportSegment:
@@ -65,7 +70,7 @@ class ImportSegment:
         "mode", "nbytes",
     )  # fmt: skip
 
-    def __init__(self, controller: Controller, exported: ExportSegment, window: Window, permission: Permission) -> None:
+    def __init__(self, controller: Importer, exported: Published, window: Window, permission: Permission) -> None:
         self._controller = controller
         self._exported = exported
         self._backing = exported.backing

@@ -1,125 +1,12 @@
-"""The fabric: the Arctic network, and the NIU and pinned memory of every host, made when first used.
-
-Arctic is a fat tree of switches with two links up and two links down each.
-
-Hosts are the leaves.  At level l a subtree of 2**l hosts has 2**l links up and as many down, so that
-the tree is as wide at its root as at its leaves.  Two hosts whose subtrees meet at level l are 2l - 1
-switches apart.  With `fifo` the way is decided by the target alone; else every message takes any of
-the ways up.
-"""
+"""The fabric: the Arctic network, and the NIU and pinned memory of every host, made when first used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, Route
 from conduits.startx import constants as c
+from conduits.startx.hardware.arctic import Arctic
 from conduits.startx.hardware.niu import Niu
 from conduits.startx.hardware.pinned import PinnedMemory
-
-_RATE = c.bytes_per_s(c.LINK_RATE)
-_STAGE_PS = c.ps(c.STAGE)
-_OUT_PS, _IN_PS = c.ps(c.NIU_OUT), c.ps(c.NIU_IN)
-
-
-class ArcticLink(Link):
-    """A link on which what is urgent goes before what is not, as soon as the packet on it has passed.
-
-    Args:
-        kernel: of the job.
-        direction: `up` or `down`.
-        level: of the subtree of 2**level hosts that it leaves or comes into.
-        subtree: number of that subtree.
-        lane: which of its links.
-
-    Attributes:
-        direction, level: as given.
-        host: the lowest host of the subtree.
-    """
-
-    __slots__ = ("direction", "host", "level")
-
-    def __init__(self, kernel: Kernel, direction: str, level: int, subtree: int, lane: int) -> None:
-        super().__init__(kernel, _RATE, f"{direction} {level}.{subtree}.{lane}")
-        self.direction = direction
-        self.level = level
-        self.host = subtree << level
-
-    def wait(self, head: int, go: Callable[[int], object]) -> None:
-        """Queue for the link, transfers of high priority before the others."""
-        super().wait(head, go)
-        if len(self._queue) > 1 and _is_high(go):
-            last = self._queue.pop()
-            place = next((i for i, (_, other) in enumerate(self._queue) if not _is_high(other)), len(self._queue))
-            self._queue.insert(place, last)
-
-
-def _is_high(go: Callable[[int], object]) -> bool:
-    """Return whether a waiting transfer is of high priority."""
-    way = getattr(go, "route", None)
-    return isinstance(way, Way) and way.high
-
-
-class Way(Route):
-    """The links from one host to another, for one priority.
-
-    Attributes:
-        high: whether what takes it is of high priority.
-    """
-
-    __slots__ = ("high",)
-
-    def __init__(self, hops: Sequence[Hop], *, high: bool) -> None:
-        super().__init__(hops)
-        self.high = high
-
-
-class Arctic:
-    """The switches and links, made when first used.
-
-    Args:
-        kernel: of the job.
-        fifo: whether messages of one source, destination and priority stay in order.
-    """
-
-    def __init__(self, kernel: Kernel, *, fifo: bool = True) -> None:
-        self.kernel = kernel
-        self._random = None if fifo else kernel.random("startx/ways")
-        self._links: dict[tuple[str, int, int, int], ArcticLink] = {}
-        self._ways: dict[tuple[int, int, int, int], Way] = {}
-
-    def way(self, source: int, target: int, priority: int) -> Way:
-        """Return the way that a message from host `source` to host `target` takes now."""
-        levels = (source ^ target).bit_length()
-        wide = 1 << levels - 1
-        lane = target % wide if self._random is None else self._random.randrange(wide)
-        key = (source, target, priority, lane)
-        found = self._ways.get(key)
-        if found is None:
-            found = self._ways[key] = self._find(source, target, priority, lane)
-        return found
-
-    def links(self) -> list[ArcticLink]:
-        """Return the links used so far."""
-        return list(self._links.values())
-
-    def _find(self, source: int, target: int, priority: int, lane: int) -> Way:
-        """Go up to the level where the subtrees meet, then down; at each level the lane says which link."""
-        levels = range((source ^ target).bit_length())
-        up = [self._link("up", level, source >> level, lane % (1 << level)) for level in levels]
-        down = [self._link("down", level, target >> level, lane % (1 << level)) for level in reversed(levels)]
-        hops: list[Hop] = [(link, _STAGE_PS) for link in up + down]
-        hops[0] = (hops[0][0], _OUT_PS + _STAGE_PS)
-        hops[-1] = (hops[-1][0], _IN_PS)
-        return Way(hops, high=priority > 0)
-
-    def _link(self, direction: str, level: int, subtree: int, lane: int) -> ArcticLink:
-        key = (direction, level, subtree, lane)
-        found = self._links.get(key)
-        if found is None:
-            found = self._links[key] = ArcticLink(self.kernel, direction, level, subtree, lane)
-        return found
 
 
 class Fabric:

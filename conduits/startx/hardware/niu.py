@@ -18,14 +18,11 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from conduits.startx import constants as c
 from conduits.startx.hardware.pinned import StartXError
-from conduits.startx.hardware.rdma import RdmaIn, RdmaOut
-
-if TYPE_CHECKING:
-    from conduits.startx.hardware.fabric import Fabric
+from conduits.startx.hardware.rdma import RdmaFabric, RdmaIn, RdmaOut
 
 LOW, HIGH = 0, 1
 PRIORITY_NAMES = ("low", "high")
@@ -92,6 +89,16 @@ class _Receive:
         self.sources: deque[Niu] = deque()  # whose first message waits for a place
 
 
+class NiuFabric(RdmaFabric, Protocol):
+    """The fabric, as NIUs know it; `Fabric` says what each is."""
+
+    fifo: bool
+    capacity: tuple[int, int]
+
+    def niu(self, host: int) -> Niu:
+        """Return the NIU of `host`."""
+
+
 class Niu:
     """The NIU of a host.
 
@@ -105,7 +112,7 @@ class Niu:
         on_arrival: called when a message has come into a receive queue.
     """
 
-    def __init__(self, fabric: Fabric, host: int) -> None:
+    def __init__(self, fabric: NiuFabric, host: int) -> None:
         self.fabric = fabric
         self.kernel = fabric.kernel
         self.host = host

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
+from conduit.sim.kernel import Kernel
 from conduit.sim.link import durations
 from conduits.startx import constants as c
-from conduits.startx.hardware.pinned import StartXError
-
-if TYPE_CHECKING:
-    from conduits.startx.hardware.fabric import Fabric
+from conduits.startx.hardware.arctic import Arctic
+from conduits.startx.hardware.pinned import PinnedMemory, StartXError
 
 RATE = c.bytes_per_s(c.RDMA_RATE)
 LARGEST = c.whole(c.RDMA_MAX)
@@ -65,6 +64,31 @@ class RdmaStatistics(NamedTuple):
     pieces: int
 
 
+class RdmaNiu(Protocol):
+    """The NIU of a host that a transfer goes to.
+
+    Attributes:
+        rdma_in: its engine that receives.
+    """
+
+    rdma_in: RdmaIn
+
+
+class RdmaFabric(Protocol):
+    """The fabric, as engines know it; `Fabric` says what each is."""
+
+    kernel: Kernel
+    network: Arctic
+    piece: int
+    spread_ps: int
+
+    def memory(self, host: int) -> PinnedMemory:
+        """Return the pinned memory of `host`."""
+
+    def niu(self, host: int) -> RdmaNiu:
+        """Return the NIU of `host`."""
+
+
 class RdmaOut:
     """The engine that sends.
 
@@ -73,7 +97,7 @@ class RdmaOut:
         host: whose engine it is.
     """
 
-    def __init__(self, fabric: Fabric, host: int) -> None:
+    def __init__(self, fabric: RdmaFabric, host: int) -> None:
         self._fabric = fabric
         self._kernel = fabric.kernel
         self._host = host
@@ -243,7 +267,7 @@ class RdmaIn:
         host: whose engine it is.
     """
 
-    def __init__(self, fabric: Fabric, host: int) -> None:
+    def __init__(self, fabric: RdmaFabric, host: int) -> None:
         self._fabric = fabric
         self._host = host
         self._from: tuple[int, int, int, int] | None = None

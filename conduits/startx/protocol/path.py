@@ -24,7 +24,7 @@ from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
-from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, Lock, tag_of
+from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, Lock, StartXProcess, tag_of
 from conduits.startx.protocol.appointments import Wish
 from conduits.startx.protocol.sending import Sending
 from conduits.startx.protocol.smp import Setting, Smp
@@ -300,13 +300,11 @@ class StartXPath(Path):
         now, wish = self.kernel.now, self.smp.appointments.grant()
         done(now if wish is None else now + BOOK_PS, wish)
 
-    def open(self, wish: Wish, source: int, by: StartXPath, after: int) -> int:
+    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
         reception = self._reception
         reception.granted(wish)
-        return by.driver.accept(
-            source, wish.channel, reception.buffer, wish.nbytes, reception.landed, reception.whole, after
-        )
+        return by.accept(source, wish.channel, reception.buffer, wish.nbytes, reception.landed, reception.whole, after)
 
     # -- reports -------------------------------------------------------------------------------
 
@@ -349,10 +347,11 @@ class Granting(Sending):
         wish: what is granted.
     """
 
-    __slots__ = ("_wish",)
+    __slots__ = ("_receiver", "_wish")
 
     def __init__(self, path: StartXPath, wish: Wish) -> None:
         super().__init__(path, HIGH, path.port.hosts[wish.source], [(0, b"")], path.port.resume_pass)
+        self._receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
         self._wish = wish
 
     def begin(self, done: Done) -> None:
@@ -363,7 +362,6 @@ class Granting(Sending):
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Open the engine and store the grant."""
-        path, wish = self._path, self._wish
-        receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
+        path = self._path
         path.packets_sent += 1
-        return receiver.open(wish, self._target, path, after)
+        return self._receiver.open(self._wish, self._target, path.driver, after)

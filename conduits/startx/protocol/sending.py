@@ -11,16 +11,28 @@ for the engine, for room and for the lock in the event in which it finds them, w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
+from conduit.sim import Cpu, Kernel
 from conduit.simnet.path import Then
-from conduits.startx.driver import HIGH, LOCK_PS
-
-if TYPE_CHECKING:
-    from conduits.startx.protocol.path import StartXPath
+from conduits.startx.driver import HIGH, LOCK_PS, StartXProcess
+from conduits.startx.hardware import Niu
+from conduits.startx.protocol.smp import Smp
 
 Packet: TypeAlias = "tuple[int, bytes]"
 """Tag and payload."""
+
+
+class SendingPath(Protocol):
+    """The sender's end of the network, as its sends know it; `StartXPath` says what each is."""
+
+    rank: int
+    cpu: Cpu
+    kernel: Kernel
+    driver: StartXProcess
+    niu: Niu
+    smp: Smp
+    packets_sent: int
 
 
 class Sending:
@@ -36,7 +48,7 @@ class Sending:
 
     __slots__ = ("_index", "_packets", "_path", "_priority", "_target", "_then", "rank")
 
-    def __init__(self, path: StartXPath, priority: int, target: int, packets: Sequence[Packet], then: Then) -> None:
+    def __init__(self, path: SendingPath, priority: int, target: int, packets: Sequence[Packet], then: Then) -> None:
         self._path = path
         self._priority = priority
         self._target = target

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import attrs
 
+from conduit.simnet.path import PathPort
 from conduits.startx.driver import LOW, StartXProcess
 from conduits.startx.machine import StartXCluster
-from conduits.startx.protocol.appointments import Appointments
-
-if TYPE_CHECKING:
-    from conduits.startx.protocol.path import StartXPath
+from conduits.startx.protocol.appointments import Appointments, Wish
 
 
 @attrs.frozen
@@ -31,6 +29,24 @@ class Setting:
     packets: int
     crossover: int
     buffer: int
+
+
+class SmpPath(Protocol):
+    """One rank's end of the network, as the processes of its host know it.
+
+    Attributes:
+        rank: whose.
+        port: the rank's port.
+    """
+
+    rank: int
+    port: PathPort
+
+    def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
+        """Take a packet for this rank, whoever has loaded it."""
+
+    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
+        """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
 
 
 class Smp:
@@ -55,12 +71,12 @@ class Smp:
         self.niu = cluster.fabric.niu(host)
         self.lock = cluster.lock(host)
         self.appointments = Appointments()
-        self.paths: list[StartXPath] = []
+        self.paths: list[SmpPath] = []
         self.reserved = 0
-        self._wanting: list[StartXPath] = []
+        self._wanting: list[SmpPath] = []
         self.niu.on_arrival.append(self.tell)
 
-    def join(self, path: StartXPath) -> StartXProcess:
+    def join(self, path: SmpPath) -> StartXProcess:
         """Open the NIU for another process."""
         self.paths.append(path)
         return self.cluster.process(path.rank)
@@ -70,7 +86,7 @@ class Smp:
         for path in self.paths:
             path.port.notify()
 
-    def reserve(self, path: StartXPath, messages: int) -> bool:
+    def reserve(self, path: SmpPath, messages: int) -> bool:
         """Set aside room in the transmit queue of low priority; where there is none `path` is told of new room."""
         if self.niu.room(LOW) - self.reserved >= messages:
             self.reserved += messages

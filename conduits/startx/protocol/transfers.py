@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from conduit.contract import Category, Message
 from conduit.simnet.chain import Done, Steps
+from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
 from conduits.startx.protocol.appointments import Wish
-from conduits.startx.protocol.sending import Sending
-
-if TYPE_CHECKING:
-    from conduits.startx.protocol.path import StartXPath
+from conduits.startx.protocol.sending import Sending, SendingPath
+from conduits.startx.protocol.smp import Setting
 
 BOOK_PS = c.ps(c.BOOK)
 CATEGORY = 3 << 9
@@ -56,6 +55,23 @@ class Outgoing:
         return self.position == self.message.nbytes
 
 
+class TransferPath(SendingPath, Protocol):
+    """A rank's end of the network, as its transfers know it; `StartXPath` says what each is."""
+
+    port: PathPort
+    setting: Setting
+    local: int
+    uncopied: dict[Message, Outgoing]
+    parts_sent: int
+    parts_received: int
+
+    def tag(self, dest: int, slot: int, is_reply: int, kind: int) -> int:
+        """Return the software's header word of a packet to rank `dest`."""
+
+    def deliver(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
+        """Take a message whose payload is in the segment."""
+
+
 class Channel:
     """A rank's way to send long payloads of one kind.
 
@@ -66,7 +82,7 @@ class Channel:
 
     __slots__ = ("_buffer", "_path", "busy", "is_reply", "number", "queue")
 
-    def __init__(self, path: StartXPath, is_reply: int) -> None:
+    def __init__(self, path: TransferPath, is_reply: int) -> None:
         self._path = path
         self._buffer = path.driver.pin(path.setting.buffer)
         self.is_reply = is_reply
@@ -202,7 +218,7 @@ class Reception:
 
     __slots__ = ("_coming", "_done", "_messages", "_path", "_pieces", "_whole", "buffer")
 
-    def __init__(self, path: StartXPath) -> None:
+    def __init__(self, path: TransferPath) -> None:
         self._path = path
         self.buffer: Buffer = path.driver.pin(path.setting.buffer)
         self._messages: dict[tuple[int, int, int], Incoming] = {}

@@ -18,21 +18,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
+from conduit.sim import Kernel
 from conduit.sim.memory import Buffer
 from conduits.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Flight
+from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Fabric, Flight
 from conduits.sunfire.hardware.channel import Fenced
-
-if TYPE_CHECKING:
-    from conduits.sunfire.driver.process import SunfireProcess
 
 Then: TypeAlias = Callable[[int], object]
 Loaded: TypeAlias = Callable[[bytes, int, int], object]
 
 _INSIDE = LINE - 1
+
+
+class MappingProcess(Protocol):
+    """The process that stores, as its mappings know it.
+
+    Attributes:
+        kernel: the job's time.
+        host: where it runs.
+        fabric: the cluster.
+        announced: stores whose bytes land with the next one: entry, offset, lines.
+    """
+
+    kernel: Kernel
+    host: int
+    fabric: Fabric
+    announced: list[tuple[Entry, int, Buffer]]
 
 
 class Mapping:
@@ -50,7 +64,7 @@ class Mapping:
         "_host", "_kernel", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes", "permission",
     )  # fmt: skip
 
-    def __init__(self, process: SunfireProcess, entry: Entry, channel: Channel, permission: int) -> None:
+    def __init__(self, process: MappingProcess, entry: Entry, channel: Channel, permission: int) -> None:
         self._process = process
         self._kernel = process.kernel
         self._host = process.host

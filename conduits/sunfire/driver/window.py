@@ -17,19 +17,27 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from conduit.sim.memory import Buffer
 from conduits.rsm import Done, Got, Permission, RsmError, Window
-from conduits.rsm.errors import BarrierFailure, ConnectionAborted
+from conduits.rsm.errors import BarrierFailure, ConnectionAborted, RemoteUnreachable
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.driver.mapping import Mapping
-from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Fabric, Flight, InterruptRange, Status
+from conduits.sunfire.driver.mapping import Mapping, MappingProcess
+from conduits.sunfire.hardware import (
+    LINE,
+    READ,
+    WRITE,
+    Channel,
+    Entry,
+    Fabric,
+    Flight,
+    InterruptRange,
+    Processor,
+    Status,
+)
 from conduits.sunfire.hardware.tables import SENDER
-
-if TYPE_CHECKING:
-    from conduits.sunfire.driver.process import SunfireProcess
 
 INTERRUPT_PS = c.ps(c.INTERRUPT)
 SIGNAL, MERGE = 1, 2
@@ -45,6 +53,19 @@ def pack(what: int, number: int, offset: int = 0, data: bytes = b"") -> bytes:
     return (bytes(SENDER.size) + _WHAT.pack(what, len(data), offset, number) + data).ljust(LINE, b"\0")
 
 
+class WindowProcess(MappingProcess, Protocol):
+    """The process that imports, as its windows know it.
+
+    Attributes:
+        processor: its CPU, as the NIs know it.
+    """
+
+    processor: Processor
+
+    def unreachable(self, host: int) -> RemoteUnreachable:
+        """Return the error that names the path to a host, and what was down when system software looked."""
+
+
 class SunfireWindow(Window):
     """An import of one process.
 
@@ -54,7 +75,7 @@ class SunfireWindow(Window):
         channel: the way there.
     """
 
-    def __init__(self, process: SunfireProcess, entry: Entry, channel: Channel) -> None:
+    def __init__(self, process: WindowProcess, entry: Entry, channel: Channel) -> None:
         self.nbytes = entry.nbytes
         self._process = process
         self._entry = entry

@@ -14,7 +14,7 @@ Source: Sistare and Jackson, sections 2.5, 2.8; docs/models/sunfire.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from conduit.sim.link import Link
 from conduits.sunfire.constants import (
@@ -27,11 +27,9 @@ from conduits.sunfire.constants import (
     TRANSIT_PS,
 )  # fmt: skip
 from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.roles import Issuer
 from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading
 from conduits.sunfire.hardware.tables import Entry
-
-if TYPE_CHECKING:
-    from conduits.sunfire.hardware.processor import Processor
 
 Then: TypeAlias = Callable[[int], object]
 Fenced: TypeAlias = Callable[[int, int], object]
@@ -53,7 +51,7 @@ class Channel:
         "interface", "paths", "pending", "processor", "target",
     )  # fmt: skip
 
-    def __init__(self, processor: Processor, target: int, interface: int | None) -> None:
+    def __init__(self, processor: Issuer, target: int, interface: int | None) -> None:
         fabric = processor.fabric
         self.processor = processor
         self.target = target

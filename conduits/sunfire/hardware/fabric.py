@@ -16,7 +16,8 @@ from collections.abc import Mapping
 
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.parts import Lane, Part
+from conduits.sunfire.hardware.parts import Part
+from conduits.sunfire.hardware.paths import Paths
 from conduits.sunfire.hardware.processor import Processor
 from conduits.sunfire.hardware.tables import Entry, InterruptRange
 from conduits.sunfire.hardware.wiring import Plant, Topology
@@ -24,26 +25,6 @@ from conduits.sunfire.hardware.wiring import Plant, Topology
 REROUTE_PS = c.ps(c.REROUTE)
 SPREAD_PS = c.ps(c.SPREAD)
 CPUS = c.whole(c.CPUS)
-
-
-class Paths:
-    """What system software's tables say of the way from one host to another, over all NIs or one.
-
-    Attributes:
-        lanes: the stripes, in turn; empty where there is no path.
-        down: names of the parts between the two hosts that did not work when the tables were written.
-        reroutes: how often the lanes have changed.
-    """
-
-    __slots__ = ("down", "interface", "lanes", "reroutes", "source", "target")
-
-    def __init__(self, source: int, target: int, interface: int | None) -> None:
-        self.source = source
-        self.target = target
-        self.interface = interface
-        self.lanes: list[Lane] = []
-        self.down: list[str] = []
-        self.reroutes = 0
 
 
 class Fabric:

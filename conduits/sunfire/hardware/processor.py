@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from conduits.sunfire.hardware.channel import Channel
-
-if TYPE_CHECKING:
-    from conduits.sunfire.hardware.fabric import Fabric
-    from conduits.sunfire.hardware.runs import Flight
+from conduits.sunfire.hardware.roles import Cluster, Run
 
 
 class Processor:
@@ -32,7 +28,7 @@ class Processor:
 
     __slots__ = ("_queue", "alarm", "cesr", "channels", "fabric", "held", "host", "index", "kernel", "stolen")
 
-    def __init__(self, fabric: Fabric, host: int, index: int) -> None:
+    def __init__(self, fabric: Cluster, host: int, index: int) -> None:
         self.fabric = fabric
         self.kernel = fabric.kernel
         self.host = host
@@ -42,7 +38,7 @@ class Processor:
         self.stolen: Callable[[int], object] | None = None
         self.held = False
         self.channels: dict[tuple[int, int | None], Channel] = {}
-        self._queue: deque[Flight] = deque()
+        self._queue: deque[Run] = deque()
 
     def channel(self, target: int, interface: int | None = None) -> Channel:
         """Return its way to a host, over all NIs or one of them."""
@@ -51,7 +47,7 @@ class Processor:
             found = self.channels[target, interface] = Channel(self, target, interface)
         return found
 
-    def begin(self, flight: Flight) -> None:
+    def begin(self, flight: Run) -> None:
         """Begin a flight when what was stored before has its place on every link."""
         if self.held:
             self._queue.append(flight)

@@ -13,7 +13,7 @@ Source: Sistare and Jackson, section 2.5; Table III (docs/models/sunfire.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from conduit.sim.link import Link
 from conduits.sunfire.constants import (
@@ -26,10 +26,8 @@ from conduits.sunfire.constants import (
     WRITE_PS,
 )  # fmt: skip
 from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.roles import Lanes
 from conduits.sunfire.hardware.tables import Entry
-
-if TYPE_CHECKING:
-    from conduits.sunfire.hardware.channel import Channel
 
 Landed: TypeAlias = "Callable[[Flight], object]"
 Read: TypeAlias = Callable[[bytes, int, int], object]
@@ -82,7 +80,7 @@ class Flight:
     _issued: Callable[[int], object]
     _landed: Landed
 
-    def __init__(self, channel: Channel, lines: int, most: int) -> None:
+    def __init__(self, channel: Lanes, lines: int, most: int) -> None:
         self._channel = channel
         self._most = most
         self._at = 0  # lines that were fed
@@ -207,7 +205,7 @@ class Reading:
         "_waits",
     )
 
-    def __init__(self, channel: Channel, entry: Entry, offset: int, nbytes: int, piece: int, then: Read) -> None:
+    def __init__(self, channel: Lanes, entry: Entry, offset: int, nbytes: int, piece: int, then: Read) -> None:
         self._channel = channel
         self._entry = entry
         self._start = self._at = offset

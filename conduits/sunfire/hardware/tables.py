@@ -14,16 +14,25 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from conduit.sim.memory import Buffer, Store
 from conduits.sunfire.hardware.parts import Interface
 
-if TYPE_CHECKING:
-    from conduits.sunfire.hardware.processor import Processor
-
 READ, WRITE = 1, 2
 SENDER = struct.Struct("<II")
+
+
+class HostCpu(Protocol):
+    """A processor, by its place.
+
+    Attributes:
+        host: where it is.
+        index: which CPU of the host.
+    """
+
+    host: int
+    index: int
 
 
 class Entry:
@@ -92,12 +101,12 @@ class InterruptRange:
 
     __slots__ = ("_interface", "_taken", "processor")
 
-    def __init__(self, interface: Interface, processor: Processor, taken: Callable[[bytes], int]) -> None:
+    def __init__(self, interface: Interface, processor: HostCpu, taken: Callable[[bytes], int]) -> None:
         self._interface = interface
         self._taken = taken
         self.processor = processor
 
-    def land(self, sender: Processor, line: bytes) -> int:
+    def land(self, sender: HostCpu, line: bytes) -> int:
         """Take a line that arrives; return when it has been dealt with, picoseconds."""
         self._interface.interrupts += 1
         return self._taken(SENDER.pack(sender.host, sender.index) + line[SENDER.size :])

@@ -26,9 +26,9 @@ from conduits.sunfire import constants as c
 from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
 from conduits.sunfire.protocol.connections import Connections, Setting
+from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.protocol.payloads import Payloads
 from conduits.sunfire.protocol.peers import Area, Peer
-from conduits.sunfire.protocol.queues import Inbox
 from conduits.sunfire.protocol.repair import Repair
 from conduits.sunfire.protocol.sends import Sends
 from conduits.sunfire.wire import LINE, ack_byte

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from conduit.contract import LONG, Message
 from conduit.simnet import SimulatedPort
 from conduits.sunfire.protocol.connections import Setting
-from conduits.sunfire.protocol.queues import Inbox
+from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.wire import Form, cut
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from conduit.sim import Store
 from conduits.rsm import Barrier, ImportSegment
 from conduits.sunfire.protocol.layout import Layout
+from conduits.sunfire.protocol.outbox import Outbox
 from conduits.sunfire.protocol.pool import Grant, Pool
-from conduits.sunfire.protocol.queues import Outbox
 
 
 class Remote:

@@ -17,21 +17,45 @@ Source: assumed; the papers do not tell what becomes of short messages when a li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from conduit.contract import Buffer
 from conduit.errors import NetworkError
 from conduit.simnet.chain import Act, Done, Steps
-from conduits.sunfire.protocol.peers import Peer, Remote
-from conduits.sunfire.protocol.queues import Stores, acknowledgements
+from conduit.simnet.path import PathPort
+from conduits.sunfire.protocol.inbox import acknowledgements
+from conduits.sunfire.protocol.layout import Layout
+from conduits.sunfire.protocol.outbox import Stores
+from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.wire import LINE
-
-if TYPE_CHECKING:
-    from conduits.sunfire.protocol.path import SunfirePath
-
 
 TRIES = 1000
 """Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
+
+
+class SafePath(Protocol):
+    """A rank's end of the network, as stores behind barriers know it; `SunfirePath` says what each is."""
+
+    port: PathPort
+    counts: dict[str, int]
+
+    def check_path(self, host: int) -> None:
+        """Raise NetworkError, which names the path, if nothing leads to a host any more."""
+
+
+class RepairPath(SafePath, Protocol):
+    """A rank's end of the network, as its repairs know it; `SunfirePath` says what each is."""
+
+    layout: Layout
+    peers: dict[int, Peer]
+    areas: dict[int, Area]
+    mending: bool
+
+    def reclaim(self, area: Area) -> None:
+        """Take back what receivers on a host have acknowledged."""
+
+    def read_error(self) -> int:
+        """Read and clear the error register."""
 
 
 def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
@@ -50,7 +74,7 @@ def lines_of(stores: Stores) -> int:
     return sum(len(lines) for _, lines in stores) // LINE
 
 
-def safely(path: SunfirePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
+def safely(path: SafePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
     """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
 
     So a large payload gets there too where bit errors spoil one line in a hundred.
@@ -108,7 +132,7 @@ class Repair:
         path: the rank's end of the network.
     """
 
-    def __init__(self, path: SunfirePath) -> None:
+    def __init__(self, path: RepairPath) -> None:
         self._path = path
         self._queue = path.layout.postboxes
         self._old: list[tuple[Peer, int]] = []

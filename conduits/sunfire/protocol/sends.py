@@ -10,7 +10,7 @@ A reply goes the same ways to its place in the pair, behind the acknowledgement 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from conduit.contract import LONG, Buffer, Message
 from conduit.errors import NetworkError
@@ -20,14 +20,14 @@ from conduit.simnet.chain import Act, Chain, Steps, sleep_until
 from conduit.simnet.path import Then
 from conduits.sunfire import wire
 from conduits.sunfire.driver import Mapping
+from conduits.sunfire.protocol.connections import Connections
+from conduits.sunfire.protocol.inbox import acknowledgements
+from conduits.sunfire.protocol.layout import Layout
+from conduits.sunfire.protocol.outbox import Outbox, Stores
 from conduits.sunfire.protocol.peers import Area, Peer, Remote
 from conduits.sunfire.protocol.pool import Grant, Pool
-from conduits.sunfire.protocol.queues import Outbox, Stores, acknowledgements
-from conduits.sunfire.protocol.repair import safely, store
+from conduits.sunfire.protocol.repair import SafePath, safely, store
 from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
-
-if TYPE_CHECKING:
-    from conduits.sunfire.protocol.path import SunfirePath
 
 
 def whole_lines(data: Buffer) -> Buffer:
@@ -94,6 +94,22 @@ class Post:
             then()
 
 
+class SendsPath(SafePath, Protocol):
+    """A rank's end of the network, as its sends know it; `SunfirePath` says what each is."""
+
+    kernel: Kernel
+    cpu: Cpu
+    layout: Layout
+    connections: Connections
+    careful: bool
+
+    def export_pair(self, peer: Peer) -> None:
+        """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
+
+    def freed(self) -> None:
+        """Postboxes or blocks are free: let a task that waits for them look again."""
+
+
 class Sends:
     """The sends of one rank.
 
@@ -101,7 +117,7 @@ class Sends:
         path: the rank's end of the network.
     """
 
-    def __init__(self, path: SunfirePath) -> None:
+    def __init__(self, path: SendsPath) -> None:
         self._path = path
         self._layout = path.layout
         self._short_limit = path.layout.short_limit

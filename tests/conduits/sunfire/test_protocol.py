@@ -1,6 +1,5 @@
 """The conduit's own rules: areas, pairs, pools, acknowledgements, and what it costs to simulate."""
 
-import sys
 from collections import Counter
 
 import pytest
@@ -314,26 +313,12 @@ def test_regions_do_not_overlap(config):
     assert layout.reply_postboxes == layout.outstanding * layout.largest
 
 
-def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci(round_trips):
+def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci(round_trips, bytecodes):
     """Off-node; counted, since a time would depend on what else the computer does."""
 
-    def bytecodes(spec, turns):
-        count = 0
+    def of(spec, turns):
+        return bytecodes(round_trips, turns, conduit=spec, ranks_per_host=1)
 
-        def trace(frame, event, arg):
-            nonlocal count
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
-            count += event == "opcode"
-            return trace
-
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            conduit.run(round_trips, turns, conduit=spec, ranks_per_host=1)
-        finally:
-            sys.settrace(before)
-        return count
-
-    bytecodes("sci", 1), bytecodes("sunfire", 1)  # what is made once
-    sci, sunfire = (bytecodes(spec, 30) - bytecodes(spec, 10) for spec in ("sci", "sunfire"))
+    of("sci", 1), of("sunfire", 1)  # what is made once
+    sci, sunfire = (of(spec, 30) - of(spec, 10) for spec in ("sci", "sunfire"))
     assert 0 < sunfire < 1.5 * sci

@@ -10,7 +10,8 @@ from conduit.contract import Category, Message, word_of
 from conduit.sim import Memory
 from conduit.simnet import header
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.queues import Inbox, Outbox, acknowledgements
+from conduits.sunfire.protocol.inbox import Inbox, acknowledgements
+from conduits.sunfire.protocol.outbox import Outbox
 from conduits.sunfire.wire import LINE
 
 BASE = 128

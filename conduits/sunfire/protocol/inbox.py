@@ -1,18 +1,16 @@
-"""Queues of postboxes: the writer's end, the reader's end, and the acknowledgement of postboxes."""
+"""The reader's end of a queue of postboxes, and the acknowledgement of postboxes."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
 
 from conduit.contract import Buffer, Message
 from conduit.sim import Store
 from conduits.sunfire import wire
+from conduits.sunfire.protocol.outbox import Stores
+from conduits.sunfire.protocol.peers import Peer
 from conduits.sunfire.wire import LINE
-
-if TYPE_CHECKING:
-    from conduits.sunfire.protocol.peers import Peer
 
 _PREFIX = struct.Struct("<BBHI")
 _unpack_from = _PREFIX.unpack_from
@@ -20,63 +18,6 @@ _SEQUENCES = 1 << 32
 _SEQUENCE = _SEQUENCES - 1
 _HALF = 1 << 31
 _ACKS = [bytes([use]).ljust(LINE, b"\0") for use in range(256)]
-
-Stores: TypeAlias = "list[tuple[int, Buffer]]"
-"""Offsets, and the whole lines to be stored there."""
-
-
-class Outbox:
-    """The writer's end of a queue of postboxes in another host's memory.
-
-    Args:
-        base: where the queue begins in its segment.
-        size: its postboxes.
-        keep: whether to keep what was written last into each postbox, so that it can be written again.
-
-    Attributes:
-        tail: postboxes written so far: the number of the next.
-    """
-
-    __slots__ = ("_keep", "_lines", "base", "size", "tail")
-
-    def __init__(self, base: int, size: int, *, keep: bool) -> None:
-        self.base = base
-        self.size = size
-        self.tail = 0
-        self._keep = keep
-        self._lines: dict[int, bytes] = {}
-
-    def place(self, lines: bytes) -> Stores:
-        """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
-        if len(lines) == LINE:
-            return [self.place_single(lines)]
-        index = self.tail % self.size
-        count = len(lines) // LINE
-        if self._keep:
-            for place in range(count):
-                self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
-        self.tail += count
-        before = (self.size - index) * LINE  # what comes before the queue's end
-        first: Stores = [(self.base + index * LINE, lines[:before])]
-        return first if len(lines) <= before else [*first, (self.base, lines[before:])]
-
-    def place_single(self, line: bytes) -> tuple[int, bytes]:
-        """Put a message of one postbox behind the last one; return the store of it."""
-        index = self.tail % self.size
-        self.tail += 1
-        if self._keep:
-            self._lines[index] = line
-        return self.base + index * LINE, line
-
-    def again(self, first: int) -> Stores:
-        """Return the stores that write all postboxes from number `first` on again."""
-        stores: Stores = []
-        while first < self.tail:
-            index = first % self.size
-            run = min(self.tail - first, self.size - index)
-            stores.append((self.base + index * LINE, b"".join(self._lines[index + k] for k in range(run))))
-            first += run
-        return stores
 
 
 class Inbox:

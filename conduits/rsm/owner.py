@@ -1,0 +1,26 @@
+"""What a segment needs of the controller that it was made with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from conduits.rsm.transport import Call, Transport
+
+
+class Owner(Protocol):
+    """A controller, as the segments of both sides know it.
+
+    Attributes:
+        transport: the network.
+    """
+
+    transport: Transport
+
+    def charge(self, call: Call, nbytes: int = 0) -> None:
+        """Take the caller's CPU for what a call costs."""
+
+    def check(self, call: str) -> None:
+        """Refuse a call on a controller that was released."""
+
+    def dropped(self, segment: object) -> None:
+        """Forget a segment that was destroyed or disconnected."""
