@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
@@ -20,7 +20,7 @@ class Part:
     """
 
     name: str
-    members: tuple[int, ...]
+    members: Sequence[int]
     come: int
     waits: Mapping[str, int]
     everybody: bool
@@ -46,4 +46,6 @@ class Told:
         self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
     ) -> None:
         """Add this rank's part in something that ranks do together; see `Part`."""
-        self.parts.append(Part(name, tuple(members), come, dict(waits), everybody))
+        self.parts.append(
+            Part(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
+        )

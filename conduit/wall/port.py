@@ -137,9 +137,7 @@ class WallPort(Port):
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled."""
         await self._enter()
-        await self._wait(
-            Blocked(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN)
-        )
+        await self._wait(Blocked(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
@@ -148,9 +146,7 @@ class WallPort(Port):
         result = self.begin_exchange(data)
         try:
             await self._wait(
-                Blocked(
-                    self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH
-                )
+                Blocked(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
         except (Exception, Ending):
             raise
@@ -185,8 +181,12 @@ class WallPort(Port):
         if posted is not None and not posted():
             await self._wait(
                 Blocked(
-                    self.clock, posted, f"a request to rank {dest} to be sent", (dest,),
-                    kind=Awaited.SENT, shielded=True,
+                    self.clock,
+                    posted,
+                    f"a request to rank {dest} to be sent",
+                    (dest,),
+                    kind=Awaited.SENT,
+                    shielded=True,
                 )  # fmt: skip
             )
 

@@ -29,7 +29,11 @@ def error_line(error: BaseException) -> str:
 
 
 def gather(
-    lives: Sequence[Life], *, blamed: trio.lowlevel.Task | None = None, interrupted: bool = False, broken_off: bool = False
+    lives: Sequence[Life],
+    *,
+    blamed: trio.lowlevel.Task | None = None,
+    interrupted: bool = False,
+    broken_off: bool = False,
 ) -> list[RankRecord]:
     """Return a record of every rank of a job of this process.
 
@@ -44,9 +48,7 @@ def gather(
         mine = own.get(id(task.context.get(LIFE, None)))
         if mine is not None:
             mine.append(task)
-    return [
-        _rank(number, life, own[id(life)], blamed, interrupted, broken_off) for number, life in enumerate(lives)
-    ]
+    return [_rank(number, life, own[id(life)], blamed, interrupted, broken_off) for number, life in enumerate(lives)]
 
 
 def _rank(

@@ -112,7 +112,7 @@ class Graph:
             path: list[tuple[int, int]] = [(start, 0)]
             while path:
                 node, turn = path.pop()
-                if not turn:
+                if number[node] < 0:
                     number[node] = lowest[node] = count
                     count += 1
                     stack.append(node)
@@ -256,5 +256,3 @@ def _order(ranks: Sequence[RankRecord], cause: Cause) -> tuple[object, ...]:
         len(cause.ranks),
         cause.ranks,
     )
-
-

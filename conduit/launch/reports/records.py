@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
 import attrs
 
 from conduit.contract import Part
@@ -159,10 +157,6 @@ class Report:
     causes: tuple[Cause, ...]
 
     def to_json(self) -> str:
-        """Return all of it as JSON: objects with the names of the attributes."""
-        return json.dumps(attrs.asdict(self, value_serializer=_plain), separators=(",", ":"))
-
-
-def _plain(_: object, __: Any, value: Any) -> Any:
-    """Return what a record holds as JSON has it."""
-    return list(value) if isinstance(value, tuple | frozenset) else value
+        """Return all of it as JSON: objects with the names of the attributes, without the `members` of parts."""
+        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name != "members")
+        return json.dumps(whole, separators=(",", ":"))

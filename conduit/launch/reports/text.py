@@ -84,13 +84,7 @@ class _Text:
         ranks = [self._report.ranks[rank] for rank in cause.ranks]
         if cause.cycle:
             return self._cycle(cause, ranks, most)
-        exact = _alike(ranks, lambda rank: tuple(self._lines(rank)))
-        if len(exact) == 1:
-            lines = _indented(_owner(cause.ranks), self._lines(ranks[0]))
-        elif len(exact) <= _APART:
-            lines = self._bucket(ranks)
-        else:
-            lines = self._merged(ranks)
+        lines = self._bucket(ranks)
         if cause.direct:
             lines.insert(1, f"    {_waiters(cause, ranks[0])}")
         if len(lines) > most:
@@ -117,7 +111,7 @@ class _Text:
     def _bucket(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks in one situation: one by one where there are few, else put together."""
         exact = _alike(ranks, lambda rank: tuple(self._lines(rank)))
-        if len(exact) > _APART:
+        if len(ranks) > _APART and len(exact) > 1:
             return self._merged(ranks)
         lines = []
         for alike in exact:
@@ -192,9 +186,7 @@ class _Text:
         return [*lines, *rank.occupied, *rank.notes]
 
 
-def _alike(
-    ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]
-) -> list[list[RankRecord]]:
+def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]) -> list[list[RankRecord]]:
     """Return ranks of equal keys together, in the order of their first."""
     groups: dict[tuple[object, ...], list[RankRecord]] = {}
     for rank in ranks:
@@ -273,4 +265,3 @@ def _cycle(cycle: Sequence[int], most: int) -> str:
         return "cycle: rank " + " waits for rank ".join(map(str, cycle))
     shown = " waits for rank ".join(map(str, cycle[: most - 1]))
     return f"cycle of {len(cycle) - 1} ranks: rank {shown} waits for ... waits for rank {cycle[-1]}"
-
