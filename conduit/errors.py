@@ -1,8 +1,8 @@
 """The exceptions that users meet; this module imports nothing of ours.
 
 Whose fault it is is part of the type: `BadRequest` the caller's, `HandlerError` a handler's, `NetworkError` the
-hardware's.  `Deadlock`, `TimeLimit` and `Livelock` end a simulated job that gets no further; their text is the report, and so is their
-attribute `report`, as a structure.
+hardware's.  `Deadlock`, `TimeLimit` and `Livelock` end a simulated job that gets no further; their text is the report,
+and their attribute `report` the same as a structure.
 """
 
 from typing import Any

@@ -187,7 +187,7 @@ class WallPort(Port):
                     (dest,),
                     kind=Awaited.SENT,
                     shielded=True,
-                )  # fmt: skip
+                )
             )
 
     async def poll(self) -> None:

@@ -111,12 +111,12 @@ class Graph:
                 continue
             path: list[tuple[int, int]] = [(start, 0)]
             while path:
-                node, turn = path.pop()
+                node, first = path.pop()
                 if number[node] < 0:
                     number[node] = lowest[node] = count
                     count += 1
                     stack.append(node)
-                for turn in range(turn, len(self.after[node])):
+                for turn in range(first, len(self.after[node])):
                     other = self.after[node][turn]
                     if number[other] < 0:
                         path += [(node, turn), (other, 0)]
@@ -138,7 +138,7 @@ class Graph:
         ]
 
     def waiting_for(self, ranks: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Return the ranks that wait for some of `ranks`, and those that wait for these in turn; neither has `ranks`."""
+        """Return the ranks that wait for some of `ranks`, and those that wait for these in turn; `ranks` are in neither."""
         targets = set(ranks)
         direct = {rank for each in targets for edge in self.before[each] for rank in self.before[edge]} - targets
         seen = targets | direct

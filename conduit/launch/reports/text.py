@@ -140,8 +140,8 @@ class _Text:
         for found in sorted(_by_shape(ranks), key=lambda found: (found[0][0].serving, len(found))):
             owners = sorted({rank.rank for rank, _ in found})
             lines.append(f"{counted(owners)}: {self._merged_task(found)}")
-        for bucket in _alike([rank for rank in ranks if not rank.tasks], shape):
-            lines.append(f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}")
+        idle = _alike([rank for rank in ranks if not rank.tasks], shape)
+        lines += [f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}" for bucket in idle]
         waiting = [rank for rank in ranks if rank.undelivered]
         if waiting:
             total = sum(rank.undelivered for rank in waiting)
