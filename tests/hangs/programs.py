@@ -405,7 +405,7 @@ async def a_rank_that_does_not_split(ep, odd):
 async def a_rank_that_looks_again_and_again(ep, odd):
     x = await Extended.attach(ep)
     got = []
-    while ep.rank == odd and not got:
+    while ep.rank == odd and not got:  # noqa: ASYNC110  a ticker is the point
         await trio.sleep(1e-4)  # cause
     await x.barrier()
 

@@ -138,7 +138,7 @@ class Graph:
         ]
 
     def waiting_for(self, ranks: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Return the ranks that wait for some of `ranks`, and those that wait for these in turn; `ranks` are in neither."""
+        """Return the other ranks that wait for some of `ranks`, and those that wait for these in turn."""
         targets = set(ranks)
         direct = {rank for each in targets for edge in self.before[each] for rank in self.before[edge]} - targets
         seen = targets | direct
