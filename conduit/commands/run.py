@@ -3,7 +3,8 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
+from conduit.launch.reports import Report, full
+from conduit.launch.warned import warned
 from conduit.options import read_float
 
 _COLUMNS = 8
@@ -43,6 +46,7 @@ def run(
     ranks_per_host: Integer | None = None,
     time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
+    full_report: Path | None = None,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
@@ -59,7 +63,11 @@ def run(
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
         stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
+        full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
+            in .json.
     """
+    if full_report is not None and not full_report.parent.is_dir():
+        raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     file = ProgramFile(program)
     spec = parse_spec(conduit)
     runner = _runner(file)
@@ -71,12 +79,12 @@ def run(
         "ranks_per_host": ranks_per_host,
         "time_limit": time_limit,
     }
-    result = _run(runner, file, args, settings)
+    with _report_in(full_report):
+        result = _run(runner, file, args, settings)
     if result is None:
         return 1
-    for rank, texts in _warnings(result):
-        for text in texts:
-            print(f"warning from rank {rank}: {text}", file=sys.stderr)
+    for who, text in warned(_warnings(result)):
+        print(f"warning from {who}: {text}", file=sys.stderr)
     if stats:
         _print_statistics(result.statistics)
     digest = result.digest if getattr(result, "digest", None) is not None else "none"
@@ -119,6 +127,21 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
             raise
         _show(exc, file)
     return None
+
+
+@contextmanager
+def _report_in(path: Path | None) -> Iterator[None]:
+    """Write the report of what ends the job to a file, if one is wanted and there is a report."""
+    try:
+        yield
+    except BaseException as exc:
+        report = getattr(exc, "report", None)
+        if path is not None and isinstance(report, Report):
+            try:
+                path.write_text((report.to_json() if path.suffix == ".json" else full(report)) + "\n", encoding="utf-8")
+            except OSError as error:
+                print(f"--full-report={path} could not be written: {error}", file=sys.stderr)
+        raise
 
 
 def _show(exc: BaseException, file: ProgramFile) -> None:

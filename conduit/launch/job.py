@@ -14,6 +14,8 @@ from conduit.core import arguments
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
 from conduit.launch.life import Life, Main, Rank
+from conduit.launch.reports.folders import is_own
+from conduit.launch.tasks import Starts
 
 
 class TaskJob:
@@ -71,8 +73,9 @@ class TaskJob:
                 token.run_sync_soon(self._world.stop)
 
     async def _first(self) -> None:
-        """Let other threads reach the job, then live the life of rank 0, which begins first."""
+        """Let other threads and reports reach the job, then live the life of rank 0, which begins first."""
         self._token = trio.lowlevel.current_trio_token()
+        trio.lowlevel.add_instrument(Starts(is_own))
         if self._stopped:
             self._world.stop()
         await self.lives[0].live()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conduit.contract import Conduit, Doors, JobSetup, Port, Wait
+from conduit.contract import Conduit, Doors, JobSetup, Port, Told, Wait
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog
 from conduit.core.endpoint import Endpoint
@@ -88,6 +88,10 @@ class MessageRank:
     def occupied(self) -> Sequence[str]:
         """Return the slots in use."""
         return self._port.occupied()
+
+    def told(self) -> Told:
+        """Return what the layers tell of the rank."""
+        return self._endpoint.told()
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
