@@ -123,6 +123,9 @@ class Port(ABC):
     def segment(self) -> Bytes:
         """Return this rank's segment: the memory itself, writable, from zero."""
 
+    def release(self) -> None:  # noqa: B027  not all have any
+        """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""
+
     @abstractmethod
     def ticks(self) -> int:
         """Return this rank's clock: picoseconds since the start of the job, never going back."""

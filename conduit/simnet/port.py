@@ -133,6 +133,11 @@ class SimulatedPort(Port):
         """The memory of this rank's segment."""
         return self._memory
 
+    def release(self) -> None:
+        """Hold the memory of the segment no longer; the hardware has it through `memory` alone."""
+        self._memory = self._memory[:0].copy()
+        self.memory.view = self._memory.data
+
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
         free, now = self.cpu.free, self.kernel.now
