@@ -24,6 +24,7 @@ class Wait:
         since: when the wait began, picoseconds.
         ranks: whom it waits for, as far as is known.
         ready: looks once more whether the wait is over.
+        error: returns what was raised when that was looked at, which ends the wait too.
     """
 
     task: object
@@ -31,6 +32,7 @@ class Wait:
     since: int
     ranks: tuple[int, ...]
     ready: Callable[[], bool]
+    error: Callable[[], BaseException | None] = lambda: None
 
 
 Door: TypeAlias = Callable[..., object] | None

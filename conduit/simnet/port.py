@@ -300,7 +300,7 @@ class SimulatedPort(Port):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of this rank wait for."""
         return [
-            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready)
+            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready, blocked.raised)
             for blocked in self.blocked.everybody()
         ]
 

@@ -39,6 +39,10 @@ class Blocked(Waiter):
         """Return whether the wait is over; may take what was waited for."""
         raise NotImplementedError
 
+    def raised(self) -> BaseException | None:
+        """Return what looking whether it is over has raised."""
+        return self.error
+
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that it waits for."""
         return ()

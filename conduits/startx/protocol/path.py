@@ -356,11 +356,11 @@ class Granting(Sending):
 
     def begin(self, done: Done) -> None:
         """Begin, as an act of a chain."""
-        path = self._path
+        cpu, before = self._path.cpu, self._then
 
         def over() -> None:
-            self._then = path.port.resume_pass  # what ends a chain holds it, and the chain holds its last act: this
-            done(path.cpu.free)
+            self._then = before  # what ends a chain holds it, and the chain holds its last act, which is of this
+            done(cpu.free)
 
         self._then = over
         self.start()
