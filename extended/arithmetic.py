@@ -165,10 +165,8 @@ class FloatType(NumberType):
             )
         try:
             return self.rounded(float(value))  # type: ignore[arg-type]
-        except OverflowError:
-            raise conduit.BadRequest(
-                f"{call}: {name} is an integer or fraction beyond all floats; give at most 1.8e308, or float('inf')"
-            ) from None
+        except OverflowError:  # an integer or fraction beyond all floats
+            return inf if value > 0 else -inf  # type: ignore[operator]
 
     def rounded(self, value: float) -> float:
         """Return the nearest float of this type; infinity beyond its largest."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
@@ -187,6 +188,51 @@ def test_cancelled_waits_for_a_slot_lose_no_slot(case: Case, category: str) -> N
     assert values[0][0] + values[0][1] == 30
     # The one send that is under way when time is up may arrive although its caller gave up.
     assert values[1][0] <= 30
+
+
+@pytest.mark.rule("R76", "R77")
+@pytest.mark.simulated  # its timeouts end at one instant
+@pytest.mark.parametrize("turn", range(3))
+def test_waits_for_a_slot_cancelled_at_the_instant_of_a_poll_lose_no_slot(case: Case, turn: int) -> None:
+    """Their time is up just when a sibling comes out of its work, polls, and takes the replies in that free slots."""
+    case = attrs.evolve(case.at_least(2), seed=case.seed + turn)
+    rounds, period = 6, 1e-2
+
+    async def ask(ep: Endpoint, box: Any, scope: trio.CancelScope) -> None:
+        with scope:
+            await ep.request_short(1, box.short, 0)
+
+    async def crowd(ep: Endpoint, box: Any, start: float) -> None:
+        """Wait for slots in many tasks, while rank 1 is busy; then work while it answers, until their time is up."""
+        scopes = [trio.CancelScope() for _ in range(40)]
+        async with trio.open_nursery() as nursery:
+            for scope in scopes:
+                nursery.start_soon(ask, ep, box, scope)
+            await trio.sleep_until(start + 1e-3)
+            end = ep.now + 5e-3
+            for scope in scopes:
+                scope.deadline = end
+            await ep.compute(end - ep.now)
+            await ep.poll()
+
+    async def main(ep: Endpoint) -> int:
+        box = await attached(ep)
+        begin = trio.current_time() + period
+        for number in range(rounds if ep.rank < 2 else 0):
+            start = begin + number * period
+            await trio.sleep_until(start)
+            if ep.rank == 0:
+                await crowd(ep, box, start)
+            else:
+                await ep.compute(2e-3)
+                with trio.move_on_at(start + period / 2):
+                    await ep.block_until(lambda: False)
+        for _ in range(100 if ep.rank == 0 else 0):
+            await ep.request_short(1, box.short, 1)
+        await ep.attach()
+        return sum(one.args[0] for one in box.seen)
+
+    assert case.run(main).values[1] == 100
 
 
 @pytest.mark.rule("R77", "R43")

@@ -41,6 +41,7 @@ class Wait:
         ranks: whom it waits for, as far as is known.
         ready: looks once more whether the wait is over.
         kind: what kind of thing that is.
+        error: returns what was raised when that was looked at, which ends the wait too.
     """
 
     task: object
@@ -49,6 +50,7 @@ class Wait:
     ranks: tuple[int, ...]
     ready: Callable[[], bool]
     kind: Awaited = Awaited.PREDICATE
+    error: Callable[[], BaseException | None] = lambda: None
 
 
 Door: TypeAlias = Callable[..., object] | None
@@ -141,6 +143,9 @@ class Port(ABC):
     @abstractmethod
     def segment(self) -> Bytes:
         """Return this rank's segment: the memory itself, writable, from zero."""
+
+    def release(self) -> None:  # noqa: B027  not all have any
+        """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""
 
     @abstractmethod
     def ticks(self) -> int:

@@ -26,6 +26,9 @@ class End(Protocol):
     def abandoned(self) -> Sequence[str]:
         """What only force has ended, and where."""
 
+    def forget(self) -> None:
+        """Hold the errors no longer: they have been told."""
+
 
 class World(Protocol):
     """Time, virtual or real, in which the tasks of one job run."""

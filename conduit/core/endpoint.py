@@ -670,6 +670,11 @@ class Endpoint:
             )
         ]
 
+    def _let_go(self) -> None:
+        """Hold the memory of the segment no longer, since the job has failed and the port has let go of it."""
+        object.__setattr__(self, "segment", self._port.segment)  # which is empty now
+        self._dispatch.connect(self._port)
+
     async def _run_exits(self) -> None:
         while self._exits:
             await self._exits.pop()()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conduit.contract import World
+from conduit.contract.world import End
 from conduit.core.calls import explain_attribute
 from conduit.launch.life import Rank
 from conduit.launch.warned import warned
@@ -31,16 +32,25 @@ def raise_error(world: World, ranks: Sequence[Rank]) -> None:
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
     if cause := explain_attribute(error):
         error.add_note(cause)
+    _add_others(error, end)
+    for line in end.abandoned:
+        error.add_note(f"while the job ended, {line}")
+    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks)):
+        error.add_note(f"warning of {who}: {text}")  # there is no result that has them
+    try:
+        raise error
+    finally:
+        del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
+        end.forget()
+
+
+def _add_others(error: BaseException, end: End) -> None:
+    """Add what else was raised to the notes of `error`."""
     for _, other, too in sorted(end.errors, key=lambda entry: entry[:2]):
         if too is not error:
             error.add_note(f"{_who(other)} raised {type(too).__name__} too: {_text(too)}")
     for _, other, late in end.late_errors:
         error.add_note(f"while the job ended, {_who(other)} raised {type(late).__name__}: {_text(late)}")
-    for line in end.abandoned:
-        error.add_note(f"while the job ended, {line}")
-    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks)):
-        error.add_note(f"warning of {who}: {text}")  # there is no result that has them
-    raise error
 
 
 def _who(rank: int) -> str:

@@ -59,6 +59,12 @@ class TaskJob:
             with interruptible():
                 self._run_tasks(bodies)
             raise_error(self._world, self.ranks)
+        except BaseException:
+            # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
+            # later, and segments are large.
+            for rank in self.ranks:
+                rank.release()
+            raise
         finally:
             for rank in self.ranks:
                 rank.close()

@@ -41,6 +41,9 @@ class Rank(Protocol):
     def close(self) -> None:
         """Refuse every further call: the job is over."""
 
+    def release(self) -> None:
+        """Hold its memory no longer: the job has failed."""
+
     def fail(self, error: BaseException) -> None:
         """End the whole job because of `error` of this rank; SystemExit is no error."""
 

@@ -61,6 +61,11 @@ class MessageRank:
         """Refuse every further call on the endpoint."""
         self._endpoint._end_job()
 
+    def release(self) -> None:
+        """Hold the segment no longer."""
+        self._port.release()
+        self._endpoint._let_go()
+
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
         self._port.fail(error)

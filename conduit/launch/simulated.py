@@ -108,11 +108,24 @@ class SimulatedJob:
         forgotten = first_forgotten(self._ranks)
         if forgotten is not None:
             return forgotten
+        if kind == "deadlock" and (raised := self._raised_at_last()) is not None:
+            return raised
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
         blamed = None if isinstance(cause, str) else cause
         detail = cause if isinstance(cause, str) else reports.describe(cause)
         report = reports.explain(kind, self.kernel.now, reports.gather(self._job.lives, blamed=blamed), detail)
         return error(reports.brief(report), report)
+
+    def _raised_at_last(self) -> BaseException | None:
+        """Look at what ranks wait for once more, before the verdict (D4); return what a predicate raises then (P3)."""
+        for number, rank in enumerate(self._ranks):
+            for wait in rank.waits():
+                if wait.ready() and (error := wait.error()) is not None:
+                    error.add_note(
+                        f"raised on rank {number}, by what it waits for, when nothing else could happen any more"
+                    )
+                    return error
+        return None
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""

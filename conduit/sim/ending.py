@@ -48,6 +48,11 @@ class End:
         if not any(rank == other and error is known for _, other, known in self.errors + self.late_errors):
             (self.late_errors if late else self.errors).append((now, rank, error))
 
+    def forget(self) -> None:
+        """Hold the errors no longer: they have been told."""
+        self.errors.clear()
+        self.late_errors.clear()
+
     def outstayed(self) -> bool:
         """Count a timeout that tasks wait for, shielded; return whether these are more than any clean-up needs."""
         self._sleeps += 1

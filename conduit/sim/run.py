@@ -38,6 +38,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
                 news = _news(kernel, error)
                 if news is not None:
                     kernel.fail(news, rank)
+                del news  # its traceback has this frame
             finally:
                 running -= 1
                 if not running:

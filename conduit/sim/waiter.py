@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Protocol
 
 import trio
 
@@ -20,7 +20,6 @@ class Owner(Protocol):
     """What a task works for: a rank, whose other tasks may wait for what this one changes."""
 
     rank: int
-    blocked: list[Any]
 
     def recheck(self, task: trio.lowlevel.Task) -> None:
         """Look again at what the owner's other tasks wait for, because `task` has run."""
@@ -53,6 +52,10 @@ class Waiter:
             self.task = None
             trio.lowlevel.reschedule(task)
 
+    def abandon(self) -> None:
+        """The wait was cancelled: its task runs soon, but not at once, and nothing may be done for it any more."""
+        self.task = None
+
 
 class Parked:
     """The waits of a job that go through Trio's own loop.
@@ -79,7 +82,7 @@ class Parked:
         def abort(_: object) -> trio.lowlevel.Abort:
             if waiter.shielded and not self.ending:
                 return trio.lowlevel.Abort.FAILED
-            waiter.task = None
+            waiter.abandon()
             return trio.lowlevel.Abort.SUCCEEDED
 
         try:

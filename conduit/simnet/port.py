@@ -19,6 +19,7 @@ from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.host import HostModel
+from conduit.simnet.line import Line
 from conduit.simnet.meeting import Meeting
 from conduit.simnet.path import LATER, Path
 from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForReturn, ForSlot
@@ -74,7 +75,7 @@ class SimulatedPort(Port):
         core: what arrived messages are handed to.
 
     Attributes:
-        blocked: what the rank's tasks wait for, in the order in which they came.
+        blocked: the rank's tasks that wait.
     """
 
     __slots__ = (
@@ -96,7 +97,7 @@ class SimulatedPort(Port):
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.paths: list[Path] = []
-        self.blocked: list[Blocked] = []
+        self.blocked = Line()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
         self._miss_ps = 1
@@ -131,6 +132,11 @@ class SimulatedPort(Port):
     def segment(self) -> Bytes:
         """The memory of this rank's segment."""
         return self._memory
+
+    def release(self) -> None:
+        """Hold the memory of the segment no longer; the hardware has it through `memory` alone."""
+        self._memory = self._memory[:0].copy()
+        self.memory.view = self._memory.data
 
     def ticks(self) -> int:
         """Return this rank's time in picoseconds."""
@@ -185,7 +191,7 @@ class SimulatedPort(Port):
             else:
                 cpu.free = self.kernel.now + self._miss_ps
             path = self._network if self._alone else self.path_to(dest)
-            slot = None if self.blocked and self._asked_before(dest) else path.acquire(dest)
+            slot = None if self.blocked and dest in self.blocked.heads else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
                 cpu.free = max(cpu.free, self.kernel.now)
@@ -297,8 +303,10 @@ class SimulatedPort(Port):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of this rank wait for."""
         return [
-            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready, blocked.kind)
-            for blocked in self.blocked
+            Wait(
+                blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready, blocked.kind, blocked.raised
+            )
+            for blocked in self.blocked.everybody()
         ]
 
     def occupied(self) -> Sequence[str]:
@@ -359,9 +367,9 @@ class SimulatedPort(Port):
         if self.cpu.busy:
             self._look_later = True
             return
-        for blocked in list(self.blocked):
+        for blocked in self.blocked.in_order():
             if blocked.owner is not task and not isinstance(blocked, ForSlot) and blocked.ready():
-                self.blocked.remove(blocked)
+                self.blocked.leave(blocked)
                 self._wake(blocked)
 
     def _bind(self) -> None:
@@ -421,16 +429,13 @@ class SimulatedPort(Port):
         finally:
             await self.cpu.acquire(shielded=True)
 
-    def _asked_before(self, dest: int) -> bool:
-        """Return whether another task waits for a slot to `dest` already."""
-        return any(isinstance(blocked, ForSlot) and blocked.dest == dest for blocked in self.blocked)
-
     async def _wait_for_slot(self, path: Path, dest: int) -> Any:
         """Poll until a slot is free; called and returns with the turn taken."""
         if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
             await self.kernel.checkpoint_if_cancelled()
         self.cpu.release()
-        waiting = ForSlot(self.kernel, path, dest)
+        waiting = ForSlot(self.kernel, path, dest, self.blocked.leave)
+        self.blocked.announce(waiting)
         try:
             await self._block(waiting)
         finally:
@@ -441,41 +446,42 @@ class SimulatedPort(Port):
 
     async def _block(self, blocked: Blocked) -> None:
         """Poll until `blocked` is ready."""
-        self.blocked.append(blocked)
-        if len(self.blocked) == 1 and not self.cpu.busy:
+        line = self.blocked
+        if line.heads:
+            line.join(blocked)
+        else:
+            line[blocked] = None
+        if len(line) == 1 and not self.cpu.busy:
             self._idle()
-        again = False
-        while True:
-            try:
+        try:
+            if not blocked.done and not self.kernel.drive(blocked):
+                await self.kernel.switch(blocked)
+            while blocked is self._chosen:
+                await self._progress_when_chosen(blocked)
                 # What is cancelled since the call began, while progress was made, must not drive: it would go on.
-                if not blocked.done and ((again and cancelled(self.kernel.task)) or not self.kernel.drive(blocked)):
+                if not blocked.done and (cancelled(self.kernel.task) or not self.kernel.drive(blocked)):
                     await self.kernel.switch(blocked)
-            except BaseException:
-                self._leave(blocked)
-                raise
-            if blocked is not self._chosen:
-                break
-            await self._progress_when_chosen(blocked)
-            again = True
+        except BaseException:
+            self._leave(blocked)
+            raise
         if blocked.error is not None:
             raise blocked.error
 
     async def _progress_when_chosen(self, blocked: Blocked) -> None:
-        """Let the layers above send, then go on waiting, first in the line as before."""
+        """Let the layers above send, then go on waiting, in the same place as before."""
         try:
             await self.core.run_progress()
         finally:
             self._chosen = None
         blocked.done = False
-        self.blocked.insert(0, blocked)
+        self.blocked.join_first(blocked)
         self._settle()
         if len(self.blocked) == 1 and not self.cpu.busy:
             self._idle()
 
     def _leave(self, blocked: Blocked) -> None:
         """Take a cancelled task out; what it was chosen for goes to another."""
-        if blocked in self.blocked:
-            self.blocked.remove(blocked)
+        self.blocked.leave(blocked)
         if blocked is self._chosen:
             self._chosen = None
             self.notify()
@@ -509,7 +515,7 @@ class SimulatedPort(Port):
 
     def _settle(self) -> None:
         """Let the blocked tasks go on whose wait is over, in order."""
-        for blocked in self._take_ready():
+        for blocked in self.blocked.take_ready():
             self._wake(blocked)
 
     def _wake(self, blocked: Blocked) -> None:
@@ -518,13 +524,6 @@ class SimulatedPort(Port):
             self.kernel.call(self.cpu.free, blocked.wake)
         else:
             blocked.wake()
-
-    def _take_ready(self) -> list[Blocked]:
-        """Take out the blocked tasks whose wait is over."""
-        ready = [blocked for blocked in self.blocked if blocked.ready()]
-        for blocked in ready:
-            self.blocked.remove(blocked)
-        return ready
 
     # -- passes --------------------------------------------------------------------------------
 
@@ -587,20 +586,22 @@ class SimulatedPort(Port):
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
         waiting = self.blocked
         if self.core.progress_due and self._chosen is None and waiting:
-            woken = [waiting.pop(0)]
-            self._chosen = woken[0]
-        elif len(waiting) == 1:  # nearly always
-            woken = waiting if waiting[0].ready() else []
-            if woken:
-                self.blocked = []
+            self._chosen = waiting.take_first()
+            woken = [self._chosen]
+        elif len(waiting) == 1 and not waiting.heads:  # nearly always
+            woken = [*waiting]
+            if woken[0].ready():
+                waiting.clear()
+            else:
+                woken = []
         else:
-            woken = self._take_ready()
+            woken = waiting.take_ready()
         cpu = self.cpu
         if cpu.turns:
             cpu.release()
         else:
             cpu.busy = False
-            if self.blocked or self._look_later:
+            if waiting or self._look_later:
                 self._idle()
         for blocked in woken:
             self._wake(blocked)

@@ -21,9 +21,12 @@ class Blocked(Waiter):
         owner: the task, whose context the predicate is evaluated in.
         error: what the predicate raised.
         kind: what kind of thing that is.
+        place: in the line of the rank's blocked tasks, given when it joins.
     """
 
-    __slots__ = ("error", "kernel", "owner", "since", "what")
+    __slots__ = ("error", "kernel", "owner", "place", "since", "what")
+
+    place: int
 
     kind = Awaited.PREDICATE
 
@@ -39,6 +42,10 @@ class Blocked(Waiter):
     def ready(self) -> bool:
         """Return whether the wait is over; may take what was waited for."""
         raise NotImplementedError
+
+    def raised(self) -> BaseException | None:
+        """Return what looking whether it is over has raised."""
+        return self.error
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that it waits for."""
@@ -90,15 +97,21 @@ class ForReturn(ForPredicate):
 class ForSlot(Blocked):
     """Waits for a request slot; slots are granted in the order of asking (P2)."""
 
-    __slots__ = ("dest", "path", "slot")
+    __slots__ = ("dest", "leave", "path", "slot")
 
     kind = Awaited.SLOT
 
-    def __init__(self, kernel: Kernel, path: Path, dest: int) -> None:
+    def __init__(self, kernel: Kernel, path: Path, dest: int, leave: Callable[[ForSlot], object]) -> None:
         super().__init__(kernel, f"a free request slot to rank {dest}")
+        self.leave = leave
         self.path = path
         self.dest = dest
         self.slot: Any = None
+
+    def abandon(self) -> None:
+        """Leave the line: cancelled, the task runs only after others, which must not get it a slot any more."""
+        super().abandon()
+        self.leave(self)
 
     def ready(self) -> bool:
         """Take a slot if one is free; an error of the network ends the wait too."""

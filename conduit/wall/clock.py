@@ -59,6 +59,11 @@ class WallEnd:
         if not any(rank == other and error is known for _, other, known in self.errors + self.late_errors):
             (self.late_errors if late else self.errors).append((now, rank, error))
 
+    def forget(self) -> None:
+        """Hold the errors no longer: they have been told."""
+        self.errors.clear()
+        self.late_errors.clear()
+
 
 class WallClock(trio.abc.Clock, trio.abc.Instrument):
     """Real time of one job, from its start.

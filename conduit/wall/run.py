@@ -27,6 +27,7 @@ def run_tasks(clock: WallClock, bodies: Sequence[Body]) -> None:
                 news = _news(clock, error)
                 if news is not None:
                     clock.fail(news, rank)
+                del news  # its traceback has this frame
             finally:
                 running -= 1
                 if not running:

@@ -11,14 +11,17 @@ of one host share - comes from `conduit.simnet`.
 
 The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
 the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
-accepts the next message g after the last one.  It arrives L later.  The receiver's polling notices
-it, and taking it costs o_r of CPU time.
+accepts the next message of this rank g after the last one.  It reaches its receiver L later, and comes
+in as it went out: the next one, whoever sent it, g later at the earliest.  The receiver's polling
+notices it, and taking it costs o_r of CPU time.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
 from typing import Any, ClassVar, Literal
 
 import attrs
@@ -39,6 +42,7 @@ PARAMETER_SETS: Mapping[str, Mapping[str, float]] = {
 }
 
 _at_most_long = attrs.validators.le(MOST_OPTION_SECONDS)
+_share = [attrs.validators.ge(0), attrs.validators.le(1)]
 _at_least_1 = attrs.validators.ge(1)
 _at_least_512 = attrs.validators.ge(512)
 
@@ -57,7 +61,7 @@ class LoggpOptions(SimOptions):
     L: float | None = _parameter("latency of the network: from the last byte sent to arrival, s")
     o_s: float | None = _parameter("CPU time to send a message, s")
     o_r: float | None = _parameter("CPU time to take an arrived message, s")
-    g: float | None = _parameter("gap: least time between two messages of a rank, s")
+    g: float | None = _parameter("gap: least time between two messages that a rank sends, and that it receives, s")
     G: float | None = _parameter("gap per byte: time of each further byte of a message, s")
     poll: float = option(
         1e-8, "CPU time of a poll that finds nothing, s", validator=[attrs.validators.ge(1e-9), _at_most_long]
@@ -70,6 +74,14 @@ class LoggpOptions(SimOptions):
     )
     max_long: int = option(
         2**31 - 1, "largest long payload, bytes", validator=_at_least_512, conformance=(1000, 2**31 - 1)
+    )
+
+    late: float = option(
+        0.0, "share of the messages that come late, by late_by", validator=_share, conformance=(0.0, 0.05)
+    )
+    late_by: float = option(1e-4, "by how much these come late, s", validator=[attrs.validators.ge(0), _at_most_long])
+    overtake: float = option(
+        0.0, "share of the replies that what is sent after them overtakes", validator=_share, conformance=(0.0, 0.3)
     )
 
     def time(self, name: str) -> int:
@@ -129,6 +141,31 @@ class Loggp(SimulatedConduit):
         return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
+class Delays:
+    """By how much messages of a rank come later than L says, drawn for each.
+
+    Args:
+        options: the network's.
+        random: what draws.
+    """
+
+    def __init__(self, options: LoggpOptions, random: Random) -> None:
+        self.random = random
+        self.jitter = options.time("L") if options.order == "weak" else 0
+        self.late, self.late_by = options.late, ps(options.late_by)
+        self.overtake = options.overtake
+        self.overtaken_by = options.time("L") + 4 * max(options.time(name) for name in ("o_s", "o_r", "g"))
+
+    def draw(self, message: Message) -> int:
+        """Return a message's delay, picoseconds."""
+        delay = self.random.randrange(self.jitter + 1) if self.jitter else 0
+        if self.late and self.random.random() < self.late:
+            delay += self.late_by
+        if self.overtake and not message.is_request and self.random.random() < self.overtake:
+            delay += self.overtaken_by  # what the same rank sends next is on its way by then
+        return delay
+
+
 # -- 3. the path ---------------------------------------------------------------------------------
 
 
@@ -143,15 +180,17 @@ class LoggpPath(Path):
     __slots__ = (
         "arrived",
         "conduit",
+        "delays",
         "free",
         "gap",
         "gap_per_byte",
         "gap_waits",
-        "jitter",
         "latency",
         "memory",
         "network_free",
+        "receive_free",
         "receive_ps",
+        "receive_waits",
         "send_ps",
         "slots",
     )
@@ -171,9 +210,12 @@ class LoggpPath(Path):
         self.arrived: deque[tuple[int, int, int]] = deque()  # names of full slots, in order of arrival
         self.network_free = 0  # when the network accepts this rank's next message
         self.gap_waits = 0  # messages that waited for it
-        # Two messages are never ordered (rule O).  `weak` draws an extra delay for each, so that
+        self.receive_free = 0  # when the network can bring this rank its next message
+        self.receive_waits = 0  # messages that waited for it
+        # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
-        self.jitter = port.kernel.random(f"loggp/{port.rank}") if options.order == "weak" else None
+        drawn = options.order == "weak" or options.late or options.overtake
+        self.delays = Delays(options, port.kernel.random(f"loggp/{port.rank}")) if drawn else None
 
     # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
 
@@ -232,19 +274,31 @@ class LoggpPath(Path):
             return
         nbytes = message.nbytes
         train = (nbytes - 1) * self.gap_per_byte if nbytes else 0
-        self.network_free = kernel.now + max(self.gap, train)
-        arrival = kernel.now + self.latency + train
-        if self.jitter is not None:
-            arrival += self.jitter.randrange(self.latency + 1)
+        busy = train if train > self.gap else self.gap
+        self.network_free = kernel.now + busy
         # What travels is bytes.  A payload that may still be lent is read here.
         there: Any = self.conduit.ports[dest].paths[0]
         name = (self.port.rank, message.word & REQUEST, slot)
         head = header.pack(message)
         if message.word & LONG:
-            kernel.at(arrival, there.arrive, name, head, bytes(message.payload), message.offset)
+            arrive = partial(there.arrive, name, head, bytes(message.payload), message.offset)
         else:
-            kernel.at(arrival, there.arrive, name, head + message.payload, b"", 0)
+            arrive = partial(there.arrive, name, head + message.payload, b"", 0)
+        reach = kernel.now + self.latency
+        if self.delays is None:
+            there.come_in(reach, train, busy, arrive)  # L is the same for all: who is sent first is there first
+        else:
+            reach += self.delays.draw(message)
+            kernel.at(reach, there.come_in, reach, train, busy, arrive)
         then()
+
+    def come_in(self, reach: int, train: int, busy: int, arrive: Callable[[], None]) -> None:
+        """Bring a message in whose first byte reaches this rank at `reach`, as soon as the gap allows."""
+        if self.receive_free > reach:
+            reach = self.receive_free
+            self.receive_waits += 1
+        self.receive_free = reach + busy
+        self.port.kernel.call(reach + train, arrive)
 
     def arrive(self, name: tuple[int, int, int], slot: bytes, payload: bytes, offset: int) -> None:
         """Store a message in its slot, a long payload in the segment, and let polls see it."""
@@ -258,7 +312,7 @@ class LoggpPath(Path):
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""
-        return {"loggp_gap_waits": self.gap_waits}
+        return {"loggp_gap_waits": self.gap_waits, "loggp_receive_gap_waits": self.receive_waits}
 
     def occupied(self) -> list[str]:
         """Describe the slots in use."""

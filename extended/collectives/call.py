@@ -127,7 +127,8 @@ class Work:
         made: the result in the same form; None where this rank gets none, or does not know its size yet.
         operator: of a reduction.
         result: gives what the caller gets.
-        accept: makes `result` and `made` by the root's description, on the other ranks of broadcast and scatter.
+        accept: given this, makes `result` and `made` by the root's description, on the other ranks of broadcast and
+            scatter; it does not hold this, which would be a cycle.
         heads_from: gives the ranks of the team that may send this one the first message of a broadcast or scatter.
         description: the root's.
         number: whether the root gave a number.
@@ -147,7 +148,7 @@ class Work:
         self.made = made
         self.operator = operator
         self.result = result
-        self.accept: Callable[[bytes, bool], None] | None = None
+        self.accept: Callable[[Work, bytes, bool], None] | None = None
         self.heads_from: Callable[[], Iterable[int]] = tuple
         self.description = b""
         self.number = False

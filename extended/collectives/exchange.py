@@ -204,7 +204,7 @@ class Exchange:
         work.description = head.payload if elsewhere else signatures.text_of(head.words)
         work.number = bool(signatures.flags_of(head.words) & signatures.NUMBER)
         assert work.accept is not None
-        work.accept(work.description, work.number)
+        work.accept(work, work.description, work.number)
         used = signatures.chosen_of(head.words)
         call.signature = described(call.signature, used, work.description, number=work.number)
         yield from TABLE[call.kind][used].run(call)

@@ -128,19 +128,21 @@ def _to_come(call: str, out: Any, senders: Callable[[], Iterable[int]]) -> Work:
     work = Work()
     work.heads_from = senders
 
-    def accept(description: bytes, number: bool) -> None:
-        dtype, shape = read_description(description)
-        target = out
-        if out is not None:
-            try:
-                check_out(call, out, dtype, shape)
-            except conduit.BadRequest as error:
-                work.refused, target = error, None
-        work.result = Result(dtype, shape, target, number=number)
-        work.made = as_bytes(work.result.array)
-
-    work.accept = accept
+    work.accept = partial(_accept, call, out)
     return work
+
+
+def _accept(call: str, out: Any, work: Work, description: bytes, number: bool) -> None:
+    """Make the memory of a call by its root's description; see `Work.accept`."""
+    dtype, shape = read_description(description)
+    target = out
+    if out is not None:
+        try:
+            check_out(call, out, dtype, shape)
+        except conduit.BadRequest as error:
+            work.refused, target = error.with_traceback(None), None  # which holds the frame, and so the memory
+    work.result = Result(dtype, shape, target, number=number)
+    work.made = as_bytes(work.result.array)
 
 
 def of_blocks(

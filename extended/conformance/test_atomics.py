@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -601,8 +602,23 @@ def test_operands_that_are_no_numbers_are_refused(case: Case) -> None:
                     names(refusal(partial(call, 0, 0, wrong)), f"atomic.{call.__name__}", "v", type(wrong).__name__)
                 names(refusal(partial(d.compare_swap, 0, 0, wrong, 1)), "atomic.compare_swap", "expected")
                 names(refusal(partial(d.compare_swap, 0, 0, 1, wrong)), "atomic.compare_swap", "new")
-        for dtype in FLOATS:
-            names(refusal(partial(x.atomic(dtype).set, 0, 0, 10**400)), "atomic.set", "v", "1.8e308")
+
+    case.run(main)
+
+
+@pytest.mark.rule("X93")
+@pytest.mark.parametrize("value", [10**300, 10**400, Fraction(10**400, 3)], ids=["1e300", "1e400", "fraction"])
+def test_numbers_beyond_the_largest_float_are_infinite(case: Case, value: Any) -> None:
+    """Whether or not Python has a float for them."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        for dtype, most in ("f4", 2**128), ("f8", 2**1024):
+            for sign in (1, -1):
+                expected = sign * (math.inf if value >= most else float(value))
+                await x.atomic(dtype).set(ep.rank, 0, sign * value)
+                assert await x.atomic(dtype).get(ep.rank, 0) == expected
+                assert await x.atomic(dtype).swap(ep.rank, 0, 0) == expected
 
     case.run(main)
 

@@ -29,6 +29,9 @@ class Plain:
     async def serve(self):
         self.log.append(f"serve {self.number}")
 
+    def release(self):
+        pass
+
     def close(self):
         self.log.append(f"close {self.number}")
 

@@ -531,3 +531,30 @@ def test_D6_what_a_rank_raises_on_its_way_out_is_noted(both_ways):
     error = both_ways.fails(KeyError, main)
     assert error.args == ("first",)
     assert error.__notes__[1:] == ["while the job ended, rank 1 raised LookupError: second"]
+
+
+def test_D4_what_a_predicate_raises_at_the_last_look_ends_the_job(both_ways):
+    """Something that is no handler, and no task of its rank, has changed what it looks at."""
+
+    def make():
+        flag = []
+
+        async def main(ep):
+            def predicate():
+                if flag:
+                    raise ValueError("the reason")
+                return False
+
+            if ep.rank == 0:
+                await ep.compute(1e-5)
+                flag.append(1)
+            else:
+                await ep.block_until(predicate)
+
+        return main
+
+    for spec in both_ways.specs():
+        with pytest.raises(ValueError, match="the reason") as caught:
+            conduit.run(make(), conduit=spec)
+        assert any("raised on rank 1, by what it waits for" in note for note in caught.value.__notes__)
+        assert not any("became true" in note for note in caught.value.__notes__)

@@ -356,8 +356,13 @@ class Granting(Sending):
 
     def begin(self, done: Done) -> None:
         """Begin, as an act of a chain."""
-        cpu = self._path.cpu
-        self._then = lambda: done(cpu.free)
+        cpu, before = self._path.cpu, self._then
+
+        def over() -> None:
+            self._then = before  # what ends a chain holds it, and the chain holds its last act, which is of this
+            done(cpu.free)
+
+        self._then = over
         self.start()
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
