@@ -14,7 +14,7 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
 from conduit.contract.port import Core, Door, Doors, Port, Wait, refuse_coroutine
-from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
 from conduit.contract.world import End, World
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Conduit",
     "Constant",
     "Core",
+    "Costs",
     "Door",
     "Doors",
     "End",
@@ -34,6 +35,7 @@ __all__ = [
     "JobSetup",
     "Limits",
     "Message",
+    "MessageCosts",
     "Port",
     "RankKind",
     "RawTable",

@@ -26,7 +26,5 @@ def test_a_run_prints_its_seed_and_its_number_of_checks_before_the_first_of_them
 
 @pytest.mark.slow
 def test_runs_draw_different_seeds(tmp_path):
-    seeds = {
-        re.search(r"--conformance-seed (\d+)", conform(tmp_path, "-k", "no such check"))[1] for _ in range(3)
-    }
+    seeds = {re.search(r"--conformance-seed (\d+)", conform(tmp_path, "-k", "no such check"))[1] for _ in range(3)}
     assert len(seeds) > 1
