@@ -12,13 +12,27 @@ from conduit.launch.registry import parse_spec
 PLUGIN = "conduit.conformance.plugin"
 
 
-def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = False) -> int:
+def conform(
+    spec: str,
+    /,
+    *,
+    full: Annotated[bool, Parameter(negative=())] = False,
+    keyword: Annotated[str, Parameter(name=["-k"])] = "",
+    exit_first: Annotated[bool, Parameter(name=["-x"], negative=())] = False,
+    ranks: str = "",
+    seed: int | None = None,
+) -> int:
     """Run the conformance suite on a conduit.
 
     Args:
         spec: The conduit, as NAME or NAME:option=value,...; options that it names stay as they are.
         full: Every number of ranks and all combinations of options (or of three), weak order with five seeds.
+        keyword: Only the checks whose names or cases match, as pytest's -k: 'test_replies and 3ranks'.
+        exit_first: Stop at the first check that fails.
+        ranks: The numbers of ranks, separated by commas, in the place of those of the suite.
+        seed: Of this run, as an earlier one has printed it; otherwise one is drawn.
     """
+    counts = _rank_counts(ranks)
     found = parse_spec(spec)
     try:
         import pytest
@@ -29,6 +43,10 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
     # The suite's own settings count, not those of the project in whose folder the command is called.
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]
     chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", found.text, *(["--full"] if full else [])]
+    chosen += [f"-k={keyword}"] if keyword else []
+    chosen += ["-x"] if exit_first else []
+    chosen += [f"--conformance-ranks={counts}"] if counts else []
+    chosen += [] if seed is None else [f"--conformance-seed={seed}"]
     folders = [str(folder) for folder in suite_folders().values()]
     status = pytest.main([*settings, *chosen, *_spread(simulated=found.simulated), *folders])
     if status == pytest.ExitCode.INTERRUPTED:
@@ -36,6 +54,14 @@ def conform(spec: str, /, *, full: Annotated[bool, Parameter(negative=())] = Fal
     if status == pytest.ExitCode.USAGE_ERROR:
         raise BadRequest(f"the suite refused '{found.text}'; see above")
     return 0 if status == pytest.ExitCode.OK else 1
+
+
+def _rank_counts(text: str) -> str:
+    """Check numbers of ranks."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
+        raise BadRequest(f"--ranks {text} is not allowed; give numbers from 1 on, separated by commas, as 2,3")
+    return ",".join(parts)
 
 
 def _spread(*, simulated: bool) -> list[str]:

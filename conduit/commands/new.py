@@ -44,6 +44,57 @@ addopts = ["-p", "conduit.conformance.plugin"]
 testpaths = ["tests", "conduit_{name}"]
 """
 
+_TESTS = '''\
+"""Tests of this conduit's own: its parts on the kernel alone, and the timing of its messages.
+
+The rules that every conduit keeps are checked by the conformance suite, which `pytest` runs as well.
+"""
+
+import conduit
+import pytest
+from conduit.sim import Kernel
+from conduit.sim.units import US
+
+from conduit_{name}.port import {title}Options
+
+
+@pytest.fixture
+def kernel():
+    """The clock of the tests that take it: virtual time."""
+    return Kernel(seed=1)
+
+
+@pytest.mark.trio
+async def test_events_take_virtual_time(kernel):
+    await kernel.chain(lambda then: kernel.at(kernel.now + 7 * US, then))
+    assert kernel.now == 7 * US
+
+
+def test_a_short_round_trip_takes_what_its_parts_take():
+    """Twice sending, the way and receiving; and a poll in the request, and one that is under way at each end."""
+
+    async def main(ep):
+        answers = []
+
+        def ask(token):
+            token.reply_short(answer)
+
+        def answer(token):
+            answers.append(token.rank)
+
+        await ep.attach(ask, answer)
+        begun = ep.now
+        if ep.rank == 0:
+            await ep.request_short(1, ask)
+            await ep.block_until(lambda: answers)
+        return ep.now - begun
+
+    options = {title}Options()
+    parts = 2 * sum(options.time(name) for name in ("o_s", "L", "o_r")) / 1e12
+    took = conduit.run(main, ranks=2, conduit="{name}", ranks_per_host=1).values[0]
+    assert parts <= took <= parts + 4 * options.poll
+'''
+
 _README = """\
 # conduit-{name}
 
@@ -124,6 +175,7 @@ def _files(name: str) -> Iterator[tuple[Path, str]]:
     yield Path(package) / "py.typed", ""
     yield Path("pyproject.toml"), _PYPROJECT.format(name=name, title=title)
     yield Path("README.md"), _README.format(name=name)
+    yield Path("tests") / f"test_{name}.py", _TESTS.format(name=name, title=title)
 
 
 def _title(name: str) -> str:

@@ -12,6 +12,8 @@ from conduit.launch import registry
 from conduit.launch.simulated import SimulatedJob
 
 CI_RANKS = (2, 3, 8)
+# How many cases come before all others: the default options with 2 and 3 ranks.
+FIRST = 2
 # On networks in real time, whose ranks share this machine's processors.
 REAL_RANKS = (2, 3)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
@@ -136,7 +138,7 @@ class Case:
         return SimulatedJob(main, (), self.network, setup, TIME_LIMIT, listener=lambda event: None).run()
 
 
-def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Case]:
+def cases(text: str, *, full: bool, seed: int, crowds: bool = False, ranks: tuple[int, ...] = ()) -> list[Case]:
     """Give the cases of one spec.
 
     Args:
@@ -144,25 +146,32 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False) -> list[Cas
         full: every number of ranks and all combinations of options (or triples of them), each weak order five times.
         seed: where the seeds start, and which covering array is taken.
         crowds: also the larger and smaller numbers of ranks on the default options, for checks of crowds.
+        ranks: the only numbers of ranks, in the place of the suite's own; none for these.
     """
     spec = registry.parse_spec(text)
     fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
     if spec.rank_kind is RankKind.PROCESS:
         return [_case(spec, {}, seed, "given")]
     if not spec.simulated:
-        return [_case(spec, {"ranks": ranks}, seed, "default") for ranks in REAL_RANKS]
+        return [_case(spec, {"ranks": count}, seed, "default") for count in ranks or REAL_RANKS]
     if full:
-        return list(_full_cases(spec, seed, fixed))
-    return list(_ci_cases(spec, seed, FULL_RANKS if crowds else CI_RANKS, fixed))
+        return list(_full_cases(spec, seed, fixed, ranks))
+    return list(_ci_cases(spec, seed, fixed, ranks, crowds=crowds))
 
 
-def _ci_cases(spec: registry.Spec, seed: int, rank_counts: Sequence[int], fixed: Set[str]) -> Iterator[Case]:
-    for ranks in rank_counts:
+def _ci_cases(
+    spec: registry.Spec, seed: int, fixed: Set[str], only: tuple[int, ...], *, crowds: bool
+) -> Iterator[Case]:
+    usual = [*CI_RANKS, *(count for count in FULL_RANKS if crowds and count not in CI_RANKS)]
+    for ranks in only or usual:
         if _fits(spec, {"ranks": ranks}):
             yield _case(spec, {"ranks": ranks}, seed, "default")
     for crowd in _full_hosts(spec):
-        yield _case(spec, {"ranks": 2 * crowd, "ranks_per_host": crowd}, seed, "smp")
-    rows = covering_array(_factors(spec, CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
+        if not only or 2 * crowd in only:
+            yield _case(spec, {"ranks": 2 * crowd, "ranks_per_host": crowd}, seed, "smp")
+    if only and not any(_fits(spec, {"ranks": ranks}) for ranks in only):
+        return
+    rows = covering_array(_factors(spec, only or CI_RANKS, fixed), 2, allowed=lambda row: _fits(spec, row), seed=seed)
     for number, row in enumerate(rows):
         yield attrs.evolve(_case(spec, row, seed + 1 + number, f"row{number}"), row=number)
 
@@ -173,14 +182,17 @@ def _full_hosts(spec: registry.Spec) -> tuple[int, ...]:
     return (min(most, FULL_HOST),) if most is not None and most > 2 else ()
 
 
-def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str]) -> Iterator[Case]:
-    factors = _factors(spec, (*FULL_RANKS, *(4 * crowd for crowd in _full_hosts(spec))), fixed)
+def _full_cases(spec: registry.Spec, seed: int, fixed: Set[str], only: tuple[int, ...]) -> Iterator[Case]:
+    if only and not any(_fits(spec, {"ranks": ranks}) for ranks in only):
+        return
+    factors = _factors(spec, only or (*FULL_RANKS, *(4 * crowd for crowd in _full_hosts(spec))), fixed)
     factors["ranks_per_host"] += _full_hosts(spec)
     if _product_size(factors) * FULL_SEEDS <= FULL_CASES:
         rows = full_product(factors, lambda row: _fits(spec, row))
     else:
         rows = covering_array(factors, 3, allowed=lambda row: _fits(spec, row), seed=seed)
-    yield from _last_cpu_cases(spec, factors, seed)
+    if not only:
+        yield from _last_cpu_cases(spec, factors, seed)
     for number, row in enumerate(rows):
         # In strict order a seed decides next to nothing.
         turns = 1 if getattr(_options(spec, row), "order", "weak") == "strict" else FULL_SEEDS

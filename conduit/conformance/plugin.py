@@ -1,16 +1,14 @@
 """The pytest plugin: options, the marker, and the cases that every check is parametrised with."""
 
-from collections.abc import Generator
-from datetime import date
+from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
+from random import Random, SystemRandom
 from typing import Any
-from zlib import crc32
 
-import attrs
 import pytest
 
-from conduit.conformance.cases import Case, cases
+from conduit.conformance.cases import FIRST, Case, cases
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
 
@@ -20,6 +18,7 @@ MARKERS = (
     "once: checks what no option changes, at some expense: runs on the first case alone",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
+_DRAWN = pytest.StashKey[int]()
 NOT_IN_REAL_TIME = "which look at virtual time or into a simulation; this network has real time"
 
 
@@ -42,13 +41,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="where the seeds start; otherwise it moves on by itself every day, so that in time all are tried",
+        help="where the seeds start, and which cases are drawn; otherwise a number drawn for this run, which it prints",
+    )
+    group.addoption(
+        "--conformance-ranks",
+        type=_rank_counts,
+        default=(),
+        metavar="N,N",
+        help="the numbers of ranks in the place of those of the suite",
     )
     parser.addini("conformance", "specs of conduits to put to the conformance suite", type="args", default=[])
     parser.addini(
-        "conformance_share",
-        "one in how many rows of the covering array a check of the layers above the core takes; others every day",
-        default="1",
+        "conformance_cases",
+        "on how many cases a check runs at most, those of all conduits together; 0 for all that there are",
+        default="0",
     )
 
 
@@ -58,9 +64,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     for spec in _specs(config):
         try:
-            _cases(spec, full=False, seed=0, crowds=False)
+            found = _all_cases(config, spec)
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error
+        if not found:
+            counts = ", ".join(map(str, config.getoption("--conformance-ranks")))
+            raise pytest.UsageError(f"'{spec}' has no place for {counts} ranks; name fewer with --conformance-ranks")
     if config.getini("conformance") and config.args_source is not pytest.Config.ArgsSource.ARGS:
         _check_paths(config)
         config.args.extend(str(folder) for folder in suite_folders().values())
@@ -71,8 +80,29 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     specs = _specs(config)
     if not specs:
         return []
-    count = sum(len(_cases(spec, full=config.getoption("full"), seed=_seed(config), crowds=False)) for spec in specs)
+    most = _most(config)
+    count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
     return [f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Say how many checks will run, before the first does."""
+    _say_count(session.config, len(session.items))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Say how many checks will run: the workers of pytest-xdist have collected them."""
+    if node.gateway.id == "gw0":  # the others have collected the same
+        _say_count(node.config, len(ids))
+
+
+def _say_count(config: pytest.Config, count: int) -> None:
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    # Where no conduit is named on the command line there are other tests beside the suite's.
+    if count and reporter is not None and config.getoption("conduits") and not hasattr(config, "workerinput"):
+        reporter.ensure_newline()
+        reporter.write_line(f"conformance: {count} checks will run")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -81,15 +111,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     markers = {marker.name for marker in metafunc.definition.iter_markers()}
-    share = _share(metafunc)
-    found = [
-        case
-        for spec in _specs(config)
-        for case in _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds="crowds" in markers)[
-            : 1 if "once" in markers else None
-        ]
-        if share.takes(case)
-    ]
+    most = 1 if "once" in markers else _most(config)
+    found: list[Case] = []
+    for spec in _specs(config):
+        every = _all_cases(config, spec, crowds="crowds" in markers)
+        found += drawn(every, most, f"{_seed(config)}/{spec}/{metafunc.definition.nodeid}")
     virtual = pytest.mark.skip(reason=NOT_IN_REAL_TIME)
     marks = [[virtual] if "simulated" in markers and not case.simulated else [] for case in found]
     metafunc.parametrize(
@@ -98,10 +124,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many checks real networks were spared."""
+    """Say how many checks real networks were spared, and how to repeat a run that failed."""
     skipped = [each for each in terminalreporter.getreports("skipped") if NOT_IN_REAL_TIME in str(each.longrepr)]
     if skipped:
         terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {NOT_IN_REAL_TIME}")
+    config = terminalreporter.config
+    if _specs(config) and terminalreporter.stats.get("failed"):
+        terminalreporter.write_line(f"conformance: repeat with --conformance-seed {_seed(config)}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,7 +150,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give the workers of pytest-xdist the seed, so that all collect the same cases, at midnight too."""
+    """Give the workers of pytest-xdist the seed, so that all collect the same cases."""
     node.workerinput["conformance_seed"] = _seed(node.config)
 
 
@@ -142,24 +171,31 @@ def _check_paths(config: pytest.Config) -> None:
                     )
 
 
-@attrs.frozen
-class Share:
-    """Which rows of the covering array a check takes: one in `of`, counted from `start`."""
+def drawn(every: Sequence[Case], most: int | None, seed: str) -> list[Case]:
+    """Give the cases of one conduit that a check runs on: the first ones, then others by chance.
 
-    of: int
-    start: int
+    Args:
+        every: all cases, those first that every check has to run on (`cases.FIRST` of them).
+        most: how many at most; None for all.
+        seed: of the draw.
+    """
+    if most is None or most >= len(every):
+        return list(every)
+    sure = min(most, FIRST)
+    rest = range(sure, len(every))
+    return [*every[:sure], *(every[number] for number in sorted(Random(seed).sample(rest, most - sure)))]
 
-    def takes(self, case: Case) -> bool:
-        """Say whether the check is put to `case`."""
-        return case.row is None or (case.row + self.start) % self.of == 0
 
+def _most(config: pytest.Config) -> int | None:
+    """Return how many cases of each conduit a check runs on, None for all.
 
-def _share(metafunc: pytest.Metafunc) -> Share:
-    config = metafunc.config
-    own = metafunc.definition.path.is_relative_to(suite_folders()["core"])
-    if own or config.getoption("full") or config.getoption("conduits"):
-        return Share(1, 0)
-    return Share(int(config.getini("conformance_share")), crc32(metafunc.definition.name.encode()) + _seed(config))
+    The share of a conduit falls with the number of conduits, so that all together take as long as before; never below
+    the cases that come first.
+    """
+    together = int(config.getini("conformance_cases"))
+    if not together or config.getoption("full") or config.getoption("conduits"):
+        return None
+    return max(FIRST, together // len(_specs(config)))
 
 
 def _specs(config: pytest.Config) -> list[str]:
@@ -169,17 +205,27 @@ def _specs(config: pytest.Config) -> list[str]:
 
 
 def _seed(config: pytest.Config) -> int:
-    seed: int | None = config.getoption("--conformance-seed")
-    if seed is None:
-        seed = getattr(config, "workerinput", {}).get("conformance_seed")
-    return _today() if seed is None else seed
+    given: int | None = config.getoption("--conformance-seed")
+    if given is None:
+        given = getattr(config, "workerinput", {}).get("conformance_seed")
+    if given is None:
+        given = config.stash.setdefault(_DRAWN, SystemRandom().randrange(1_000_000))
+    return given
 
 
-@lru_cache(maxsize=1)
-def _today() -> int:
-    return date.today().toordinal()
+def _rank_counts(text: str) -> tuple[int, ...]:
+    """Read numbers of ranks, separated by commas."""
+    counts = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    if min(counts) < 1:
+        raise ValueError(text)
+    return counts
+
+
+def _all_cases(config: pytest.Config, spec: str, *, crowds: bool = False) -> tuple[Case, ...]:
+    ranks = config.getoption("--conformance-ranks")
+    return _cases(spec, full=config.getoption("full"), seed=_seed(config), crowds=crowds, ranks=ranks)
 
 
 @lru_cache(maxsize=64)
-def _cases(spec: str, *, full: bool, seed: int, crowds: bool) -> tuple[Case, ...]:
-    return tuple(cases(spec, full=full, seed=seed, crowds=crowds))
+def _cases(spec: str, *, full: bool, seed: int, crowds: bool, ranks: tuple[int, ...]) -> tuple[Case, ...]:
+    return tuple(cases(spec, full=full, seed=seed, crowds=crowds, ranks=ranks))

@@ -14,7 +14,7 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
 from conduit.contract.port import Awaited, Core, Door, Doors, Port, Wait, refuse_coroutine
-from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
 from conduit.contract.told import Part, Told
 from conduit.contract.world import End, World
 
@@ -29,6 +29,7 @@ __all__ = [
     "Conduit",
     "Constant",
     "Core",
+    "Costs",
     "Door",
     "Doors",
     "End",
@@ -36,6 +37,7 @@ __all__ = [
     "JobSetup",
     "Limits",
     "Message",
+    "MessageCosts",
     "Part",
     "Port",
     "RankKind",

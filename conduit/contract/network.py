@@ -11,7 +11,7 @@ import attrs
 
 from conduit.contract.message import Category
 from conduit.contract.port import Core, Port
-from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.records import Constant, Costs, Limits, RawTable
 from conduit.contract.world import World
 from conduit.errors import BadRequest
 
@@ -141,6 +141,14 @@ class Conduit(ABC):
     def thresholds(cls, options: Any) -> tuple[int, ...]:
         """Return payload sizes at which the network changes its way of sending, for the tests."""
         return ()
+
+    @classmethod
+    def costs(cls, options: Any) -> Costs:
+        """Return what messages cost, as programs see it in `ep.costs`; made of options and constants alone.
+
+        Layers above choose by it, on every rank for itself, so it must be the same on every rank.
+        """
+        return Costs()
 
     @classmethod
     def raw_tables(cls, options: Any) -> Sequence[RawTable]:

@@ -32,6 +32,42 @@ class Limits:
     max_long_reply: int = attrs.field(validator=_limit)
 
 
+@attrs.frozen(kw_only=True)
+class MessageCosts:
+    """What messages between two ranks take while nobody else sends; seconds.
+
+    Attributes:
+        start: a short message, half of a round trip with its polls.
+        send: of it, what the sender's CPU is taken for.
+        receive: of it, what the receiver's CPU is taken for.
+        medium_byte: each byte of a medium payload.
+        long_start: a long message whose payload is large, without its bytes.
+        long_byte: each byte of a large payload of a long message.
+    """
+
+    start: float
+    send: float
+    receive: float
+    medium_byte: float
+    long_start: float
+    long_byte: float
+
+
+@attrs.frozen(kw_only=True)
+class Costs:
+    """What a network says of its own messages, by its options and constants; the same on every rank.
+
+    Attributes:
+        off_host: between ranks of two hosts, neighbours where that matters; None where it does not know.
+        on_host: between ranks of one host; None where it does not know.
+        copy_byte: seconds of a byte that a CPU copies in its memory; None where it does not know.
+    """
+
+    off_host: MessageCosts | None = None
+    on_host: MessageCosts | None = None
+    copy_byte: float | None = None
+
+
 def _kind(constant: Constant, field: object, value: str) -> None:
     """Refuse a kind that nobody counts."""
     if value not in ("fact", "anchor", "assumed"):

@@ -12,7 +12,7 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Limits, Message, Port, Told, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, Limits, Message, Port, Told, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
@@ -21,7 +21,7 @@ from conduit.errors import BadRequest, HandlerError
 
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
-_READ_ONLY = frozenset({"rank", "size", "limits", "simulated", "host", "hosts", "segment"})
+_READ_ONLY = frozenset({"rank", "size", "limits", "costs", "simulated", "host", "hosts", "segment"})
 _LATER = (
     "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
     "in ep.on_progress"
@@ -73,6 +73,8 @@ class Endpoint:
         size: number of ranks of the job.
         limits: what one message may carry (`max_args`, `max_medium`, `max_long_request`,
             `max_long_reply`, the last three in bytes).
+        costs: what the network says of its own messages (`off_host`, `on_host`: start-up and time per byte,
+            seconds; `copy_byte`), None where it does not know; the same on every rank.
         host: index of this rank's host.
         hosts: the host of every rank, by rank; one tuple for all ranks of the job.
         ranks_on_host: the ranks of that host, sorted, this one included.
@@ -95,6 +97,7 @@ class Endpoint:
         "_seed",
         "_segment_bytes",
         "_told",
+        "costs",
         "counts",
         "forgotten",
         "handlers",
@@ -117,12 +120,14 @@ class Endpoint:
         segment_bytes: int,
         seed: int,
         *,
+        costs: Costs,
         simulated: bool,
         acts: ActLog | None = None,
     ) -> None:
         self.rank = rank
         self.size = len(hosts)
         self.limits = limits
+        self.costs = costs
         self.simulated = simulated
         self.host = hosts[rank]
         self.handlers = HandlerTable()

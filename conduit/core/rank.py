@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conduit.contract import REQUEST, Doors, Identity, Limits, Message
+from conduit.contract import REQUEST, Costs, Doors, Identity, Limits, Message
 from conduit.core.calls import Guard
 from conduit.core.digest import ActLog
 from conduit.core.dispatch import Dispatch
@@ -21,6 +21,7 @@ def make_endpoint(
     segment_bytes: int,
     seed: int,
     *,
+    costs: Costs,
     simulated: bool,
     acts: ActLog | None = None,
     doors: Doors | None = None,
@@ -33,13 +34,14 @@ def make_endpoint(
         limits: what one message may carry.
         segment_bytes: size of every rank's segment.
         seed: of everything random.
+        costs: what the network says of its messages.
         simulated: whether time is virtual.
         acts: where the acts of the rank are logged for the digest, if there is one.
         doors: whom to tell what happens.
     """
     listened = doors is not None and doors.messages
     kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
-    endpoint = kind(rank, hosts, limits, segment_bytes, seed, simulated=simulated, acts=acts)
+    endpoint = kind(rank, hosts, limits, segment_bytes, seed, costs=costs, simulated=simulated, acts=acts)
     server(endpoint, doors)
     return endpoint
 

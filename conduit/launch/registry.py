@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from conduit.contract import Conduit, Limits, RankKind
+from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
 from conduit.options import options_problem, parse_options, render
@@ -84,6 +84,11 @@ class Spec:
     def limits(self) -> Limits:
         """What one message may carry under these options."""
         return self.cls.limits(self.options)
+
+    @property
+    def costs(self) -> Costs:
+        """What a message costs under these options, as far as the network says."""
+        return self.cls.costs(self.options)
 
     def with_options(self, **values: object) -> "Spec":
         """Return the spec with some options set to other values."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import attrs
 
+from conduit.contract import MessageCosts
 from conduit.sim import Kernel
 from conduit.sim.labels import Labelled
-from conduit.sim.units import PS_PER_S, duration
+from conduit.sim.units import PS_PER_S, duration, seconds
 
 
 def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
@@ -50,6 +51,24 @@ class HostModel:
     def copy_ticks(self, nbytes: int) -> int:
         """Return what copying `nbytes` costs, picoseconds."""
         return self.copy_call_ps + duration(nbytes, self.copy_bytes_per_s) if nbytes else 0
+
+    def message_costs(self, look_ps: int = 0) -> MessageCosts:
+        """Return what messages between two ranks of the host cost.
+
+        Args:
+            look_ps: what a poll of this rank takes beside its look at shared memory, which finds nothing either.
+        """
+        send, receive = self.message_ps, self.message_ps + self.line_ps
+        start = seconds(send + receive + 2 * (self.poll_ps + look_ps))
+        copy = 1 / self.copy_bytes_per_s  # by the sender, into the slot or to its place
+        return MessageCosts(
+            start=start,
+            send=seconds(send),
+            receive=seconds(receive),
+            medium_byte=copy,
+            long_start=start + seconds(self.copy_call_ps),
+            long_byte=copy,
+        )
 
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:
         """Return what `flops` operations on `threads` CPUs and a copy of `copied` bytes cost, picoseconds."""

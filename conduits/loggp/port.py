@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import LONG, REQUEST, Constant, Limits, Message
+from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header
@@ -94,6 +94,12 @@ class LoggpOptions(SimOptions):
         return {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set]}
 
 
+#: A plain host.
+HOST = HostModel(
+    copy_bytes_per_s=1e9, copy_call_ps=0, flops_per_s=1e9, line_ps=100_000, poll_ps=10_000, message_ps=300_000
+)
+
+
 # -- 2. the conduit ------------------------------------------------------------------------------
 
 
@@ -124,11 +130,21 @@ class Loggp(SimulatedConduit):
         """Return the limits, which are options here."""
         return Limits(16, options.max_medium, options.max_long, options.max_long)
 
+    @classmethod
+    def costs(cls, options: LoggpOptions) -> Costs:
+        """Return what the five parameters come to, with the polls of a round trip."""
+        send, receive, per_byte = (options.time(name) / 1e12 for name in ("o_s", "o_r", "G"))
+        latency = options.time("L") / 1e12 * (1.5 if options.order == "weak" else 1)
+        start = send + latency + receive + 2 * options.poll
+        off_host = MessageCosts(
+            start=start, send=send, receive=receive, medium_byte=per_byte, long_start=start, long_byte=per_byte
+        )
+        on_host = HOST.message_costs(ps(options.poll))
+        return Costs(off_host=off_host, on_host=on_host, copy_byte=1 / HOST.copy_bytes_per_s)
+
     def make_host(self) -> HostModel:
         """Return a plain host; only ranks that share one notice it."""
-        return HostModel(
-            copy_bytes_per_s=1e9, copy_call_ps=0, flops_per_s=1e9, line_ps=100_000, poll_ps=10_000, message_ps=300_000
-        )
+        return HOST
 
     def make_path(self, port: SimulatedPort) -> LoggpPath:
         """Return the network as `port.rank` sees it."""

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
+from conduit.contract import Category, Constant, Costs, JobSetup, Limits, MessageCosts, RawTable
 from conduit.errors import BadRequest
 from conduit.options import option
+from conduit.sim.units import duration, seconds
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduits.sci import constants as c
 from conduits.sci import raw, rsm
@@ -18,6 +19,8 @@ from conduits.sci.machine import CPUS, SciMachine, build, host_model
 from conduits.sci.protocol import DISCIPLINES, Setting
 from conduits.sci.wire import PairedLayout
 
+HEADER_BYTES = 16
+"""Of a message without arguments, as it is stored."""
 _BULK = c.whole(c.IBEL_BULK)
 
 
@@ -128,6 +131,33 @@ class Sci(SimulatedConduit):
     def thresholds(cls, options: SciOptions) -> tuple[int, ...]:
         """Return the payload size from which long messages go by DMA."""
         return (effective_threshold(options),) if options.queue == "paired" else ()
+
+    @classmethod
+    def costs(cls, options: SciOptions) -> Costs:
+        """Return the sums of docs/models/sci.md for neighbours; Ibel's queues, which have others, say nothing."""
+        host = host_model()
+        on_host = host.message_costs(c.ps(c.POLL_MISS))
+        copy = 1 / host.copy_bytes_per_s
+        if options.queue != "paired":
+            return Costs(on_host=on_host, copy_byte=copy)
+        ring = 4 * c.ps(c.HOP)  # there and back around a ring of four, half of it each way on the average
+        way = c.ps(c.SEND_LATENCY) + c.ps(c.RECEIVE_LATENCY) + ring // 2
+        header = c.ps(c.PIO_START) + duration(HEADER_BYTES, c.bytes_per_s(c.PIO_RATE))
+        barrier = c.ps(c.SEND_LATENCY) + c.ps(c.RECEIVE_LATENCY) + c.ps(c.RESPONSE_LATENCY) + ring
+        flags = 2 * c.ps(c.PIO_START) + duration(2, c.bytes_per_s(c.PIO_RATE))
+        software = c.ps(c.CHECK) + c.ps(c.BUILD)
+        send = software + c.ps(c.SEARCH) + header + barrier + flags
+        receive = 4 * options.slots * c.ps(c.SCAN_FLAG) + c.ps(c.UNPACK) + c.ps(c.DISPATCH)
+        start = send - c.ps(c.SEARCH) // 2 + way + receive + 2 * c.ps(c.POLL_MISS)
+        off_host = MessageCosts(
+            start=seconds(start),
+            send=seconds(send),
+            receive=seconds(receive),
+            medium_byte=1 / c.bytes_per_s(c.PIO_RATE) + (copy if options.transactions == 1 else 0),
+            long_start=seconds(start + c.ps(c.DMA_SETUP)),
+            long_byte=1 / c.bytes_per_s(c.DMA_RATE),
+        )
+        return Costs(off_host=off_host, on_host=on_host, copy_byte=copy)
 
     @classmethod
     def raw_tables(cls, options: SciOptions) -> Sequence[RawTable]:

@@ -7,13 +7,16 @@ from typing import Any, ClassVar
 
 import attrs
 
-from conduit.contract import Category, Constant, Core, JobSetup, Limits, Message, RawTable
+from conduit.contract import Category, Constant, Core, Costs, JobSetup, Limits, Message, MessageCosts, RawTable
 from conduit.options import option
 from conduit.sim import Kernel
+from conduit.sim.units import seconds
 from conduit.simnet import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
 from conduit.simnet.waiting import Blocked
 from conduits.startx import constants as c
 from conduits.startx import raw, wire
+from conduits.startx.driver import access_cost
+from conduits.startx.hardware.niu import HEADER
 from conduits.startx.hardware.pinned import REGION, UNIT
 from conduits.startx.hardware.rdma import LARGEST
 from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
@@ -119,6 +122,27 @@ class StartX(SimulatedConduit):
     def thresholds(cls, options: StartXOptions) -> tuple[int, ...]:
         """Return the sizes from which payloads go by RDMA, or in one part more."""
         return (options.crossover, effective_crossover_shared(options), options.buffer)
+
+    @classmethod
+    def costs(cls, options: StartXOptions) -> Costs:
+        """Return the sums of docs/models/startx.md, for neighbours."""
+        host, look = host_model(options.host), c.ps(c.POLL)
+        copy = 1 / host.copy_bytes_per_s
+        head, full = (access_cost(options.access, HEADER + nbytes) for nbytes in (c.whole(c.PAYLOAD_MIN), wire.LATER))
+        way = c.ps(c.NIU_OUT) + c.ps(c.STAGE) + c.ps(c.NIU_IN)
+        send, receive = c.ps(c.BUILD) + head.send, head.receive + c.ps(c.DISPATCH)
+        # Of a round trip: the look of the request, those in which the messages arrive, and one for more.
+        start = send + way + receive + look * 3 // 2
+        piece = host.copy_ticks(options.piece)  # the first into the pinned buffer, the last out of it
+        off_host = MessageCosts(
+            start=seconds(start),
+            send=seconds(send),
+            receive=seconds(receive),
+            medium_byte=seconds(max(full.send, full.receive)) / wire.LATER,
+            long_start=seconds(send + way + c.ps(c.DISPATCH) + 2 * piece + look * 3 // 2),
+            long_byte=1 / c.bytes_per_s(c.RDMA_RATE),
+        )
+        return Costs(off_host=off_host, on_host=host.message_costs(look), copy_byte=copy)
 
     @classmethod
     def raw_tables(cls, options: StartXOptions) -> Sequence[RawTable]:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import Category, Constant, JobSetup, Limits, RawTable
+from conduit.contract import Category, Constant, Costs, JobSetup, Limits, MessageCosts, RawTable
 from conduit.options import option
+from conduit.sim.units import seconds
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduits.sunfire import constants as c
-from conduits.sunfire import raw
+from conduits.sunfire import raw, wire
 from conduits.sunfire.machine import SunfireMachine, build, host_model
 from conduits.sunfire.protocol import (
     LIBRARIES,
@@ -89,6 +90,27 @@ class Sunfire(SimulatedConduit):
         """Return the first payload size that does not go in postboxes, and sizes of blocks."""
         library = LIBRARIES[options.config]
         return (library.short_limit + 1, library.large, 2 * library.large)
+
+    @classmethod
+    def costs(cls, options: SunfireOptions) -> Costs:
+        """Return the sums of docs/models/sunfire.md."""
+        host = host_model()
+        copy, miss = 1 / host.copy_bytes_per_s, c.ps(c.POLL) + c.ps(c.HEAD)
+        line = c.ps(c.STORE_LINE)
+        issue, way = c.ps(c.STORE_START) + line, c.ps(c.TRANSIT) + c.ps(c.WRITE)
+        send = c.ps(c.CHECK) + c.ps(c.BUILD) + c.ps(c.SPACE) + issue
+        receive = c.ps(c.UNPACK) + c.ps(c.DISPATCH)
+        start = send - c.ps(c.SPACE) // 2 + way + receive + 2 * miss
+        off_host = MessageCosts(
+            start=seconds(start),
+            send=seconds(send),
+            receive=seconds(receive),
+            # In postboxes: stored, copied out, and their acknowledgement stored as well.
+            medium_byte=2 * seconds(line) / wire.DATA + copy,
+            long_start=seconds(start + c.ps(c.OPEN_BARRIER) + c.ps(c.CLOSE_BARRIER)),
+            long_byte=seconds(line) / c.whole(c.LINE),
+        )
+        return Costs(off_host=off_host, on_host=host.message_costs(miss), copy_byte=copy)
 
     @classmethod
     def raw_tables(cls, options: SunfireOptions) -> Sequence[RawTable]:

@@ -41,6 +41,7 @@ STEADY = 0.01
 
 _CLEAR = 1.5 * 0.999  # times o_s + o_r: from there on it is the gap that a burst waits for
 _SMALL = 0.01 * 1.001  # of o_s: a poll of that much blurs nothing; both leave room for the last digits of timings
+_EVEN = 0.2  # of a growth: that much, its two steps may differ
 _LONGEST_FLOOD = 1024
 _OFTEN = 10
 _IDLE = 1.2  # times the round trip: then the answer has come
@@ -105,6 +106,7 @@ class Probe:
         self._peer = peer
         self._iterations = iterations
         self._answers = 0
+        self._warmup = 0
         self._pause = 0.0
         self.poll = 0.0
         self._hold = 0  # microseconds for which the other side is to be away
@@ -176,7 +178,12 @@ class Probe:
     # The active side.
 
     async def prepare(self, warmup: int) -> None:
-        """Time polls, and work out how long the network takes to get free; to be called first."""
+        """Time polls, and work out how long the network takes to get free; to be called first.
+
+        Args:
+            warmup: messages of each kind that are sent before any is timed.
+        """
+        self._warmup = warmup
         for _ in range(warmup + 1):
             await self._trip(0)
         begun = self.ep.now
@@ -193,6 +200,7 @@ class Probe:
 
     async def timing(self, nbytes: int) -> Timing:
         """Time messages of one size: medium ones as far as they go, then long ones."""
+        await self._warm(nbytes)
         trips, sends = [], []
         for _ in range(self._count(nbytes)):
             trip, send = await self._trip(nbytes)
@@ -205,17 +213,30 @@ class Probe:
     async def growth(self, nbytes: int) -> tuple[float, str]:
         """Return how much longer a byte takes, and why that is only a bound.
 
-        From long messages of half a size to those of the whole size.
+        From long messages of half a size to those of the whole size, by way of three quarters: where the second step
+        is not like the first, the network sends large messages in another way than small ones, and no line fits both.
         """
-        half = nbytes // 2
-        means = []
-        for size in (half, nbytes):
-            trips = [(await self._trip(size, long=True))[0] for _ in range(self._iterations)]
-            means.append(sum(trips) / len(trips))
-        grown = means[1] - means[0]
+        half, middle = nbytes // 2, nbytes - nbytes // 4
+        first, between, last = [await self._mean_long(size) for size in (half, middle, nbytes)]
+        grown = last - first
+        bend = (last - between) / (nbytes - middle) - (between - first) / (middle - half)
+        uneven = abs(bend) * (nbytes - half)
+        if uneven > _EVEN * abs(grown) and not self.blurred(uneven, nbytes):
+            why = f"from {half} to {nbytes} bytes the time does not grow evenly; give a larger --max-size"
+            return last / nbytes, why  # a line from nothing on, whose slope no start-up makes less
         if self.blurred(grown, nbytes):
-            return (grown + 2 * self.poll) / (nbytes - half), f"{nbytes - half} bytes take no longer than some polls"
+            bound = (max(grown, 0.0) + 2 * self.poll) / (nbytes - half)
+            return bound, f"{nbytes - half} bytes take no longer than some polls"
         return grown / (nbytes - half), ""
+
+    async def _mean_long(self, nbytes: int) -> float:
+        await self._warm(nbytes, long=True)
+        return sum([(await self._trip(nbytes, long=True))[0] for _ in range(self._iterations)]) / self._iterations
+
+    async def _warm(self, nbytes: int, *, long: bool = False) -> None:
+        # The first message of a kind may have to open connections, or map memory: that is no time of a byte.
+        for _ in range(self._warmup):
+            await self._trip(nbytes, long=long)
 
     def _count(self, nbytes: int) -> int:
         # The smallest messages are timed more often: of them L is made, the smallest of all differences.

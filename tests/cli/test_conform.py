@@ -44,6 +44,25 @@ def test_full(command, suite):
     assert "--full" in calls[0]
 
 
+def test_what_it_hands_on(command, suite):
+    given = ("-k", "test_replies and 3ranks", "-x", "--ranks", "2, 5", "--seed", "7")
+    assert command("conform", "loggp", *given).status == 0
+    [words] = suite[0]
+    assert {"-k=test_replies and 3ranks", "-x", "--conformance-ranks=2,5", "--conformance-seed=7"} <= set(words)
+    command("conform", "loggp")
+    assert not [word for word in suite[0][1] if word.startswith(("-k", "-x", "--conformance"))]
+
+
+@pytest.mark.parametrize("ranks", ["0", "2,", "two", "2,-3", "1.5"])
+def test_wrong_numbers_of_ranks(command, suite, ranks):
+    status, _, err = command("conform", "loggp", f"--ranks={ranks}")
+    assert status == 2
+    assert err == (
+        f"conduit conform: --ranks {ranks} is not allowed; give numbers from 1 on, separated by commas, as 2,3\n"
+    )
+    assert suite[0] == []
+
+
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [

@@ -4,8 +4,8 @@ from itertools import combinations, product
 
 import pytest
 
-from conduit.conformance.cases import CI_RANKS, FULL_SEEDS, cases
-from conduit.conformance.plugin import Share
+from conduit.conformance.cases import CI_RANKS, FIRST, FULL_SEEDS, cases
+from conduit.conformance.plugin import _most, drawn
 from conduit.errors import ConduitError
 
 
@@ -21,7 +21,7 @@ def test_defaults_come_first_with_each_number_of_ranks(spec):
 
 
 def test_checks_of_crowds_get_more_numbers_of_ranks():
-    assert [case.ranks for case in of("loggp", crowds=True)[:6]] == [1, 2, 3, 5, 8, 16]
+    assert [case.ranks for case in of("loggp", crowds=True)[:6]] == [2, 3, 8, 1, 5, 16]
 
 
 def test_every_pair_of_option_values_meets():
@@ -101,13 +101,51 @@ def test_unknown_specs_are_refused():
         of("nosuch")
 
 
-def test_checks_share_the_rows_of_a_covering_array_and_take_all_others():
+def test_named_numbers_of_ranks_take_the_place_of_the_suite_s():
+    for spec in ("loggp", "startx"):
+        for full in (False, True):
+            assert {case.ranks for case in of(spec, full=full, ranks=(4, 6))} == {4, 6}
+            assert {case.ranks for case in of(spec, full=full, ranks=(4, 6), crowds=True)} == {4, 6}
+    assert of("sci:torus=2", ranks=(64,)) == []
+
+
+def test_a_check_runs_on_the_first_cases_and_on_others_by_chance():
     found = of("sci")
-    rows = {case.row for case in found} - {None}
-    assert rows == set(range(len(rows)))
-    parts = [[case for case in found if Share(3, start).takes(case)] for start in range(3)]
-    for part in parts:
-        assert [case for case in part if case.row is None] == [case for case in found if case.row is None]
-    taken = [case.row for part in parts for case in part if case.row is not None]
-    assert sorted(taken) == sorted(rows)
-    assert [case for case in found if Share(1, 0).takes(case)] == list(found)
+    for most in (FIRST, 5, len(found) - 1):
+        taken = drawn(found, most, "1/sci/a check")
+        assert taken[:FIRST] == found[:FIRST]
+        assert [case.ranks for case in taken[:FIRST]] == [2, 3]
+        assert len(taken) == most
+        assert [case for case in found if case in taken] == taken  # in order, none twice
+        assert drawn(found, most, "1/sci/a check") == taken
+    assert drawn(found, None, "1") == drawn(found, 1000, "1") == found
+    assert drawn(found, 1, "1") == found[:1]
+
+
+def test_in_time_every_case_is_drawn():
+    found = of("sunfire")
+    drawn_ = [case for seed in range(60) for case in drawn(found, 5, f"{seed}/sunfire/a check")]
+    assert {case.label for case in drawn_} == {case.label for case in found}
+
+
+class Settings:
+    """What the plugin asks of pytest's configuration."""
+
+    def __init__(self, networks, together, **options):
+        self.ini = {"conformance": ["loggp"] * networks, "conformance_cases": str(together)}
+        self.options = {"full": False, "conduits": []} | options
+
+    def getini(self, name):
+        return self.ini[name]
+
+    def getoption(self, name):
+        return self.options[name]
+
+
+@pytest.mark.parametrize(
+    ("networks", "together", "each"), [(1, 56, 56), (4, 56, 14), (10, 56, 5), (40, 56, FIRST), (4, 0, None)]
+)
+def test_the_more_networks_the_smaller_is_the_share_of_each(networks, together, each):
+    assert _most(Settings(networks, together)) == each
+    assert _most(Settings(networks, together, full=True)) is None
+    assert _most(Settings(networks, together, conduits=["sci"])) is None

@@ -20,8 +20,8 @@ NAMES = {
 }  # fmt: skip
 
 ENDPOINT = {
-    "rank", "size", "limits", "now", "segment", "segment_size", "host", "host_of", "hosts", "ranks_on_host", "random",
-    "simulated", "attach", "request_short", "request_medium", "request_long", "request_long_async", "poll",
+    "rank", "size", "limits", "costs", "now", "segment", "segment_size", "host", "host_of", "hosts", "ranks_on_host",
+    "random", "simulated", "attach", "request_short", "request_medium", "request_long", "request_long_async", "poll",
     "block_until", "compute", "charge", "exit", "on_exit", "on_progress", "want_progress", "warn",
 }  # fmt: skip
 TOKEN = {"rank", "ep", "is_request", "reply_short", "reply_medium", "reply_long"}

@@ -118,7 +118,7 @@ def test_compute_says_what_was_given():
     conduit.run(main, conduit="loggp", ranks=1)
 
 
-@pytest.mark.parametrize("name", ["rank", "size", "limits", "host", "hosts", "simulated"])
+@pytest.mark.parametrize("name", ["rank", "size", "limits", "costs", "host", "hosts", "simulated"])
 def test_what_an_endpoint_tells_cannot_be_set(name):
     async def main(ep):
         before = getattr(ep, name)

@@ -121,6 +121,31 @@ def test_the_time_of_all_iterations_is_not_shown_and_every_figure_has_its_digits
         assert re.search(rf"^ B   G +0\.00400\d *\n B   poll +{poll * 1e6:.3f} *$", text, re.MULTILINE)
 
 
+def test_connections_that_the_first_message_opens_are_no_time_of_a_byte(tmp_path):
+    """The first long message of sunfire takes eight times the others; of 8192 bytes G is that of a megabyte."""
+    found, text = _measured(tmp_path, "sunfire", max_size=8192)
+    large, _ = _measured(tmp_path, "sunfire", max_size=1 << 20)
+    assert "bound" not in found["G"]
+    assert found["G"]["microseconds"] == pytest.approx(large["G"]["microseconds"], rel=0.02)
+    assert "G is" not in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("sunfire", {"max_size": 8192, "warmup": False}),  # the connection is opened at the smaller size
+        ("sci", {"max_size": 2048}),  # DMA begins there
+        ("startx", {"max_size": 8192}),  # RDMA begins in between
+    ],
+)
+def test_a_time_that_grows_unevenly_gives_a_bound_of_g(tmp_path, spec, options):
+    found, text = _measured(tmp_path, spec, **options)
+    large, _ = _measured(tmp_path, spec, max_size=1 << 20)
+    assert found["G"]["microseconds"] >= large["G"]["microseconds"] > 0
+    size = options["max_size"]
+    assert f"G is at most that: from {size // 2} to {size} bytes the time does not grow evenly; give a larger" in text
+
+
 def test_a_size_above_what_is_measured_is_told(tmp_path):
     _, text = _measured(tmp_path, "loggp:max_long=1000", max_size=5000, iterations=2)
     assert (

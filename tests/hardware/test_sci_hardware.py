@@ -207,7 +207,7 @@ def test_dma_costs_its_set_up_and_streams(words):
     way = (500 + 700 + 70 + 500 + 3 * 70) * NS
     rest = done[0] - 30_000 * NS - way
     # The engine's rate, or for the last piece the bus, whichever is slower.
-    assert bytes_at(nbytes, 227) <= rest <= bytes_at(nbytes, 227) + bytes_at(wire_bytes(64), 528)
+    assert bytes_at(nbytes, 239) <= rest <= bytes_at(nbytes, 239) + bytes_at(wire_bytes(64), 528)
 
 
 def test_dma_of_two_processes_goes_through_one_engine():
@@ -221,7 +221,7 @@ def test_dma_of_two_processes_goes_through_one_engine():
         (0, lambda: second.dma(data, 0, pair.remote, 16384, done.append)),
     )
     first, then = done
-    assert then - first >= 30_000 * NS + bytes_at(8192, 227) - 1
+    assert then - first >= 30_000 * NS + bytes_at(8192, 239) - 1
 
 
 @given(st.integers(0, 4095), st.integers(1, 300))

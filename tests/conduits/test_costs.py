@@ -1,0 +1,68 @@
+"""What networks say of themselves in `ep.costs`, against what testlogp's method finds, within 20 %."""
+
+import pytest
+
+import conduit
+from extended.commands.logp import Probe
+
+SPECS = (
+    "loggp", "loggp:set=ethernet100", "loggp:L=20us,G=9ns,poll=1us", "sci", "sci:slots=1", "sci:transactions=1",
+    "sunfire", "sunfire:config=q", "startx", "startx:access=word", "startx:host=pentium2",
+)  # fmt: skip
+LARGE = 1 << 20
+
+
+async def measured(ep):
+    """Give on rank 0 what `conduit testlogp` measures, in the terms of `conduit.contract.MessageCosts`."""
+    probe = Probe(ep, 1 - ep.rank, 20, memoryview(bytes(LARGE)))
+    await probe.attach()
+    if ep.rank:
+        await probe.serve()
+        return None
+    await probe.prepare(1)
+    most = min(ep.limits.max_medium, 1024)
+    none, half, medium = [await probe.timing(nbytes) for nbytes in (0, most // 2, most)]
+    large = [await probe._mean_long(nbytes) for nbytes in (LARGE // 2, LARGE)]
+    await probe.stop()
+    per_byte = (large[1] - large[0]) / (LARGE // 2)
+    return {
+        "start": none.trip / 2,
+        "send": none.send - probe.poll,
+        "receive": none.receive - probe.poll,
+        "medium_byte": (medium.trip - half.trip) / (most - most // 2),
+        "long_start": large[1] - LARGE * per_byte - none.trip / 2,
+        "long_byte": per_byte,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_host", [1, 2], ids=["off_host", "on_host"])
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_a_network_says_is_what_testlogp_finds(spec, per_host):
+    async def main(ep):
+        return await measured(ep), ep.costs
+
+    (found, costs), (_, elsewhere) = conduit.run(main, ranks=2, conduit=spec, ranks_per_host=per_host).values
+    assert costs == elsewhere
+    said = costs.off_host if per_host == 1 else costs.on_host
+    for name, seconds in found.items():
+        assert getattr(said, name) == pytest.approx(seconds, rel=0.2), name
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "sci:queue=single"])
+def test_costs_are_the_same_on_every_rank_and_read_only(spec):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\Aep\.costs = None is not allowed: it is read-only\Z"):
+            ep.costs = None
+        return ep.costs
+
+    first, *others = conduit.run(main, ranks=4, conduit=spec, ranks_per_host=2).values
+    assert all(each == first for each in others)
+    assert first.copy_byte > 0
+
+
+def test_a_network_that_does_not_know_says_none():
+    async def main(ep):
+        return ep.costs.off_host
+
+    assert conduit.run(main, ranks=2, conduit="sci:queue=single").values == [None, None]
