@@ -181,18 +181,23 @@ class SharedArray:
 
     # ------------------------------------------------------------------------------------------------- reads, relaxed
 
-    def __getitem__(self, index: Any) -> Read:
+    def _for_getitem(self, index: Any) -> tuple[Any, ...]:
         self.check_alive("a[i]")
         refuse_read(index)
         flat = selection.single("a", self.shape, index)
         if flat is None:
-            chosen = selection.select("a", self.shape, index)
-            return Read(lambda: _named(index), lambda: self._read(chosen))
-        if self._layout.owner(flat) != self._rank and (frame := inspect.currentframe()) is not None:
-            caller = frame.f_back
-            if caller is not None:
-                self._runtime.watch.read(caller.f_code, caller.f_lineno)
-        return Read(lambda: _named(index), lambda: self._read_one(flat))
+            return self, selection.select("a", self.shape, index)
+        if self._layout.owner(flat) != self._rank:
+            self._runtime.watch.read()
+        return self, flat
+
+    async def _getitem(self, chosen: int | selection.Selection) -> Any:
+        if isinstance(chosen, int):
+            return await self._read_one(chosen)
+        return await self._read(chosen)
+
+    _getitem.__qualname__ = "a[i]"
+    __getitem__ = conduit.checked_call(_for_getitem, wrap=Read)(_getitem)
 
     async def _read_one(self, flat: int) -> Any:
         await self._runtime.writes.make_room()
@@ -485,20 +490,6 @@ class SharedArray:
         self.__iter__()
 
 
-def _named(index: Any) -> str:
-    text = repr(index) if not isinstance(index, slice | tuple) else _spelled(index)
-    return f"a[{text if len(text) < 60 else '...'}]"
-
-
-def _spelled(index: Any) -> str:
-    if isinstance(index, tuple):
-        return ", ".join(_spelled(each) for each in index)
-    if isinstance(index, slice):
-        parts = ["" if each is None else repr(each) for each in (index.start, index.stop, index.step)]
-        return ":".join(parts if index.step is not None else parts[:2])
-    return "..." if index is ... else repr(index)
-
-
 def refuse_read(value: Any) -> None:
     """Refuse a read that was not awaited, or a whole array, in the place of a value.
 
@@ -506,7 +497,9 @@ def refuse_read(value: Any) -> None:
         NotAwaited: so it is.
     """
     if isinstance(value, Read):
-        raise NotAwaited(value.explain("as a value or an index"))
+        raise value.refusal("as a value or an index")
+    if inspect.iscoroutine(value):
+        raise NotAwaited("a call was used as a value or an index, but it has not been awaited; write `await` before it")
     if isinstance(value, SharedArray):
         value.__array__()
 

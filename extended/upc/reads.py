@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
     def method(self: Read, *others: object, **options: object) -> NoReturn:
-        raise NotAwaited(self.explain(what))
+        raise self.refusal(what)
 
     return method
 
@@ -21,28 +21,29 @@ class Read:
     """A relaxed read of an element, or of several; ``await`` it for the value.
 
     Args:
-        name: what messages call it: the array with its index.
-        make: returns the coroutine that reads.
+        coroutine: reads.
+        forgive: takes the read as never made, when it is refused in another way than that of what is forgotten.
     """
 
-    __slots__ = ("_make", "_name")
+    __slots__ = ("_coroutine", "_forgive")
 
-    def __init__(self, name: Callable[[], str], make: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        self._name = name
-        self._make = make
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], forgive: Callable[[], None]) -> None:
+        self._coroutine = coroutine
+        self._forgive = forgive
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self._make().__await__()
+        return self._coroutine.__await__()
 
     def __repr__(self) -> str:
-        return f"<read of {self._name()} that was not awaited>"
+        return "<read a[i] that was not awaited>"
 
-    def explain(self, what: str) -> str:
-        """Return what is wrong with the use of this read as a value, and what to write."""
-        name = self._name()
-        return (
-            f"{name} was used {what}, but it is a read that has not been awaited; write `await {name}` for the value, "
-            f"and `await a.add_at(i, v)` where `a[i] += v` was meant"
+    def refusal(self, what: str) -> NotAwaited:
+        """Return the error for the use of this read as a value, which says what to write."""
+        self._forgive()
+        self._coroutine.close()
+        return NotAwaited(
+            f"a[i] was used {what}, but it is a read that has not been awaited; write `await a[i]` for the value, and "
+            "`await a.add_at(i, v)` where `a[i] += v` was meant"
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -60,7 +61,7 @@ _IN_WORDS = {
     "as a truth value": "bool",
     "as a number": "int float complex index",
     "as text": "format",
-    "as a sequence": "iter len getitem setitem contains reversed",
+    "as a sequence": "iter len contains reversed",  # no __getitem__: with it numpy takes it for a sequence itself
     "as bytes": "bytes",
 }
 for _what, _names in _IN_WORDS.items():

@@ -10,7 +10,6 @@ from extended.upc import arguments
 from extended.upc.allocation import Allocation
 from extended.upc.calls import public
 from extended.upc.collectives import Collectives
-from extended.upc.errors import NotAwaited
 from extended.upc.locks import SharedLock
 from extended.upc.places import Bytes
 from extended.upc.reads import Read
@@ -54,7 +53,7 @@ class Thread(Allocation, Bytes, Collectives):
         """
         for each in range_arguments:
             if isinstance(each, Read):
-                raise NotAwaited(each.explain("as a number"))
+                raise each.refusal("as a number")
         try:
             wanted = range(*range_arguments)
         except (TypeError, ValueError) as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from conduit import Endpoint
+
+_LAYERS = ("conduit.core.", "extended.upc.")
 
 MANY = 64
 """Reads of single elements by one line, with no synchronisation between them, that are worth a word (assumed: one
@@ -26,9 +29,14 @@ class Watch:
         self._since: dict[tuple[CodeType, int], int] = {}
         self._totals: dict[tuple[CodeType, int], int] = {}
 
-    def read(self, code: CodeType, line: int) -> None:
-        """Take note of a read of one element."""
-        place = code, line
+    def read(self) -> None:
+        """Take note of a read of one element, made by the line of the program that is running."""
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals.get("__name__", "").startswith(_LAYERS):
+            frame = frame.f_back
+        if frame is None:
+            return
+        place = frame.f_code, frame.f_lineno
         self._since[place] = self._since.get(place, 0) + 1
 
     def synchronised(self) -> None:
