@@ -14,10 +14,10 @@ from extended.upc.calls import public
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import Memory
 from extended.upc.picture import picture
-from extended.upc.reads import Read
+from extended.upc.reads import ARITHMETIC, Read, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
@@ -475,19 +475,29 @@ class SharedArray:
         )
 
     def __array__(self, *arguments: Any, **options: Any) -> NoReturn:
-        raise NotAwaited(
-            "a shared array was used as a numpy array; write `a.local` for this thread's elements, `await a[:]` or "
-            "`await a.to_numpy()` for all"
-        )
+        raise NotAwaited(_HERE.format("as a numpy array"))
 
     def __array_ufunc__(self, *arguments: Any, **options: Any) -> NoReturn:
-        self.__array__()
+        raise NotAwaited(_HERE.format("in arithmetic of numpy"))
 
     def __bool__(self) -> NoReturn:
-        self.__array__()
+        raise NotAwaited(_HERE.format("as a truth value"))
 
     def __contains__(self, value: object) -> NoReturn:
         self.__iter__()
+
+
+_HERE = "a shared array was used {}; write `a.local` for this thread's elements, `await a[:]` for all"
+
+
+def _refusing(use: str) -> Callable[..., NoReturn]:
+    def method(self: SharedArray, *others: object) -> NoReturn:
+        raise NotAwaited(_HERE.format(use))
+
+    return method
+
+
+refuse(SharedArray, ARITHMETIC, _refusing)
 
 
 def refuse_read(value: Any) -> None:

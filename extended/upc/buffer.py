@@ -24,7 +24,7 @@ def latest(parts: list[Part], dtype: np.dtype[Any]) -> Part:
     if not parts:
         return np.empty(0, np.int64), np.empty(0, dtype)
     flat = np.concatenate([part[0] for part in parts])
-    values = np.concatenate([part[1] for part in parts])
+    values = np.concatenate([part[1] for part in parts], dtype=dtype)  # else in the machine's byte order
     # Of equal indices the last comes first when all are reversed, and `unique` gives the first.
     indices, places = np.unique(flat[::-1], return_index=True)
     return indices, values[len(flat) - 1 - places]

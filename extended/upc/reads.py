@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from extended.upc.errors import NotAwaited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine, Generator, Iterable
 
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
@@ -64,6 +64,21 @@ _IN_WORDS = {
     "as a sequence": "iter len contains reversed",  # no __getitem__: with it numpy takes it for a sequence itself
     "as bytes": "bytes",
 }
-for _what, _names in _IN_WORDS.items():
-    for _name in _names.split():
-        setattr(Read, f"__{_name}__", _refusing(_what))
+ARITHMETIC = ("in arithmetic", "in an assignment with an operator")
+"""What an array that does not lie here does not take part in either."""
+
+
+def refuse(cls: type, uses: Iterable[str], refusing: Callable[[str], Callable[..., NoReturn]]) -> None:
+    """Give a class the methods of some uses, all of which refuse.
+
+    Args:
+        cls: the class.
+        uses: in words.
+        refusing: makes such a method, given the words.
+    """
+    for use in uses:
+        for name in _IN_WORDS[use].split():
+            setattr(cls, f"__{name}__", refusing(use))
+
+
+refuse(Read, _IN_WORDS, _refusing)

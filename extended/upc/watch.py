@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
 
 _LAYERS = ("conduit.core.", "extended.upc.")
+_PROGRAMS = "extended.upc.conformance."  # although it is in this package
 
 MANY = 64
 """Reads of single elements by one line, with no synchronisation between them, that are worth a word (assumed: one
@@ -32,7 +33,10 @@ class Watch:
     def read(self) -> None:
         """Take note of a read of one element, made by the line of the program that is running."""
         frame = inspect.currentframe()
-        while frame is not None and frame.f_globals.get("__name__", "").startswith(_LAYERS):
+        while frame is not None:
+            module = frame.f_globals.get("__name__", "")
+            if not module.startswith(_LAYERS) or module.startswith(_PROGRAMS):
+                break
             frame = frame.f_back
         if frame is None:
             return
