@@ -34,7 +34,13 @@ _PROGRAMS = ("extended.commands.", "extended.conformance.")
 
 
 class Awaited(Protocol):
-    """What a handle waits for."""
+    """What a handle waits for.
+
+    Attributes:
+        pieces: the requests that this rank has sent for it.
+    """
+
+    pieces: int
 
     def done(self) -> bool:
         """Say whether it is complete."""
@@ -48,13 +54,17 @@ class Group:
 
     Args:
         operations: those of the rank that are outstanding, at their numbers.
+
+    Attributes:
+        pieces: requests that they are in all.
     """
 
-    __slots__ = ("_operations", "outstanding")
+    __slots__ = ("_operations", "outstanding", "pieces")
 
     def __init__(self, operations: Sequence[Operation | None]) -> None:
         self._operations = operations
         self.outstanding = [0, 0]
+        self.pieces = 0
 
     def done(self) -> bool:
         """Say whether nothing is outstanding."""
@@ -77,12 +87,13 @@ class Operation:
         call: the public call that began it, for reports.
         peer: the rank at the other side.
         pending: the pieces whose reply has not come; 0 of an operation that needs no messages.
+        pieces: how many it has in all, which is as many requests.
         group: the implicit operations that it is waited for with, or None.
         out: of a get only, the flat view that it fills.
         chunk: of a get only, how many bytes each piece but the last has, 0 of a single one.
     """
 
-    __slots__ = ("call", "chunk", "group", "kind", "out", "peer", "pending")
+    __slots__ = ("call", "chunk", "group", "kind", "out", "peer", "pending", "pieces")
 
     out: memoryview
     chunk: int
@@ -92,6 +103,7 @@ class Operation:
         self.call = call
         self.peer = peer
         self.pending = 0
+        self.pieces = 0
         self.group = group
 
     def done(self) -> bool:
@@ -133,9 +145,10 @@ class Events:
 
     def enter(self, operation: Operation, pieces: int) -> int:
         """Count an operation as outstanding and return its number; to be called before anything is sent."""
-        operation.pending = pieces
+        operation.pending = operation.pieces = pieces
         if operation.group is not None:
             operation.group.outstanding[operation.kind] += 1
+            operation.group.pieces += pieces
         if self._free:
             number = self._free.pop()
             self.operations[number] = operation
@@ -320,6 +333,11 @@ class Handle(Generic[T_co]):
             return False
         self._events.synced(self)
         return True
+
+    @property
+    def messages(self) -> int:
+        """Requests that this rank sent for it, 0 where it needed none; of a collective its sends, large ones once."""
+        return self.awaited.pieces
 
     def result(self) -> T_co:
         """Return the result of an operation that is done, without polling: the array, the value, or None.

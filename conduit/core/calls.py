@@ -53,12 +53,19 @@ class Guard(list[Any]):
         if endpoint is not None:
             endpoint.forgotten.append(BadRequest(_forgotten(self)))
 
+    def forgive(self) -> None:
+        """Take the call as if it had never been made: its author is told what is wrong with it otherwise."""
+        for coroutine in self[4:]:
+            coroutine.close()
+        self.clear()
+
 
 def _forgotten(unused: Guard) -> str:
     _, call, code, lasti, *_ = unused
+    written = call if call.endswith("]") else f"{call}(...)"
     return (
-        f"{call}(...) at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did "
-        f"nothing; write `await {call}(...)`"
+        f"{written} at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did nothing; write "
+        f"`await {written}`"
     )
 
 

@@ -18,6 +18,8 @@ from conduit.errors import BadRequest
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Wrap = Callable[[Coroutine[Any, Any, Any], Callable[[], None]], Any]
+
 CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
 """The endpoint of the rank whose task runs."""
 
@@ -40,19 +42,20 @@ _run.__qualname__ = "conduit call"
 
 
 def _decorate(
-    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None
-) -> Callable[P, Coroutine[Any, Any, T]]:
+    function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None, wrap: Wrap | None = None
+) -> Callable[P, Any]:
     name = function.__qualname__
 
     @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         endpoint = CURRENT.get()
         if endpoint is not None and endpoint._dispatch.running:
             endpoint.refuse_in_handler(name)
         checked = None if check is None else check(*args, **kwargs)
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
-        return _run(Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine)))
+        guard = Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine))
+        return _run(guard) if wrap is None else wrap(_run(guard), guard.forgive)
 
     return call
 
@@ -62,8 +65,16 @@ def checked_call(check: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coro
 @overload
 def checked_call(
     check: Callable[..., tuple[Any, ...] | None] | None = None,
+    *,
+    wrap: None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]: ...
-def checked_call(check: Any = None) -> Any:
+@overload
+def checked_call(
+    check: Callable[..., tuple[Any, ...] | None] | None = None,
+    *,
+    wrap: Callable[[Coroutine[Any, Any, Any], Callable[[], None]], T],
+) -> Callable[[Callable[..., Coroutine[Any, Any, Any]]], Callable[..., T]]: ...
+def checked_call(check: Any = None, *, wrap: Wrap | None = None) -> Any:
     """Give an async function of a layer above the core's rules on arguments and forgotten awaits.
 
     Used bare, or with a function of the same arguments that raises BadRequest for wrong ones:
@@ -78,6 +89,9 @@ def checked_call(check: Any = None) -> Any:
         check: called with the arguments of each call, when it is made.  It may return the arguments to go on with, as
             a tuple: copies of lists that may be changed once the call has been made, say.  Else its result counts for
             nothing.
+        wrap: for what is written as an expression, `a[i]`: called with the coroutine and with a plain function that
+            forgives the call, as if it had not been made; what it returns is given to the program, and keeps the
+            coroutine, which its `__await__` runs.
 
     Raises:
         BadRequest: `check`, or what is decorated, is no function.
@@ -97,6 +111,6 @@ def checked_call(check: Any = None) -> Any:
                 else f"; used without parentheses, as on {describe(check)}, it takes async functions"
             )
             raise BadRequest(f"checked_call: {shown(function)} is no function that could be decorated{bare}")
-        return _decorate(function, check)
+        return _decorate(function, check, wrap)
 
     return decorate

@@ -29,6 +29,7 @@ _LATER = (
 _INSTEAD = {"ep.compute": "let it call ep.charge with the same cost, which takes the time without waiting"}
 _MOST_SECONDS = arguments.MOST_SECONDS
 _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
+_MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
@@ -91,6 +92,7 @@ class Endpoint:
         "_exits",
         "_indices",
         "_left",
+        "_of_layers",
         "_over",
         "_port",
         "_random",
@@ -136,6 +138,7 @@ class Endpoint:
         self._attached = 0  # over, accepted or refused
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Sent()
+        self._of_layers: dict[str, int] = {}  # what layers above count
         self.forgotten: list[BadRequest] = []
         self._told = False  # whether the job has heard of the first of them
         self._over = False
@@ -634,6 +637,23 @@ class Endpoint:
             raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
 
+    def count(self, name: str, n: int = 1) -> None:
+        """Add to a count of a layer's own, shown in `result.statistics[rank]`; plain, takes no time.
+
+        Args:
+            name: what is counted; begin it with the layer's name, so that it is no other's.
+            n: how many more, 0 or above; of 0 the name is listed all the same.
+
+        Raises:
+            BadRequest: `name` is no str or one that the core counts itself, or `n` no such integer.
+        """
+        if not isinstance(name, str):
+            raise BadRequest(f"ep.count: name={arguments.shown(name)} is a {type(name).__name__}; pass a str")
+        if name not in self._of_layers and name in self._counted():
+            raise BadRequest(f"ep.count: name={name!r} is counted by the core itself; pass a name of the layer's own")
+        more = arguments.amount("ep.count", "n", n, 0, _MOST_COUNTED)
+        self._of_layers[name] = self._of_layers.get(name, 0) + more
+
     def refuse_in_handler(self, call: str) -> None:
         """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
         if self._dispatch.running:
@@ -661,8 +681,8 @@ class Endpoint:
             raise error
 
     def _counted(self) -> Mapping[str, int]:
-        """Return what the core has counted for this rank, sorted by name."""
-        return dict(sorted({**attrs.asdict(self.counts), **self._dispatch.counted()}.items()))
+        """Return what the core has counted for this rank, sorted by name, then what layers above have."""
+        return dict(sorted({**attrs.asdict(self.counts), **self._dispatch.counted()}.items())) | self._of_layers
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""

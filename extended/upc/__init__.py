@@ -1,0 +1,14 @@
+"""Shared arrays as in UPC: arrays over the memory of all threads, on any conduit (docs/upc.md).
+
+It is built on the public names of `extended` and `conduit` alone.
+
+Source: UPC Language Specifications 1.3 (2013), with its required and optional libraries.
+"""
+
+from extended.upc.array import SharedArray
+from extended.upc.errors import NotAwaited, WrongIndex
+from extended.upc.locks import SharedLock
+from extended.upc.run import run, run_async
+from extended.upc.thread import Thread, attach
+
+__all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

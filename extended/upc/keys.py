@@ -1,0 +1,73 @@
+"""What there is to know of an array, and the bytes in which it travels from thread to thread."""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+import conduit
+from extended.upc.layout import Layout
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_MARK = b"upc1"
+
+
+@attrs.frozen(eq=False)
+class Description:
+    """One array.
+
+    Attributes:
+        id: a number that no other array of the job has.
+        offset: where each thread's elements begin in its segment.
+        shape: of the array.
+        dtype: of its elements.
+        block: elements of a block, None where it has no end.
+        first: the thread of element 0.
+    """
+
+    id: int
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    block: int | None
+    first: int
+
+    def layout(self, threads: int) -> Layout:
+        """Return which elements are whose."""
+        return Layout(prod(self.shape), self.block, threads, self.first)
+
+    def key(self) -> bytes:
+        """Return it as bytes."""
+        dtype = np.lib.format.dtype_to_descr(self.dtype)
+        return _MARK + repr((self.id, self.offset, self.shape, dtype, self.block, self.first)).encode()
+
+    @classmethod
+    def of_key(cls, key: object) -> Self:
+        """Return what `key` has made into bytes.
+
+        Raises:
+            conduit.BadRequest: it has not made these.
+        """
+        try:
+            if not isinstance(key, bytes | bytearray | memoryview):
+                raise TypeError
+            data = bytes(key)
+            if not data.startswith(_MARK):
+                raise ValueError
+            id, offset, shape, dtype, block, first = literal_eval(data[len(_MARK) :].decode())
+            return cls(id, offset, shape, np.lib.format.descr_to_dtype(dtype), block, first)
+        except (TypeError, ValueError, SyntaxError):
+            shown = repr(key)[:80]
+            raise conduit.BadRequest(
+                f"t.array: key={shown} is no key of an array; give the bytes of a.key, all of them"
+            ) from None
+
+    def at(self, offset: int) -> Self:
+        """Return the same array at another offset."""
+        return attrs.evolve(self, offset=offset)

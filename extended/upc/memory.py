@@ -1,0 +1,156 @@
+"""Where the elements of one array lie, and their way to and from other threads.
+
+Each thread's elements lie together, at the same offset of every thread's segment.  What goes to one thread, or comes
+from it, is one indexed transfer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from extended import Extended, Handle
+    from extended.upc.layout import Indices, Layout
+
+    Values = npt.NDArray[Any]
+
+
+class Memory:
+    """The memory of one array, as one thread reaches it.
+
+    Args:
+        x: the extended layer of the thread.
+        layout: which elements are whose.
+        dtype: of the elements.
+        offset: where each thread's elements begin in its segment.
+
+    Attributes:
+        x, layout, dtype, offset: as given.
+        local: this thread's elements, a view of its segment.
+    """
+
+    __slots__ = ("dtype", "ep", "layout", "local", "offset", "rank", "x")
+
+    def __init__(self, x: Extended, layout: Layout, dtype: np.dtype[Any], offset: int) -> None:
+        self.x = x
+        self.ep = x.ep
+        self.rank = x.ep.rank
+        self.layout = layout
+        self.dtype = dtype
+        self.offset = offset
+        nbytes = layout.count(self.rank) * dtype.itemsize
+        self.local: Values = x.ep.segment[offset : offset + nbytes].view(dtype)
+
+    def place(self, flat: int) -> tuple[int, int]:
+        """Return owner of an element, and its offset in that thread's segment."""
+        return self.layout.owner(flat), self.offset + self.layout.local(flat) * self.dtype.itemsize
+
+    def part_bytes(self, thread: int) -> int:
+        """Return the bytes of a thread's elements."""
+        return self.layout.count(thread) * self.dtype.itemsize
+
+    def clear(self) -> None:
+        """Set this thread's elements to zero."""
+        self.local.view(np.uint8)[...] = 0
+        self.ep.charge(copied=self.local.nbytes)
+
+    async def clear_all(self) -> None:
+        """Set all elements to zero, by this thread alone."""
+        threads = range(self.layout.threads)
+        await self.x.wait_all([await self.x.memset_nb(k, self.offset, 0, self.part_bytes(k)) for k in threads])
+
+    def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
+        """Return which elements are this thread's."""
+        mine: npt.NDArray[np.bool_] = self.layout.owner(flat) == self.rank
+        return mine
+
+    # ------------------------------------------------------------------------------------------------------------ read
+
+    async def read_one(self, owner: int, offset: int) -> bytes:
+        """Return the bytes of one element of another thread."""
+        size = self.dtype.itemsize
+        self._count("read", 1, 1, size)
+        return (await self.x.get(owner, offset, size)).tobytes()
+
+    async def read(self, flat: Indices) -> Values:
+        """Return elements, one transfer for each thread that has some."""
+        values = np.empty(len(flat), self.dtype)
+        handles: list[Handle[Any]] = []
+        parts: list[tuple[Any, Values]] = []
+        size = self.dtype.itemsize
+        for owner, positions in self.layout.by_owner(flat):
+            local = self.layout.local(flat[positions])
+            if owner == self.rank:
+                values[positions] = self.local[local]
+                self.ep.charge(copied=2 * len(local) * size)
+                continue
+            part = values if isinstance(positions, slice) else np.empty(len(local), self.dtype)
+            handles.append(await self.x.get_indexed_nb(owner, self.offset + local * size, size, part))
+            parts.append((positions, part))
+        await self.x.wait_all(handles)
+        for positions, part in parts:
+            if part is not values:
+                values[positions] = part
+                self.ep.charge(copied=part.nbytes)
+        if handles:
+            elements = sum(len(part) for _, part in parts)
+            self._count("read", elements, sum(handle.messages for handle in handles), elements * size)
+        return values
+
+    async def read_all(self) -> Values:
+        """Return all elements in order, one transfer for each thread."""
+        values = np.empty(self.layout.size, self.dtype)
+        handles: list[Handle[Any]] = []
+        parts: list[Values] = []
+        for thread in range(self.layout.threads):
+            part = self.local if thread == self.rank else np.empty(self.layout.count(thread), self.dtype)
+            parts.append(part)
+            if part is not self.local and len(part):
+                handles.append(await self.x.get_nb(thread, self.offset, out=part))
+        await self.x.wait_all(handles)
+        for thread, part in enumerate(parts):
+            values[self.layout.indices(thread)] = part
+        self.ep.charge(copied=values.nbytes)
+        elements = len(values) - len(self.local)
+        self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
+        return values
+
+    # ----------------------------------------------------------------------------------------------------------- write
+
+    async def begin_write(self, flat: Indices, values: Values) -> list[Handle[Any]]:
+        """Begin to store elements of other threads, none of them twice; one transfer for each thread.
+
+        Returns:
+            the handles of the transfers.
+        """
+        handles: list[Handle[Any]] = []
+        size = self.dtype.itemsize
+        for owner, positions in self.layout.by_owner(flat):
+            data = np.ascontiguousarray(values[positions])
+            offsets = self.offset + self.layout.local(flat[positions]) * size
+            handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
+        self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
+        return handles
+
+    async def add(self, flat: Indices, operands: Values) -> None:
+        """Add to elements, each addition atomic; one transfer for each thread that has some."""
+        atomic = self.x.atomic(self.dtype)
+        handles: list[Handle[Any]] = []
+        remote = 0
+        for owner, positions in self.layout.by_owner(flat):
+            local = self.layout.local(flat[positions])
+            offsets = self.offset + local * self.dtype.itemsize
+            handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
+            remote += len(local) if owner != self.rank else 0
+        await self.x.wait_all(handles)
+        if remote:
+            self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)
+
+    def _count(self, what: str, elements: int, messages: int, nbytes: int) -> None:
+        self.ep.count(f"upc_elements_{what}", elements)
+        self.ep.count(f"upc_messages_{what}", messages)
+        self.ep.count(f"upc_bytes_{what}", nbytes)

@@ -1,0 +1,128 @@
+"""A thread of a UPC program: what main is called with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import conduit
+from extended import Extended
+from extended.upc import arguments
+from extended.upc.allocation import Allocation
+from extended.upc.calls import public
+from extended.upc.collectives import Collectives
+from extended.upc.locks import SharedLock
+from extended.upc.places import Bytes
+from extended.upc.reads import Read
+from extended.upc.runtime import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRITE_BUFFER = 65536
+"""Bytes of the write buffer unless told otherwise."""
+
+
+class Thread(Allocation, Bytes, Collectives):
+    """One thread; `upc.run` gives it to main.
+
+    Attributes:
+        MYTHREAD: this thread, from 0.
+        THREADS: number of threads.
+        ep: the endpoint.
+        extended: the extended layer.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.ep = runtime.ep
+        self.extended: Extended = runtime.x
+        self.MYTHREAD: int = runtime.ep.rank
+        self.THREADS: int = runtime.ep.size
+
+    def __repr__(self) -> str:
+        return f"<Thread {self.MYTHREAD} of {self.THREADS}>"
+
+    def forall(self, *range_arguments: Any) -> Iterator[int]:
+        """Return those of a range with ``i % THREADS == MYTHREAD``, in its order.
+
+        Args:
+            *range_arguments: start, stop and step, as `range` takes them.
+
+        Raises:
+            conduit.BadRequest: `range` does not take them.
+        """
+        for each in range_arguments:
+            if isinstance(each, Read):
+                raise each.refusal("as a number")
+        try:
+            wanted = range(*range_arguments)
+        except (TypeError, ValueError) as error:
+            raise conduit.BadRequest(f"t.forall: {error}; give start, stop and step as `range` takes them") from None
+        return (i for i in wanted if i % self.THREADS == self.MYTHREAD)
+
+    # ------------------------------------------------------------------------------------------------ synchronisation
+
+    @public("t")
+    async def fence(self) -> None:
+        """Complete all writes of this thread before what follows."""
+        await self.runtime.fence()
+
+    @public("t")
+    async def barrier(self, id: int | None = None) -> None:
+        """Wait until all threads are here, their writes complete.
+
+        Args:
+            id: an integer of 32 bits, the same on all threads; None agrees with all.
+
+        Raises:
+            conduit.BadRequest: no such id.
+            extended.BarrierMismatch: threads gave different ids.
+        """
+        await self.runtime.fence()
+        await self.extended.barrier(id)
+
+    @public("t")
+    async def notify(self, id: int | None = None) -> None:
+        """Say that this thread has come to a barrier, its writes complete, and go on; the first half of a barrier."""
+        await self.runtime.fence()
+        await self.extended.barrier_notify(id)
+
+    @public("t")
+    async def wait(self, id: int | None = None) -> None:
+        """Wait until all threads have notified; the second half of a barrier."""
+        self.runtime.watch.synchronised()
+        await self.runtime.writes.make_room()
+        await self.extended.barrier_wait(id)
+
+    def lock(self, name: str | int) -> SharedLock:
+        """Return a lock, one for all threads by its name; taking and releasing it are fences.
+
+        Args:
+            name: a str or an int.
+
+        Raises:
+            conduit.BadRequest: another name.
+        """
+        return SharedLock(self.runtime, self.extended.lock(name))
+
+
+def check_buffer(call: str, write_buffer: Any) -> int:
+    """Return the size of a write buffer.
+
+    Raises:
+        conduit.BadRequest: no number of bytes.
+    """
+    return arguments.integer(call, "write_buffer", write_buffer, 0, arguments.MOST, "a number of bytes, 0 or more")
+
+
+async def attach(ep: conduit.Endpoint, write_buffer: int = WRITE_BUFFER) -> Thread:
+    """Make the thread of an endpoint; collective.  `upc.run` does it for its program.
+
+    Args:
+        ep: the endpoint.
+        write_buffer: bytes of relaxed writes from which on they are sent.
+    """
+    capacity = check_buffer("upc.attach", write_buffer)
+    runtime = Runtime(await Extended.attach(ep), capacity)
+    await runtime.connect()
+    return Thread(runtime)

@@ -1,0 +1,106 @@
+"""When relaxed writes leave a thread, and when they are complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from extended import Extended, Handle
+    from extended.upc.buffer import Pending
+    from extended.upc.memory import Memory
+
+
+class Buffered(Protocol):
+    """What the buffer asks of an array.
+
+    Attributes:
+        memory: where its elements lie.
+        pending: its entries.
+    """
+
+    memory: Memory
+    pending: Pending
+
+    def check_alive(self, call: str, with_what: str = "") -> None:
+        """Refuse what comes after the array was freed."""
+
+
+class Writes:
+    """The write buffer of one thread, over all its arrays.
+
+    Args:
+        x: the extended layer of the thread.
+        capacity: bytes from which on the buffer goes out at the next awaited call.
+    """
+
+    def __init__(self, x: Extended, capacity: int) -> None:
+        self._x = x
+        self._ep = x.ep
+        self._capacity = capacity
+        self._held = 0  # bytes of the entries, at most
+        self._arrays: dict[Buffered, None] = {}  # those with entries, in the order of their first
+        self._sending = False
+        self._unsure = False  # whether a cancelled task has left transfers under way
+
+    def added(self, array: Buffered, nbytes: int) -> None:
+        """Take note of entries of an array, which are in the buffer now."""
+        self._arrays[array] = None
+        self._held += nbytes
+
+    async def make_room(self) -> None:
+        """Send the buffer if it is full; every awaited call that is no fence begins with this."""
+        if self._held >= self._capacity:
+            # What was written more than once has been counted more than once until now.
+            self._held = sum(array.pending.compact() for array in self._arrays)
+            if self._held >= self._capacity:
+                await self.complete()
+
+    async def complete(self, array: Buffered | None = None) -> None:
+        """Send what is in the buffer, of one array or of all, and return when it has arrived; polls at least once.
+
+        Cancelled, what had not arrived is in the buffer again.
+        """
+        while self._sending:
+            await self._ep.block_until(lambda: not self._sending, what="the write buffer, which another task sends")
+        chosen = list(self._arrays) if array is None else [array] * (array in self._arrays)
+        if not chosen:
+            await self._ep.poll()
+            return
+        for each in chosen:
+            each.check_alive("the write buffer", f"with {each.pending.nbytes} bytes written by `a[i] = v` and not sent")
+        self._sending = True
+        try:
+            await self._send(chosen)
+        except BaseException:
+            for each in chosen:
+                if each.pending.leaving is not None:
+                    each.pending.put_back()
+            self._unsure = True
+            raise
+        finally:
+            self._sending = False
+            self._recount(chosen)
+
+    async def _send(self, arrays: Iterable[Buffered]) -> None:
+        if self._unsure:
+            # Transfers that a cancelled task began may still be on their way, with older values.
+            await self._x.sync()
+            self._unsure = False
+        handles: list[Handle[Any]] = []
+        for array in arrays:
+            handles += await array.memory.begin_write(*array.pending.take())
+        await self._x.wait_all(handles)
+        for array in arrays:
+            array.pending.leaving = None
+
+    def _recount(self, arrays: Iterable[Buffered]) -> None:
+        for array in arrays:
+            if not array.pending:
+                self._arrays.pop(array, None)
+        self._held = sum(array.pending.nbytes for array in self._arrays)
+
+    def forget(self, array: Buffered) -> None:
+        """Drop the entries of an array whose memory is freed."""
+        self._arrays.pop(array, None)
