@@ -28,7 +28,7 @@ class CpuListener:
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
                 nothing while tasks of the rank are blocked), "send", "receive" (decoding, copying a payload to its
-                place), "handler" or "reply".
+                place), "handler", "reply" or "interrupt".
         """
 
 

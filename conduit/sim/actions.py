@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
+
+
+class RunningTimer(Protocol):
+    """What the kernel sees of a timer, which is a `conduit.sim.timer.Timer`.
+
+    Attributes:
+        when: when it goes off, picoseconds; None: it does not run.
+    """
+
+    when: int | None
+    helps: Callable[[], bool]
+    """Returns whether it can still bring anything about."""
 
 
 def acting(action: Any) -> Any:

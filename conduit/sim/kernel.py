@@ -27,7 +27,7 @@ from typing import Any
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
-from conduit.sim.actions import attempt, nothing, rank_of
+from conduit.sim.actions import RunningTimer, attempt, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
 from conduit.sim.interrupts import attend
 from conduit.sim.standstill import Standstill
@@ -51,7 +51,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     __slots__ = (
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
         "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
-        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "untimed", "user_code",
+        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "timers", "untimed", "user_code",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -76,6 +76,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
+        self.timers: dict[RunningTimer, None] = {}
+        """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
@@ -129,13 +131,22 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         background = self._background
         while background and background[0][0] <= limit:
             first = background[0][0]
-            if not self._run_work(first - 1, waiter) or (limit == FOREVER and not self._heap):
+            if not self._run_work(first - 1, waiter):
+                return
+            if limit == FOREVER and not self._heap and not self._count_timer():
                 return
             self.now, _, action = heappop(background)
             attempt(action, self.fail)
             if self.look:
                 return
         self._run_work(limit, waiter)
+
+    def _count_timer(self) -> bool:
+        """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
+        times = [timer.when for timer in self.timers if timer.when is not None and timer.helps()]
+        if times:
+            self.call(min(times), nothing)
+        return bool(times)
 
     def _run_work(self, limit: int, waiter: Waiter) -> bool:
         """Run work events up to `limit`; return whether none is left that is due."""

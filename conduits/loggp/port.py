@@ -26,7 +26,7 @@ import attrs
 from conduit.contract import LONG, REQUEST, Constant, Limits, Message
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header
+from conduit.simnet import Path, SimulatedConduit, SimulatedPort, header, host
 from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
@@ -100,23 +100,13 @@ class Loggp(SimulatedConduit):
             for set_, values in PARAMETER_SETS.items()
             for name, value in values.items()
         ),
-        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
-        Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
-        Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
-        Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
-        Constant("host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"),
+        *host.ASSUMED,
     )  # fmt: skip
 
     @classmethod
     def limits(cls, options: LoggpOptions) -> Limits:
         """Return the limits, which are options here."""
         return Limits(16, options.max_medium, options.max_long, options.max_long)
-
-    def make_host(self) -> HostModel:
-        """Return a plain host; only ranks that share one notice it."""
-        return HostModel(
-            copy_bytes_per_s=1e9, copy_call_ps=0, flops_per_s=1e9, line_ps=100_000, poll_ps=10_000, message_ps=300_000
-        )
 
     def make_path(self, port: SimulatedPort) -> LoggpPath:
         """Return the network as `port.rank` sees it."""
