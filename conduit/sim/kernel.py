@@ -107,6 +107,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
         heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
+        self.look = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -128,18 +129,23 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _run(self, limit: int, waiter: Waiter) -> None:
         """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
-        background = self._background
-        while background and background[0][0] <= limit:
-            first = background[0][0]
-            if not self._run_work(first - 1, waiter):
+        while True:
+            first = self._next_background()
+            if not self._run_work(min(first - 1, limit), waiter):
                 return
-            if limit == FOREVER and not self._heap and not self._count_timer():
+            if self._deadlines:
+                limit = min(limit, self._next_deadline())
+            if self._next_background() < first:
+                continue  # what has run has put it there
+            if first > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
                 return
-            self.now, _, action = heappop(background)
+            self.now, _, action = heappop(self._background)
             attempt(action, self.fail)
-            if self.look:
+            if waiter.done or self._runnable or (self.look and not self._may_go_on(waiter)):
                 return
-        self._run_work(limit, waiter)
+
+    def _next_background(self) -> int:
+        return self._background[0][0] if self._background else FOREVER + 1
 
     def _count_timer(self) -> bool:
         """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
@@ -172,6 +178,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
+                    limit = min(limit, self._next_background() - 1)
         except KeyboardInterrupt:
             raise
         except BaseException as error:

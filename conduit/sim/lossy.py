@@ -39,7 +39,18 @@ class Lossy:
         lost, duplicated, reordered: how many were.
     """
 
-    __slots__ = ("_draw", "_late", "_stream", "duplicate", "duplicated", "loss", "lost", "reorder", "reordered", "route")
+    __slots__ = (
+        "_draw",
+        "_late",
+        "_stream",
+        "duplicate",
+        "duplicated",
+        "loss",
+        "lost",
+        "reorder",
+        "reordered",
+        "route",
+    )
 
     def __init__(
         self, route: Carrier, loss: float, duplicate: float, reorder: float, stream: Random, late: int = 100 * US
