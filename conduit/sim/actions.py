@@ -29,15 +29,5 @@ def rank_of(action: Any) -> int:
     return getattr(getattr(acting(action), "__self__", None), "rank", -1)
 
 
-def attempt(action: Callable[[], object], fail: Callable[[BaseException, int], object]) -> None:
-    """Run an event; what it raises goes to `fail`, with the rank that it belongs to (I5)."""
-    try:
-        action()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        fail(error, rank_of(action))
-
-
 def nothing() -> None:
     """Stand in for an event before the first."""

@@ -27,7 +27,7 @@ from typing import Any
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
-from conduit.sim.actions import RunningTimer, attempt, nothing, rank_of
+from conduit.sim.actions import RunningTimer, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
 from conduit.sim.interrupts import attend
 from conduit.sim.standstill import Standstill
@@ -35,6 +35,7 @@ from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
 FOREVER = 1 << 100
+FIRST = 1 << 62  # less, and a background event comes before all work of its instant
 BUDGET = 1000  # events between two looks at signals and at other threads (I3)
 
 
@@ -139,10 +140,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 continue  # what has run has put it there
             if first > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
                 return
-            self.now, _, action = heappop(self._background)
-            attempt(action, self.fail)
-            if waiter.done or self._runnable or (self.look and not self._may_go_on(waiter)):
-                return
+            when, ticket, action = heappop(self._background)
+            heappush(self._heap, (when, ticket - FIRST, action))  # it is the next, and counts as others do
 
     def _next_background(self) -> int:
         return self._background[0][0] if self._background else FOREVER + 1
