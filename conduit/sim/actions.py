@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
+
+
+class RunningTimer(Protocol):
+    """What the kernel sees of a timer, which is a `conduit.sim.timer.Timer`.
+
+    Attributes:
+        when: when it goes off, picoseconds; None: it does not run.
+    """
+
+    when: int | None
+    helps: Callable[[], bool]
+    """Returns whether it can still bring anything about."""
 
 
 def acting(action: Any) -> Any:
@@ -15,16 +27,6 @@ def acting(action: Any) -> Any:
 def rank_of(action: Any) -> int:
     """Return the rank to which an event belongs, -1 if to none."""
     return getattr(getattr(acting(action), "__self__", None), "rank", -1)
-
-
-def attempt(action: Callable[[], object], fail: Callable[[BaseException, int], object]) -> None:
-    """Run an event; what it raises goes to `fail`, with the rank that it belongs to (I5)."""
-    try:
-        action()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        fail(error, rank_of(action))
 
 
 def nothing() -> None:

@@ -14,7 +14,8 @@ class Cpu:
 
     `free` is when the next thing may start.  Tasks take turns with `acquire` and `release`; what
     the simulation does on a rank's behalf holds `busy` in the same way.  `owed` is work that was
-    asked for during somebody else's turn; it is done when that turn ends.
+    asked for during somebody else's turn; it is done when that turn ends.  `interrupted` is when the
+    last interrupt ends.
 
     Args:
         kernel: whose time it lives in.
@@ -22,12 +23,13 @@ class Cpu:
         on_idle: called when nobody wants the CPU any more.
     """
 
-    __slots__ = ("busy", "free", "kernel", "on_idle", "owed", "rank", "turns")
+    __slots__ = ("busy", "free", "interrupted", "kernel", "on_idle", "owed", "rank", "turns")
 
     def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
         self.kernel = kernel
         self.rank = rank
         self.free = 0
+        self.interrupted = 0
         self.busy = False
         self.owed = 0
         self.on_idle = on_idle
@@ -42,6 +44,22 @@ class Cpu:
         now = self.kernel.now
         self.free = (self.free if self.free > now else now) + ticks
 
+    def interrupt(self, ticks: int) -> int:
+        """Take the CPU away for an interrupt, in the event that asks for it; return when it is over, picoseconds.
+
+        It is served at once, after those before it, whatever the CPU does: that goes on afterwards and ends later by as
+        much.  Acts on the hardware that have been scheduled keep their time; what follows them is late.
+        """
+        now = self.kernel.now
+        self.interrupted = (self.interrupted if self.interrupted > now else now) + ticks
+        self.charge(ticks)
+        return self.interrupted
+
+    async def finish(self) -> None:
+        """Wait, with the turn taken, until what it was given is done, interrupts meanwhile included."""
+        while self.free > self.kernel.now:
+            await self.kernel.until(self.free, shielded=True)
+
     def pay(self) -> None:
         """Do what is owed, at the end of a turn."""
         owed, self.owed = self.owed, 0
@@ -53,12 +71,12 @@ class Cpu:
             await self._queue(shielded)
         else:
             self.busy = True
-            if self.free > self.kernel.now:
-                try:
-                    await self.kernel.until(self.free, shielded=shielded)
-                except BaseException:
-                    self.release()
-                    raise
+        while self.free > self.kernel.now:  # again after an interrupt
+            try:
+                await self.kernel.until(self.free, shielded=shielded)
+            except BaseException:
+                self.release()
+                raise
 
     async def _queue(self, shielded: bool) -> None:
         waiter = Waiter()

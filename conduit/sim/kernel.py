@@ -27,7 +27,7 @@ from typing import Any
 import trio
 
 from conduit.sim import inspect_tasks, trio_private
-from conduit.sim.actions import attempt, nothing, rank_of
+from conduit.sim.actions import RunningTimer, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
 from conduit.sim.interrupts import attend
 from conduit.sim.standstill import Standstill
@@ -35,6 +35,7 @@ from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
 FOREVER = 1 << 100
+FIRST = 1 << 62  # less, and a background event comes before all work of its instant
 BUDGET = 1000  # events between two looks at signals and at other threads (I3)
 
 
@@ -51,7 +52,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     __slots__ = (
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
         "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
-        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies", "untimed", "user_code",
+        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies", "timers", "untimed",
+        "user_code",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -78,6 +80,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
+        self.timers: dict[RunningTimer, None] = {}
+        """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
@@ -107,6 +111,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
         heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
+        self.look = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -128,16 +133,28 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _run(self, limit: int, waiter: Waiter) -> None:
         """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
-        background = self._background
-        while background and background[0][0] <= limit:
-            first = background[0][0]
-            if not self._run_work(first - 1, waiter) or (limit == FOREVER and not self._heap):
+        while True:
+            first = self._next_background()
+            if not self._run_work(min(first - 1, limit), waiter):
                 return
-            self.now, _, action = heappop(background)
-            attempt(action, self.fail)
-            if self.look:
+            if self._deadlines:
+                limit = min(limit, self._next_deadline())
+            if self._next_background() < first:
+                continue  # what has run has put it there
+            if first > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
                 return
-        self._run_work(limit, waiter)
+            when, ticket, action = heappop(self._background)
+            heappush(self._heap, (when, ticket - FIRST, action))  # it is the next, and counts as others do
+
+    def _next_background(self) -> int:
+        return self._background[0][0] if self._background else FOREVER + 1
+
+    def _count_timer(self) -> bool:
+        """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
+        times = [timer.when for timer in self.timers if timer.when is not None and timer.helps()]
+        if times:
+            self.call(min(times), nothing)
+        return bool(times)
 
     def _run_work(self, limit: int, waiter: Waiter) -> bool:
         """Run work events up to `limit`; return whether none is left that is due."""
@@ -163,6 +180,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
+                    limit = min(limit, self._next_background() - 1)
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from operator import attrgetter
 from typing import ClassVar, NamedTuple, TypeAlias
@@ -268,6 +268,21 @@ class Route:
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
+
+    @property
+    def kernel(self) -> Kernel:
+        """Whose time it lives in."""
+        return self.first.kernel
+
+    def send(self, nbytes: int, then: Callable[[], object]) -> None:
+        """Send `nbytes` that are here, from now on; `then()` is called in the event of their arrival."""
+        kernel = self.first.kernel
+        arrival = self.carry(nbytes, kernel.now, kernel.now, partial(self._arrive, then))
+        if arrival:
+            kernel.call(arrival, then)
+
+    def _arrive(self, then: Callable[[], object], arrival: int) -> None:
+        self.first.kernel.call(arrival, then)
 
     def counts(self) -> Counter[int]:
         """Return how many transfers of each size found all links free."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import attrs
 
-from conduit.contract import MessageCosts
+from conduit.contract import Constant, MessageCosts
 from conduit.sim import Kernel
 from conduit.sim.labels import Labelled
 from conduit.sim.units import PS_PER_S, duration, seconds
+
+ASSUMED = (
+    Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
+    Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
+    Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
+    Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
+    Constant("host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"),
+)
+"""The defaults of `HostModel`, for the constants of networks that say nothing else of their hosts."""
 
 
 def _ticks(host: object, field: attrs.Attribute[int], value: int) -> None:
@@ -26,7 +35,7 @@ def _rate(host: object, field: attrs.Attribute[float], value: float) -> None:
 
 @attrs.frozen
 class HostModel:
-    """Costs of a host, given by each network from its own constants.
+    """Costs of a host, given by each network from its own constants; by default round figures, `ASSUMED`.
 
     Attributes:
         copy_bytes_per_s: rate of a memory-to-memory copy.
@@ -37,12 +46,12 @@ class HostModel:
         message_ps: building, or decoding and dispatching, one message in shared memory, picoseconds.
     """
 
-    copy_bytes_per_s: float = attrs.field(validator=_rate)
-    copy_call_ps: int = attrs.field(validator=_ticks)
-    flops_per_s: float = attrs.field(validator=_rate)
-    line_ps: int = attrs.field(validator=_ticks)
-    poll_ps: int = attrs.field(validator=_ticks)
-    message_ps: int = attrs.field(validator=_ticks)
+    copy_bytes_per_s: float = attrs.field(default=1e9, validator=_rate)
+    copy_call_ps: int = attrs.field(default=0, validator=_ticks)
+    flops_per_s: float = attrs.field(default=1e9, validator=_rate)
+    line_ps: int = attrs.field(default=100_000, validator=_ticks)
+    poll_ps: int = attrs.field(default=10_000, validator=_ticks)
+    message_ps: int = attrs.field(default=300_000, validator=_ticks)
 
     def on(self, kernel: Kernel) -> HostModel:
         """Return this host as the job of `kernel` uses it: where somebody listens to CPUs, its copies say so."""

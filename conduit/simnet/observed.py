@@ -178,6 +178,14 @@ class _Telling(SimulatedPort):
             self._for("compute")
         super().charge(ticks)
 
+    def interrupt(self, ticks: int) -> int:
+        cpu = self.cpu
+        before = cpu.why if isinstance(cpu, ObservedCpu) else ""
+        self._for("interrupt")
+        end = super().interrupt(ticks)
+        self._for(before)
+        return end
+
     def _idle(self) -> None:
         super()._idle()
         if self.blocked and isinstance(self.cpu, ObservedCpu):

@@ -72,6 +72,9 @@ class PathPort(Protocol):
     def notify(self) -> None:
         """A message has become visible to a poll."""
 
+    def interrupt(self, ticks: int) -> int:
+        """Take the rank's CPU for an interrupt of `ticks` picoseconds, in an event; return when it is over."""
+
     def recost(self) -> None:
         """Take note that finding nothing costs another time than before."""
 
@@ -143,6 +146,9 @@ class Path(ABC):
     @abstractmethod
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send the reply to an arrived `request`, never waiting for a slot."""
+
+    def close(self) -> None:  # noqa: B027
+        """The job is over, all messages have been handled: stop timers."""
 
     def occupied(self) -> list[str]:
         """Return one line for every slot in use, for the report of a deadlock."""

@@ -217,7 +217,7 @@ class SimulatedPort(Port):
                 await self._poll_pass()
             else:
                 self.cpu.charge(self._miss_ps)
-            await self.kernel.until(self.cpu.free, shielded=True)
+            await self.cpu.finish()
         finally:
             self.cpu.release()
 
@@ -237,7 +237,7 @@ class SimulatedPort(Port):
         await self.cpu.acquire()
         try:
             self._work(max(ticks, 1_000))
-            await self.kernel.until(self.cpu.free, shielded=True)
+            await self.cpu.finish()
         finally:
             self.cpu.release()
 
@@ -351,6 +351,21 @@ class SimulatedPort(Port):
                 when = now + (when - now) % self._miss_ps
             self._notice_at = when
             self.kernel.call(when, self._notice)
+
+    def interrupt(self, ticks: int) -> int:
+        """Take the rank's CPU for an interrupt of `ticks`, in an event; return when it is over, picoseconds.
+
+        A compute goes on after it and lasts longer by as much; so does a polling loop.
+        """
+        end = self.cpu.interrupt(ticks)
+        if self.blocked and not self.cpu.busy:
+            self._idle()  # the polling loop begins again after it
+        return end
+
+    def close(self) -> None:
+        """The job is over: let no timer go on."""
+        for path in self.paths:
+            path.close()
 
     def resume_pass(self) -> None:
         """Go on with a pass that a path stopped by LATER."""

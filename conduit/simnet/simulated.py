@@ -66,9 +66,9 @@ class SimulatedConduit(Conduit):
             )
         return super().placement(options, ranks, ranks_per_host)
 
-    @abstractmethod
     def make_host(self) -> HostModel:
-        """Return what the hosts of this network cost."""
+        """Return what the hosts of this network cost; by default round figures (`conduit.simnet.host.ASSUMED`)."""
+        return HostModel()
 
     @abstractmethod
     def make_path(self, port: SimulatedPort) -> Path:
@@ -152,6 +152,8 @@ class SimulatedConduit(Conduit):
         """Return whether all ranks have returned and all messages have been handled (E1)."""
         if not self._over and not self.running and self.quiet():
             self._over = True
+            for port in self.ports:
+                port.close()
             self.recheck()
         return self._over
 

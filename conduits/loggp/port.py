@@ -29,7 +29,7 @@ import attrs
 from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header
+from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
 from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
@@ -94,10 +94,7 @@ class LoggpOptions(SimOptions):
         return {name: self.time(name) / 1e12 for name in PARAMETER_SETS[self.set]}
 
 
-#: A plain host.
-HOST = HostModel(
-    copy_bytes_per_s=1e9, copy_call_ps=0, flops_per_s=1e9, line_ps=100_000, poll_ps=10_000, message_ps=300_000
-)
+HOST = HostModel()
 
 
 # -- 2. the conduit ------------------------------------------------------------------------------
@@ -118,11 +115,7 @@ class Loggp(SimulatedConduit):
             for set_, values in PARAMETER_SETS.items()
             for name, value in values.items()
         ),
-        Constant("host.copy_rate", 1000, "MB/s", "assumed", "a round figure for a copy in memory"),
-        Constant("host.flops", 1e9, "1/s", "assumed", "a round figure for one CPU"),
-        Constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two CPUs"),
-        Constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache"),
-        Constant("host.message", 300, "ns", "assumed", "order of building or dispatching a message in shared memory"),
+        *host.ASSUMED,
     )  # fmt: skip
 
     @classmethod
@@ -141,10 +134,6 @@ class Loggp(SimulatedConduit):
         )
         on_host = HOST.message_costs(ps(options.poll))
         return Costs(off_host=off_host, on_host=on_host, copy_byte=1 / HOST.copy_bytes_per_s)
-
-    def make_host(self) -> HostModel:
-        """Return a plain host; only ranks that share one notice it."""
-        return HOST
 
     def make_path(self, port: SimulatedPort) -> LoggpPath:
         """Return the network as `port.rank` sees it."""

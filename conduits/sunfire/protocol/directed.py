@@ -26,7 +26,7 @@ class DirectedPath(SunfirePath):
 
     def take(self) -> Message | None:
         """Look at queues until the turn of one that has a message, and take that."""
-        if self._ready and not self.mending:
+        if self._ready and not self.due:
             poll_ps = sum(path.miss_ps for path in self.port.paths)
             self.cpu.free += self._misses(self.cpu.free // poll_ps) * poll_ps
         return super().take()

@@ -18,9 +18,10 @@ from typing import Any
 from conduit.contract import Buffer, Message
 from conduit.errors import NetworkError
 from conduit.sim import Store
-from conduit.simnet import Path, SimulatedPort
-from conduit.simnet.chain import Chain
+from conduit.simnet import SimulatedPort
+from conduit.simnet.chain import Steps
 from conduit.simnet.path import LATER, Then
+from conduit.simnet.tending import TendedPath
 from conduits.rsm import Controller
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
@@ -42,7 +43,7 @@ COUNTS = (
 )
 
 
-class SunfirePath(Path):
+class SunfirePath(TendedPath):
     """One rank's end.
 
     Args:
@@ -67,7 +68,6 @@ class SunfirePath(Path):
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
-        self.mending = False
         self.careful = process.fabric.careful
         self.connections = Connections(port.rank, controller, setting, keep=self.careful)
         self.peers = self.connections.peers
@@ -174,8 +174,7 @@ class SunfirePath(Path):
             for number in inbox.old:
                 self._repair.old(inbox.peer, number)
             self._drop(inbox)
-            self.mending = True
-            self.port.notify()
+            self.attend()
 
     def _pair_landed(self, inbox: Inbox, end: int, offset: int, data: Buffer) -> None:
         """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
@@ -199,8 +198,7 @@ class SunfirePath(Path):
 
     def alarm(self) -> None:
         """The error register has been written, or a host cannot be reached any more: the next poll pass looks."""
-        self.mending = True
-        self.port.notify()
+        self.attend()
 
     def check_path(self, host: int) -> None:
         """Raise NetworkError, which names the path, if nothing leads to a host any more."""
@@ -212,6 +210,10 @@ class SunfirePath(Path):
         self.cpu.free += CESR_PS
         return self.process.read_cesr()
 
+    def tend(self) -> Steps:
+        """Write again what may be lost."""
+        return self._repair.steps()
+
     # -- polling -------------------------------------------------------------------------------
 
     def pending(self) -> bool:
@@ -220,9 +222,8 @@ class SunfirePath(Path):
 
     def take(self) -> Message | None:
         """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
-        if self.mending:
-            Chain(self.kernel, self.cpu, self._repair.steps(), self.port.resume_pass)
-            return LATER
+        if self.due:
+            return self.begin_tending()
         if not self._ready:
             return None
         inbox = self._ready.popleft()

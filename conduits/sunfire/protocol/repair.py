@@ -49,7 +49,7 @@ class RepairPath(SafePath, Protocol):
     layout: Layout
     peers: dict[int, Peer]
     areas: dict[int, Area]
-    mending: bool
+    due: bool
 
     def reclaim(self, area: Area) -> None:
         """Take back what receivers on a host have acknowledged."""
@@ -153,7 +153,7 @@ class Repair:
             path.counts["sunfire_repairs"] += 1
             yield from self._rewrite()
             path.read_error()  # of the repair's own stores, which its barriers have dealt with
-        path.mending = bool(self._old)
+        path.due = bool(self._old)
 
     def _rewrite(self) -> Steps:
         """Write again what is not certain to have landed, host by host, each behind a barrier."""

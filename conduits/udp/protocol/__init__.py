@@ -1,0 +1,5 @@
+"""How Active Messages get over a network that loses: windows, acknowledgements, parts of messages, one rank's end."""
+
+from conduits.udp.protocol.path import Setting, UdpPath
+
+__all__ = ["Setting", "UdpPath"]

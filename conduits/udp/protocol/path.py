@@ -1,0 +1,330 @@
+"""One rank's end of the network: Active Messages in datagrams that may be lost, doubled or overtaken.
+
+To each other rank two streams lead, of requests and of replies, each with a window and a timer of its own: so a reply
+never waits behind requests.  Each datagram carries the acknowledgement of what has come from there; one that finds
+nothing to ride on goes alone, after a delay or when half a window is owed.  A message is handed over when all its parts
+are there, whatever comes before it in its stream.
+
+All of this is done by the rank itself, in its polls (rule P1): a rank that does not poll sends nothing again and
+acknowledges nothing.  What a poll pass has to do without a message is `tend`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+
+from conduit.contract import Message
+from conduit.errors import NetworkError
+from conduit.sim.timer import Timer
+from conduit.simnet import SimulatedPort
+from conduit.simnet.chain import Act, Chain, Done, Steps
+from conduit.simnet.path import LATER, Then
+from conduit.simnet.tending import TendedPath
+from conduits.udp import constants as c
+from conduits.udp import wire
+from conduits.udp.driver import POLL_PS, Socket
+from conduits.udp.machine import UdpCluster
+from conduits.udp.protocol.parts import Incoming, Outgoing
+from conduits.udp.protocol.peers import Peer, Stream
+
+_BUILD_PS = c.ps(c.BUILD)
+_DISPATCH_PS = c.ps(c.DISPATCH)
+_BOOK_PS = c.ps(c.BOOK)
+COUNTS = (
+    "udp_retransmissions",  # datagrams sent again
+    "udp_duplicates",  # datagrams that had arrived before
+    "udp_acknowledgements",  # datagrams that carried nothing else
+)
+
+
+@attrs.frozen(kw_only=True)
+class Setting:
+    """What all ranks of a job have in common.
+
+    Attributes:
+        cluster: the machine.
+        paths: returns a rank's end.
+        slots: outstanding requests from one rank to another.
+        window: datagrams of a stream without acknowledgement.
+        rto: picoseconds until one is sent again.
+        delay: picoseconds that an acknowledgement waits for company.
+        tries: how often a datagram is sent.
+    """
+
+    cluster: UdpCluster
+    paths: Callable[[int], UdpPath]
+    slots: int
+    window: int
+    rto: int
+    delay: int
+    tries: int
+
+
+class UdpPath(TendedPath):
+    """One rank's end.
+
+    Args:
+        port: the rank's port.
+        setting: job and options.
+    """
+
+    def __init__(self, port: SimulatedPort, setting: Setting) -> None:
+        super().__init__(port)
+        self.rank = port.rank
+        self.kernel = port.kernel
+        self.cpu = port.cpu
+        self.setting = setting
+        self.miss_ps = POLL_PS
+        self.socket: Socket = setting.cluster.socket(port.rank)
+        self.socket.interrupt = port.interrupt
+        self.socket.arrived = port.notify
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self.peers: dict[int, Peer] = {}
+        self._ready: deque[Message] = deque()
+        self._streams: dict[Stream, None] = {}  # that have something to send
+        self._owing: dict[Peer, None] = {}  # that must get an acknowledgement now
+        self._closed = False
+
+    def peer(self, rank: int) -> Peer:
+        """Return what is kept of a rank, which is set up before the first datagram to it or from it."""
+        found = self.peers.get(rank)
+        if found is None:
+            setting = self.setting
+            found = self.peers[rank] = Peer(
+                rank, setting.cluster.socket(rank), setting.slots, setting.window, setting.rto,
+                self._stream_timer, self._acknowledgement_timer,
+            )  # fmt: skip
+        return found
+
+    # -- timers --------------------------------------------------------------------------------
+
+    def _stream_timer(self, stream: Stream) -> Timer:
+        return Timer(self.kernel, partial(self._is_due, self._streams, stream), partial(self._helps, stream))
+
+    def _acknowledgement_timer(self, peer: Peer) -> Timer:
+        return Timer(self.kernel, partial(self._is_due, self._owing, peer), self._polls)
+
+    def _is_due(self, list_: dict[Any, None], what: Stream | Peer) -> None:
+        """Let the next poll pass send what is due."""
+        list_[what] = None
+        self.attend()
+
+    def _polls(self) -> bool:
+        """Return whether the rank would notice that a timer has gone off, where nothing else happens any more."""
+        return bool(self.port.waits())
+
+    def _helps(self, stream: Stream) -> bool:
+        """Return whether sending again what is due may bring anything about, where nothing is under way."""
+        there = self.setting.paths(stream.peer.rank)
+        return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.flying)
+
+    def lacks(self, source: int, stream: Stream, number: int) -> bool:
+        """Return whether a datagram of a stream to this rank would change anything if it came once more.
+
+        Not where it waits in the socket's buffer, or the buffer is full: then this rank must poll.  Nor where an
+        acknowledgement of it is about to be sent.
+        """
+        buffer = self.socket.buffer
+        if buffer.used + len(self._bytes(stream, number)) > buffer.room:
+            return False
+        peer = self.peers.get(source)
+        if peer is not None and peer.owed and peer.had[bool(stream.flags & wire.REPLY)].has(number):
+            return False
+        waiting = (wire.unpack(each) for each in buffer)
+        return not any((each.source, each.flags, each.number) == (source, stream.flags, number) for each in waiting)
+
+    def close(self) -> None:
+        """Stop all timers: there is nothing left that has not arrived."""
+        self._closed = True
+        for peer in self.peers.values():
+            peer.close()
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def acquire(self, dest: int) -> int | None:
+        """Take one of the slots to `dest`; its reply has a slot there, and a stream of its own."""
+        free = self.peer(dest).free
+        return free.pop() if free else None
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        """Send as many parts of the request as the window has room for; the rest goes in later passes."""
+        self._send(self.peer(dest).requests, slot, message, then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send the reply in the stream of replies."""
+        self._send(self.peer(request.source).replies, request.slot, reply, then)
+
+    def _send(self, stream: Stream, slot: int, message: Message, then: Then) -> None:
+        self.cpu.charge(_BUILD_PS)
+        stream.backlog.append(Outgoing(message, slot))
+        Chain(self.kernel, self.cpu, self._send_parts(stream), then)
+
+    def _send_parts(self, stream: Stream) -> Steps:
+        """Send what the window has room for."""
+        while stream.may_send():
+            outgoing = stream.backlog[0]
+            at, part = outgoing.cut()
+            if outgoing.at == outgoing.size:
+                stream.backlog.popleft()
+            number = stream.window.send((outgoing.slot, at, outgoing.size, part), self.cpu.now())
+            yield self._sending(stream.peer, self._bytes(stream, number))
+        stream.wind()
+
+    def _send_again(self, stream: Stream) -> Steps:
+        """Send again what is due."""
+        for number in stream.window.due(self.kernel.now):
+            if number not in stream.window.flying:
+                continue
+            if stream.window.again(number, self.cpu.now()).tries > self.setting.tries:
+                self.port.fail(
+                    NetworkError(
+                        f"nothing gets from rank {self.rank} to rank {stream.peer.rank} and back: a datagram was sent "
+                        f"{self.setting.tries} times without an acknowledgement"
+                    )
+                )
+                return
+            self.counts["udp_retransmissions"] += 1
+            yield self._sending(stream.peer, self._bytes(stream, number))
+
+    def _bytes(self, stream: Stream, number: int) -> bytes:
+        """Return a datagram, with the acknowledgements of now."""
+        what: Any = stream.window.flying[number].what
+        slot, at, size, part = what
+        return self._datagram(stream.peer, stream.flags, slot, number, at, size, part)
+
+    def _datagram(
+        self, peer: Peer, flags: int = 0, slot: int = 0, number: int = 0, at: int = 0, size: int = 0, part: bytes = b""
+    ) -> bytes:
+        requests, replies = (each.told() for each in peer.had)
+        return wire.pack(wire.Datagram(self.rank, flags, slot, number, at, size, requests, replies, part))
+
+    def _sending(self, peer: Peer, datagram: bytes) -> Act:
+        """Spend the CPU's time on sending a datagram, which acknowledges all that has come; return the act."""
+        peer.owed = 0
+        peer.acknowledge.stop()
+        self._owing.pop(peer, None)
+        self.cpu.charge(_BOOK_PS + self.socket.send_ps(len(datagram)))
+        return partial(self._send_datagram, peer, datagram)
+
+    def _send_datagram(self, peer: Peer, datagram: bytes, done: Done) -> None:
+        self.socket.send(peer.socket, datagram)
+        done(self.kernel.now)
+
+    def tend(self) -> Steps:
+        """Send again what is due, parts for which a window has room now, and acknowledgements that are owed."""
+        self.due = False
+        while self._streams:
+            stream = next(iter(self._streams))
+            del self._streams[stream]
+            yield from self._send_again(stream)
+            yield from self._send_parts(stream)
+        while self._owing:
+            peer = next(iter(self._owing))
+            self.counts["udp_acknowledgements"] += 1
+            yield self._sending(peer, self._datagram(peer))
+
+    # -- polling -------------------------------------------------------------------------------
+
+    def pending(self) -> bool:
+        """Return whether a datagram has arrived, or there is something to send."""
+        return bool(self.socket.buffer or self._ready or self.due)
+
+    def take(self) -> Message | None:
+        """Send what is due; else take a datagram, and hand over the message that it completes."""
+        if self.due:
+            return self.begin_tending()
+        datagram = self.socket.receive()
+        if datagram is None:
+            return None
+        self.cpu.charge(_BOOK_PS + self.socket.receive_ps(len(datagram)))
+        message = self._arrived(wire.unpack(datagram))
+        if message is None:
+            self.kernel.call(self.cpu.free, self.port.resume_pass)
+            return LATER
+        self.cpu.charge(_DISPATCH_PS)
+        return message
+
+    def _arrived(self, datagram: wire.Datagram) -> Message | None:
+        """Take note of a datagram; return the message that it completes, None if it completes none."""
+        peer = self.peer(datagram.source)
+        for stream, told in zip(peer.streams, (datagram.requests, datagram.replies), strict=True):
+            if stream.window.acknowledge(told):
+                self._acknowledged(stream)
+        if not datagram.flags & wire.DATA:
+            return None
+        is_reply = bool(datagram.flags & wire.REPLY)
+        if not peer.had[is_reply].accept(datagram.number):
+            self.counts["udp_duplicates"] += 1
+            self._owe(peer, at_once=True)  # what told the sender may have been lost
+            return None
+        self._owe(peer)
+        key = is_reply, datagram.slot
+        incoming = peer.arriving.get(key)
+        if incoming is None:
+            incoming = peer.arriving[key] = Incoming(self.port.memory)
+        if not incoming.add(datagram.at, datagram.part, datagram.size, datagram.source, datagram.slot):
+            return None
+        del peer.arriving[key]
+        if is_reply:
+            peer.free.append(datagram.slot)  # request and reply are over
+        return incoming.message
+
+    def _acknowledged(self, stream: Stream) -> None:
+        """Something of a stream has got there: what is due next, and what may leave now?"""
+        if not self._closed:
+            stream.wind()
+        if stream.may_send():
+            self._streams[stream] = None
+            self.due = True
+
+    def _owe(self, peer: Peer, *, at_once: bool = False) -> None:
+        """Acknowledge what has come with the next datagram to there, or after a time alone."""
+        peer.owed += 1
+        if at_once or 2 * peer.owed >= self.setting.window:
+            self._owing[peer] = None
+            self.due = True
+        elif peer.acknowledge.when is None and not self._closed:
+            peer.acknowledge.start(self.cpu.now() + self.setting.delay)
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def occupied(self) -> list[str]:
+        """Describe the slots in use, and what waits for an acknowledgement."""
+        lines = []
+        for peer in self.peers.values():
+            used = peer.slots - len(peer.free)
+            if used:
+                lines.append(f"{used} of {peer.slots} request slots to rank {peer.rank} in use")
+            for what, stream in (("requests", peer.requests), ("replies", peer.replies)):
+                if stream.backlog:
+                    lines.append(
+                        f"{len(stream.backlog)} {what} to rank {peer.rank} wait until "
+                        f"{len(stream.window.flying)} datagrams are acknowledged"
+                    )
+        return lines
+
+    def undelivered(self) -> int:
+        """Return how many messages have parts in the socket's buffer that have not been seen before."""
+        found = set()
+        for each in self.socket.buffer:
+            datagram = wire.unpack(each)
+            reply = bool(datagram.flags & wire.REPLY)
+            peer = self.peers.get(datagram.source)
+            if datagram.flags & wire.DATA and (peer is None or not peer.had[reply].has(datagram.number)):
+                found.add((datagram.source, reply, datagram.slot))
+        return len(found)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the counts of the path."""
+        socket = self.socket
+        return {
+            "udp_datagrams_sent": socket.sent,
+            "udp_datagrams_received": socket.received,
+            **self.counts,
+            "udp_socket_drops": socket.buffer.dropped,
+        }

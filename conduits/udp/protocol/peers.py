@@ -1,0 +1,101 @@
+"""What a rank keeps of another: two streams that it sends, two that it receives, and what is arriving."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from conduit.sim.timer import Timer
+from conduits.udp.driver import Socket
+from conduits.udp.protocol.parts import Incoming, Outgoing
+from conduits.udp.protocol.windows import ReceiveWindow, SendWindow
+from conduits.udp.wire import DATA, REPLY
+
+
+class Stream:
+    """What a rank sends to another of one kind: requests, or replies.
+
+    Args:
+        peer: the other.
+        flags: DATA, with REPLY or without.
+        window: of it.
+        timer: goes off when something must be sent again; is given the stream.
+
+    Attributes:
+        backlog: messages of which not every part has left, in order.
+    """
+
+    __slots__ = ("backlog", "flags", "peer", "timer", "window")
+
+    def __init__(self, peer: Peer, flags: int, window: SendWindow, timer: Callable[[Stream], Timer]) -> None:
+        self.peer = peer
+        self.flags = flags
+        self.window = window
+        self.backlog: deque[Outgoing] = deque()
+        self.timer = timer(self)
+
+    def wind(self) -> None:
+        """Let the timer run to when the next datagram is due, if there is one."""
+        deadline = self.window.deadline()
+        if deadline is None:
+            self.timer.stop()
+        else:
+            self.timer.start(deadline)
+
+    def may_send(self) -> bool:
+        """Return whether there is a part that may leave."""
+        return bool(self.backlog) and self.window.is_open()
+
+
+class Peer:
+    """What a rank keeps of another, from the first datagram on.
+
+    Args:
+        rank: the other.
+        socket: the other's.
+        slots: outstanding requests to it.
+        window: datagrams of a stream without acknowledgement.
+        rto: picoseconds until one is sent again.
+        timer: makes the timer of a stream.
+        acknowledge: makes the timer of an acknowledgement that nothing carries.
+
+    Attributes:
+        free: unused slots.
+        requests, replies: what is sent there.
+        had: what has arrived from there: requests, replies.
+        arriving: messages of which not every part has, by (reply or not, slot).
+        owed: datagrams that have arrived since the last acknowledgement.
+    """
+
+    __slots__ = ("acknowledge", "arriving", "free", "had", "owed", "rank", "replies", "requests", "slots", "socket")
+
+    def __init__(
+        self,
+        rank: int,
+        socket: Socket,
+        slots: int,
+        window: int,
+        rto: int,
+        timer: Callable[[Stream], Timer],
+        acknowledge: Callable[[Peer], Timer],
+    ) -> None:
+        self.rank = rank
+        self.socket = socket
+        self.slots = slots
+        self.free = list(range(slots - 1, -1, -1))
+        self.requests = Stream(self, DATA, SendWindow(window, rto), timer)
+        self.replies = Stream(self, DATA | REPLY, SendWindow(window, rto), timer)
+        self.had = (ReceiveWindow(), ReceiveWindow())
+        self.arriving: dict[tuple[int, int], Incoming] = {}
+        self.owed = 0
+        self.acknowledge = acknowledge(self)
+
+    @property
+    def streams(self) -> tuple[Stream, Stream]:
+        """Both streams that are sent."""
+        return self.requests, self.replies
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for timer in (self.requests.timer, self.replies.timer, self.acknowledge):
+            timer.stop()
