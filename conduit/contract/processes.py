@@ -31,3 +31,9 @@ class Processes(Protocol):
 
     def abort(self, status: int) -> NoReturn:
         """End all of them at once with that exit status."""
+
+    def tell(self, dest: int, data: bytes) -> None:
+        """Send `data` to what `heard` gives in another process; returns at once.  May be called in any thread."""
+
+    def heard(self) -> list[tuple[int, bytes]]:
+        """Return who has told what since the last call, in order; never waits.  May be called in any thread."""
