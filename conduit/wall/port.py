@@ -139,10 +139,10 @@ class WallPort(Port):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
-        await self._enter()
         self._exchanges += 1
-        result = self.begin_exchange(data)
         try:
+            await self._enter()
+            result = self.begin_exchange(data)
             await self._wait(Blocked(self.clock, lambda: result() is not None, "every rank to come to attach"))
         except (Exception, Ending):
             raise
