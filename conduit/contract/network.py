@@ -11,9 +11,10 @@ import attrs
 
 from conduit.contract.message import Category
 from conduit.contract.port import Core, Port
+from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Limits, RawTable
 from conduit.contract.world import World
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, ConduitError
 
 
 class RankKind(Enum):
@@ -136,6 +137,38 @@ class Conduit(ABC):
                 f"{smallest}" + (f", the largest {most}" if most is not None else "")
             )
         return tuple(rank // chosen for rank in range(ranks))
+
+    @classmethod
+    def announced(cls, options: Any) -> int | None:
+        """Return how many processes the launcher that has started this one announces, 0 where it does not tell.
+
+        None: no launcher has.  Asks the environment alone, and begins nothing.  Asked of networks whose ranks are
+        processes, as are `start_command` and `join`.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.announced is not defined")
+
+    @classmethod
+    def start_command(cls, options: Any, ranks: int, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Return the command that starts so many processes, and the environment that it wants where nothing is set.
+
+        Args:
+            options: those of the network.
+            ranks: how many.
+            program: what stands behind the interpreter's name, as `["-m", "conduit", "run", "it.py"]`.
+
+        Raises:
+            BadRequest: this machine has no launcher.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.start_command is not defined")
+
+    @classmethod
+    def join(cls, options: Any) -> Processes:
+        """Join the processes that were started with this one; again: return the same.
+
+        Raises:
+            ConduitError: they are not those that `announced` tells of.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.join is not defined")
 
     @classmethod
     def thresholds(cls, options: Any) -> tuple[int, ...]:

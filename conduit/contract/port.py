@@ -186,6 +186,10 @@ class Port(ABC):
     def nudge(self) -> None:
         """Make the next poll a pass, because `core.progress_due` has become true."""
 
+    def close(self) -> None:
+        """Give back what the port holds: the job is over, however it has ended, and no call comes any more."""
+        return
+
     def handler_context(self) -> Callable[..., Any] | None:
         """Return the `run` of the context for handlers, None where the current one is right."""
         return None

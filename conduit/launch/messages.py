@@ -58,8 +58,9 @@ class MessageRank:
         await self._port.serve()
 
     def close(self) -> None:
-        """Refuse every further call on the endpoint."""
+        """Refuse every further call on the endpoint, and give back what its port holds."""
         self._endpoint._end_job()
+        self._port.close()
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
