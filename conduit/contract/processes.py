@@ -31,3 +31,9 @@ class Processes(Protocol):
 
     def abort(self, status: int) -> NoReturn:
         """End all of them at once with that exit status."""
+
+    def tell(self, dest: int, data: bytes) -> None:
+        """Send `data` to the process of rank `dest`, apart from all jobs; any thread may, without waiting."""
+
+    def heard(self) -> list[tuple[int, bytes]]:
+        """Return what others have told since: who, and what; any thread may, without waiting."""

@@ -166,3 +166,23 @@ def speak(rank: int) -> Speech:
 def speech() -> Speech | None:
     """Return how this process speaks as a rank, None where it is none."""
     return _SPEECH[0] if _SPEECH else None
+
+
+def complain(text: str, *, alike: bool = False) -> None:
+    """Print an error's text: of a rank as that which ends the job.
+
+    Args:
+        text: whole lines.
+        alike: whether all ranks say the same, so that rank 0 alone need do so.
+    """
+    own = speech()
+    if own is None:
+        sys.stderr.write(text)
+    elif own.rank == 0 or not alike:
+        own.error(text)
+
+
+def is_first() -> bool:
+    """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
+    own = speech()
+    return own is None or own.rank == 0

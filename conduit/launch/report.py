@@ -10,7 +10,9 @@ import importlib.util
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
+from types import FrameType
 
+import attrs
 import trio
 
 from conduit.contract import Wait
@@ -60,6 +62,48 @@ def describe(task: trio.lowlevel.Task) -> str:
     return tasks.describe(task, _own_folders())
 
 
+@attrs.frozen
+class State:
+    """What one rank does, in a form that can travel.
+
+    Attributes:
+        lines: what the report says of it.
+        peers: the ranks that it waits for.
+        waits: whether it waits, and does not compute.
+    """
+
+    lines: tuple[str, ...]
+    peers: tuple[int, ...] = ()
+    waits: bool = True
+
+
+def state_of(life: Life) -> State:
+    """Return what a rank of the running Trio loop does; no code of the program is called."""
+    lines = _state(life, _tasks([life])[0], "", "")
+    return State(tuple(lines), tuple(_peers(life.rank.waits())))
+
+
+def computing(frame: FrameType | None) -> State:
+    """Return what a rank does that is not in its loop, by the innermost frame of its thread."""
+    while frame is not None and frame.f_code.co_filename.startswith(_own_folders()):
+        frame = frame.f_back
+    where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}: "
+    return State((f"{where}computes, and does not poll",), waits=False)
+
+
+def standstill(seconds: float, states: Sequence[State]) -> str:
+    """Return the report of a job in real time that has not moved for some seconds.
+
+    Args:
+        seconds: since the last message was sent or handled.
+        states: what each rank does.
+    """
+    lines = [f"standstill: no rank has sent or handled a message for {seconds:.0f} s; the job goes on waiting"]
+    lines += _grouped([state.lines for state in states])
+    lines += _cycle_line([state.peers for state in states])
+    return "\n".join(lines)
+
+
 def write(
     kind: str,
     cause: str | trio.lowlevel.Task,
@@ -89,10 +133,18 @@ def write(
     lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
     true = {"deadlock": _MISSED, "interrupted": ""}.get(kind, _TRUE)
     lines += _grouped([_state(life, own, true, broken_off) for life, own in zip(lives, _tasks(lives), strict=True)])
-    cycle = _cycle([life.rank.waits() for life in lives])
-    if cycle:
-        lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
+    lines += _cycle_line([_peers(life.rank.waits()) for life in lives])
     return "\n".join(lines)
+
+
+def _peers(waits: Sequence[Wait]) -> list[int]:
+    """Return the ranks that are waited for."""
+    return sorted({peer for wait in waits for peer in wait.ranks})
+
+
+def _cycle_line(follows: Sequence[Sequence[int]]) -> list[str]:
+    cycle = _cycle(follows)
+    return ["cycle: rank " + " waits for rank ".join(map(str, cycle))] if cycle else []
 
 
 def _tasks(lives: Sequence[Life]) -> list[list[trio.lowlevel.Task]]:
@@ -173,9 +225,8 @@ def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _cycle(waits: Sequence[Sequence[Wait]]) -> list[int]:
+def _cycle(follows: Sequence[Sequence[int]]) -> list[int]:
     """Return ranks each of which waits for the next, first and last the same; [] if there are none."""
-    follows = [sorted({peer for wait in mine for peer in wait.ranks}) for mine in waits]
     left: set[int] = set()
     for start in range(len(follows)):
         path: list[int] = []
