@@ -60,6 +60,8 @@ class Conduit(ABC):
     """What its ranks are, and so how its jobs are started."""
     chooser: ClassVar[str] = ""
     """The option that says which network is meant, where the name stands for several; see `variants`."""
+    preferred: ClassVar[str] = ""
+    """The value of that option where a spec gives none; "": the first of `variants`."""
     Options: ClassVar[type]
     """An attrs class made of `conduit.options.option` fields."""
     constants: ClassVar[tuple[Constant, ...]] = ()
@@ -71,7 +73,7 @@ class Conduit(ABC):
 
     @classmethod
     def variants(cls) -> Sequence[str]:
-        """Return the values of the option `chooser`, the default first; nothing where there is none.
+        """Return the values of the option `chooser` that there are, by default the first; nothing where there is none.
 
         A class with variants has neither options nor limits of its own, and is never made: `variant` gives those
         that are, each with its own `Options`, under the same `name`.

@@ -33,7 +33,7 @@ class Processes(Protocol):
         """End all of them at once with that exit status."""
 
     def tell(self, dest: int, data: bytes) -> None:
-        """Send `data` to the process of rank `dest`, apart from all jobs; any thread may, without waiting."""
+        """Send `data` to what `heard` gives in another process; returns at once.  May be called in any thread."""
 
     def heard(self) -> list[tuple[int, bytes]]:
-        """Return what others have told since: who, and what; any thread may, without waiting."""
+        """Return who has told what since the last call, in order; never waits.  May be called in any thread."""

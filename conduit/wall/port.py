@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from time import perf_counter_ns
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import trio
@@ -54,13 +54,12 @@ class WallPort(Port):
         handled: messages taken from it and handled.
     """
 
-    spin_ns: ClassVar[int] = 0
-
     def __init__(self, network: Network, rank: int, core: Core) -> None:
         self.network = network
         self.clock = network.clock
         self.rank = rank
         self.core = core
+        self.spin_ns = 0
         self.sent = 0
         self.handled = 0
         self._memory = self.make_segment(network.setup.segment)
@@ -282,6 +281,7 @@ class WallPort(Port):
             return self._held.popleft()
         message = self.take()
         while self._exchanges and message is not None and not message.control and message.handler >= self.core.known:
+            message.payload = bytes(message.payload)  # it may lie in a buffer for what arrives
             self._held.append(message)
             message = self.take()
         return message
