@@ -205,3 +205,8 @@ def _watch(processes: Processes) -> Watch:
     if not _WATCHES:
         _WATCHES.append(Watch(processes, output.speak(processes.rank)))
     return _WATCHES[0]
+
+
+def broken() -> bool:
+    """Return whether a job of this process was ended before its time, so that no other can run here."""
+    return any(watch.end is not None for watch in _WATCHES)

@@ -98,7 +98,7 @@ def standstill(seconds: float, states: Sequence[State]) -> str:
         seconds: since the last message was sent or handled.
         states: what each rank does.
     """
-    lines = [f"standstill: no rank has sent or handled a message for {seconds:.0f} s; the job goes on waiting"]
+    lines = [f"standstill: no rank has sent or handled a message for {seconds:.0f} s"]
     lines += _grouped([state.lines for state in states])
     lines += _cycle_line([state.peers for state in states])
     return "\n".join(lines)

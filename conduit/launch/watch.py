@@ -7,11 +7,13 @@ over `Processes.tell`, apart from the job's own messages.
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
 import attrs
@@ -161,7 +163,10 @@ class Watch:
     def _abort(self, status: int) -> NoReturn:
         self._speech.finish()
         self._speech.ends()
-        self._processes.abort(status)
+        with suppress(SystemExit):
+            self._processes.abort(status)
+        time.sleep(ABORT_S)  # until it is this one's turn
+        os._exit(status or 1)
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -271,5 +276,5 @@ class Watch:
         if self._told or silent < patience or not any(waiting):
             return
         self._told = True
-        sys.stderr.write(report.standstill(silent, states) + "\n")
+        sys.stderr.write(report.standstill(silent, states) + "\nthe job goes on waiting\n")
         sys.stderr.flush()
