@@ -62,7 +62,8 @@ def call(arguments: Sequence[str]) -> int:
         _drop_output()
         return FAILED
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        if output.is_first():
+            print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 

@@ -121,7 +121,8 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
         raise
     except KeyboardInterrupt as exc:
         sys.stdout.flush()
-        print(*getattr(exc, "__notes__", []), sep="\n", file=sys.stderr)
+        if notes := getattr(exc, "__notes__", []):
+            print(*notes, sep="\n", file=sys.stderr)
         raise
     except Exception as exc:
         if not file.started:

@@ -20,9 +20,10 @@ FRAMES = "CONDUIT_FRAMES"
 PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
-LINES, MORE, ERROR, ENDS, RESULT, PROCESS = "lines", "more", "error", "ends", "result", "process"
+LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
+STATE, PROCESS = "state", "process"
 """Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; the id of the process."""
+this rank ends it; a result; what the rank did when it was interrupted; the id of the process."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -145,6 +146,12 @@ class Speech:
         """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""
         if self.framed:
             self._streams[-1].send(ENDS, b"")
+
+    def state(self, data: bytes) -> bool:
+        """Tell who has started the processes what this rank did; False where that is not this package."""
+        if self.framed:
+            self._streams[-1].send(STATE, data)
+        return self.framed
 
     def result(self, data: bytes) -> bool:
         """Hand a result to who has started the processes; False where that is not this package."""

@@ -171,7 +171,9 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
-        error.add_note(report.write("interrupted", "", self._clock.now, self._job.lives, error))
+        state = report.state_of(self._job.lives[0], error)
+        if not output.speak(self._processes.rank).state(pickle.dumps(state)):
+            error.add_note(report.interrupted({self._processes.rank: state}))
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:

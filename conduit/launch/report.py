@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import FrameType
 
@@ -23,6 +23,13 @@ from conduit.launch.life import LIFE, Life, Stage
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 _MISSED = "which became true without a handler: let a handler or a task of this rank make it true"
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_HEADS = {
+    "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
+    "livelock": "time does not pass any more",
+    "time limit": "the job's time is over",
+    "interrupted": "where the ranks were",
+}
+_RAN = "its task ran that"
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
 
 
@@ -77,9 +84,11 @@ class State:
     waits: bool = True
 
 
-def state_of(life: Life) -> State:
-    """Return what a rank of the running Trio loop does; no code of the program is called."""
-    lines = _state(life, _tasks([life])[0], "", "")
+def state_of(life: Life, interrupt: BaseException | None = None) -> State:
+    """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
+    broken_off = tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
+    lines = _state(life, _tasks([life])[0], "", broken_off)
+    lines = [f"ran {broken_off}" if line == _RAN else line for line in lines]
     return State(tuple(lines), tuple(_peers(life.rank.waits())))
 
 
@@ -104,6 +113,17 @@ def standstill(seconds: float, states: Sequence[State]) -> str:
     return "\n".join(lines)
 
 
+def interrupted(states: Mapping[int, State]) -> str:
+    """Return the report of a job whose processes Ctrl-C has reached.
+
+    Args:
+        states: what ranks did, of those that could say.
+    """
+    lines = [f"interrupted: {_HEADS['interrupted']}"]
+    lines += _grouped([states[rank].lines for rank in sorted(states)], sorted(states))
+    return "\n".join(lines)
+
+
 def write(
     kind: str,
     cause: str | trio.lowlevel.Task,
@@ -120,17 +140,11 @@ def write(
         lives: those of all ranks.
         interrupt: the KeyboardInterrupt.  No code of the program is called then: it may be what never returns.
     """
-    head = {
-        "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
-        "livelock": "time does not pass any more",
-        "time limit": "the job's time is over",
-        "interrupted": "where the ranks were",
-    }[kind]
     detail = cause if isinstance(cause, str) else describe(cause)
     broken_off = tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
     if broken_off:
         detail = f"what ran was {broken_off}"
-    lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
+    lines = [f"{kind} at {_time(now)}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")]
     true = {"deadlock": _MISSED, "interrupted": ""}.get(kind, _TRUE)
     lines += _grouped([_state(life, own, true, broken_off) for life, own in zip(lives, _tasks(lives), strict=True)])
     lines += _cycle_line([_peers(life.rank.waits()) for life in lives])
@@ -178,7 +192,7 @@ def _rank_lines(life: Life, own_tasks: Sequence[trio.lowlevel.Task], true: str, 
             yield from _wait_lines(wait, where, true)
         elif broken_off and not tasks.program_line(task, own):
             polls = True  # who knows: the interrupt has come out of it already
-            yield "its task ran that"
+            yield _RAN
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
             polls = polls or call != "a wait of Trio's own"
@@ -209,17 +223,17 @@ def _wait_lines(wait: Wait, where: str, true: str) -> Iterator[str]:
         yield f"   {true}"
 
 
-def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines, ranks of the same state together."""
+def _grouped(states: Sequence[Sequence[str]], ranks: Sequence[int] | None = None) -> list[str]:
+    """Return the lines, ranks of the same state together; the states are those of `ranks`, by default of all."""
     groups: dict[tuple[str, ...], list[int]] = {}
-    for rank, state in enumerate(states):
+    for rank, state in zip(range(len(states)) if ranks is None else ranks, states, strict=True):
         groups.setdefault(tuple(state), []).append(rank)
     lines: list[str] = []
-    for count, (state, ranks) in enumerate(groups.items()):
+    for count, (state, alike) in enumerate(groups.items()):
         if len(lines) >= _MOST:
             lines.append(f"... and {len(groups) - count} more groups of ranks")
             break
-        name = f"ranks {_ranges(ranks)}, each" if len(ranks) > 1 else f"rank {ranks[0]}"
+        name = f"ranks {_ranges(alike)}, each" if len(alike) > 1 else f"rank {alike[0]}"
         lines.append(f"{name}: {state[0]}")
         lines += [f"    {line}" for line in state[1:]]
     return lines

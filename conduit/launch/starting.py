@@ -6,6 +6,7 @@ The parent passes on what they print, line by line, and answers for them: when i
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import select
 import signal
@@ -21,7 +22,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output
+from conduit.launch import output, report
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -71,6 +72,7 @@ class _Launcher:
         self._failed: int | None = None  # the rank whose error is shown
         self._explained = False  # whether a rank has said why the job ends
         self._ranks: dict[int, int] = {}  # by descriptor of the process
+        self._states: dict[int, report.State] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -102,6 +104,8 @@ class _Launcher:
             raise
         finally:
             self._sweep()
+            if self._states:
+                print(report.interrupted(self._states), file=sys.stderr)
         status = self._process.returncode
         self._outcome.status = 128 - status if status < 0 else status
         if status and not self._explained:
@@ -163,6 +167,8 @@ class _Launcher:
                 self._explained = True
             case output.RESULT:
                 self._outcome.results.append(data)
+            case output.STATE:
+                self._states[rank] = pickle.loads(data)
             case output.PROCESS:
                 self._know(rank, int(data))
 
