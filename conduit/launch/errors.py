@@ -16,8 +16,14 @@ def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
     return next((error for error in (rank.forgotten() for rank in ranks) if error is not None), None)
 
 
-def raise_error(world: World, ranks: Sequence[Rank]) -> None:
-    """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's."""
+def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
+    """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
+
+    Args:
+        world: what it has noted of them.
+        ranks: those of this process.
+        first: which rank the first of them is.
+    """
     end = world.end
     forgotten = first_forgotten(ranks)
     if not end.errors:
@@ -37,7 +43,7 @@ def raise_error(world: World, ranks: Sequence[Rank]) -> None:
         error.add_note(f"while the job ended, {_who(other)} raised {type(late).__name__}: {_text(late)}")
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
-    for number, each in enumerate(ranks):  # there is no result that has them
+    for number, each in enumerate(ranks, first):  # there is no result that has them
         for text in each.warnings():
             error.add_note(f"warning of rank {number}: {text}")
     raise error

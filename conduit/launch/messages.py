@@ -82,6 +82,11 @@ class MessageRank:
         """Return the counts of the endpoint and of its port."""
         return {**self._endpoint.counts.as_dict(), **self._port.statistics()}
 
+    def moved(self) -> int:
+        """Return how many messages were sent and handled here."""
+        counts = self._endpoint.counts
+        return counts.requests_sent + counts.replies_sent + counts.requests_handled + counts.replies_handled
+
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""
         return self._port.waits()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from types import FrameType
 
+import attrs
 import trio
 
 from conduit.contract import Wait
@@ -21,6 +23,13 @@ from conduit.launch.life import LIFE, Life, Stage
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 _MISSED = "which became true without a handler: let a handler or a task of this rank make it true"
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_HEADS = {
+    "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
+    "livelock": "time does not pass any more",
+    "time limit": "the job's time is over",
+    "interrupted": "where the ranks were",
+}
+_RAN = "its task ran that"
 _MOST = 24  # lines of the report: enough to see the pattern of a large job
 
 
@@ -60,6 +69,61 @@ def describe(task: trio.lowlevel.Task) -> str:
     return tasks.describe(task, _own_folders())
 
 
+@attrs.frozen
+class State:
+    """What one rank does, in a form that can travel.
+
+    Attributes:
+        lines: what the report says of it.
+        peers: the ranks that it waits for.
+        waits: whether it waits, and does not compute.
+    """
+
+    lines: tuple[str, ...]
+    peers: tuple[int, ...] = ()
+    waits: bool = True
+
+
+def state_of(life: Life, interrupt: BaseException | None = None) -> State:
+    """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
+    broken_off = tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
+    lines = _state(life, _tasks([life])[0], "", broken_off)
+    lines = [f"ran {broken_off}" if line == _RAN else line for line in lines]
+    return State(tuple(lines), tuple(_peers(life.rank.waits())))
+
+
+def computing(frame: FrameType | None) -> State:
+    """Return what a rank does that is not in its loop, by the innermost frame of its thread."""
+    while frame is not None and frame.f_code.co_filename.startswith(_own_folders()):
+        frame = frame.f_back
+    where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}: "
+    return State((f"{where}computes, and does not poll",), waits=False)
+
+
+def standstill(seconds: float, states: Sequence[State]) -> str:
+    """Return the report of a job in real time that has not moved for some seconds.
+
+    Args:
+        seconds: since the last message was sent or handled.
+        states: what each rank does.
+    """
+    lines = [f"standstill: no rank has sent or handled a message for {seconds:.0f} s"]
+    lines += _grouped([state.lines for state in states])
+    lines += _cycle_line([state.peers for state in states])
+    return "\n".join(lines)
+
+
+def interrupted(states: Mapping[int, State]) -> str:
+    """Return the report of a job whose processes Ctrl-C has reached.
+
+    Args:
+        states: what ranks did, of those that could say.
+    """
+    lines = [f"interrupted: {_HEADS['interrupted']}"]
+    lines += _grouped([states[rank].lines for rank in sorted(states)], sorted(states))
+    return "\n".join(lines)
+
+
 def write(
     kind: str,
     cause: str | trio.lowlevel.Task,
@@ -76,23 +140,25 @@ def write(
         lives: those of all ranks.
         interrupt: the KeyboardInterrupt.  No code of the program is called then: it may be what never returns.
     """
-    head = {
-        "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
-        "livelock": "time does not pass any more",
-        "time limit": "the job's time is over",
-        "interrupted": "where the ranks were",
-    }[kind]
     detail = cause if isinstance(cause, str) else describe(cause)
     broken_off = tasks.error_line(interrupt, _own_folders()) if interrupt is not None else ""
     if broken_off:
         detail = f"what ran was {broken_off}"
-    lines = [f"{kind} at {_time(now)}: {head}" + (f" ({detail})" if detail else "")]
+    lines = [f"{kind} at {_time(now)}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")]
     true = {"deadlock": _MISSED, "interrupted": ""}.get(kind, _TRUE)
     lines += _grouped([_state(life, own, true, broken_off) for life, own in zip(lives, _tasks(lives), strict=True)])
-    cycle = _cycle([life.rank.waits() for life in lives])
-    if cycle:
-        lines.append("cycle: rank " + " waits for rank ".join(map(str, cycle)))
+    lines += _cycle_line([_peers(life.rank.waits()) for life in lives])
     return "\n".join(lines)
+
+
+def _peers(waits: Sequence[Wait]) -> list[int]:
+    """Return the ranks that are waited for."""
+    return sorted({peer for wait in waits for peer in wait.ranks})
+
+
+def _cycle_line(follows: Sequence[Sequence[int]]) -> list[str]:
+    cycle = _cycle(follows)
+    return ["cycle: rank " + " waits for rank ".join(map(str, cycle))] if cycle else []
 
 
 def _tasks(lives: Sequence[Life]) -> list[list[trio.lowlevel.Task]]:
@@ -126,7 +192,7 @@ def _rank_lines(life: Life, own_tasks: Sequence[trio.lowlevel.Task], true: str, 
             yield from _wait_lines(wait, where, true)
         elif broken_off and not tasks.program_line(task, own):
             polls = True  # who knows: the interrupt has come out of it already
-            yield "its task ran that"
+            yield _RAN
         elif not any(nursery.child_tasks for nursery in task.child_nurseries):
             call = _endpoint_call(task)
             polls = polls or call != "a wait of Trio's own"
@@ -157,25 +223,24 @@ def _wait_lines(wait: Wait, where: str, true: str) -> Iterator[str]:
         yield f"   {true}"
 
 
-def _grouped(states: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines, ranks of the same state together."""
+def _grouped(states: Sequence[Sequence[str]], ranks: Sequence[int] | None = None) -> list[str]:
+    """Return the lines, ranks of the same state together; the states are those of `ranks`, by default of all."""
     groups: dict[tuple[str, ...], list[int]] = {}
-    for rank, state in enumerate(states):
+    for rank, state in zip(range(len(states)) if ranks is None else ranks, states, strict=True):
         groups.setdefault(tuple(state), []).append(rank)
     lines: list[str] = []
-    for count, (state, ranks) in enumerate(groups.items()):
+    for count, (state, alike) in enumerate(groups.items()):
         if len(lines) >= _MOST:
             lines.append(f"... and {len(groups) - count} more groups of ranks")
             break
-        name = f"ranks {_ranges(ranks)}, each" if len(ranks) > 1 else f"rank {ranks[0]}"
+        name = f"ranks {_ranges(alike)}, each" if len(alike) > 1 else f"rank {alike[0]}"
         lines.append(f"{name}: {state[0]}")
         lines += [f"    {line}" for line in state[1:]]
     return lines
 
 
-def _cycle(waits: Sequence[Sequence[Wait]]) -> list[int]:
+def _cycle(follows: Sequence[Sequence[int]]) -> list[int]:
     """Return ranks each of which waits for the next, first and last the same; [] if there are none."""
-    follows = [sorted({peer for wait in mine for peer in wait.ranks}) for mine in waits]
     left: set[int] = set()
     for start in range(len(follows)):
         path: list[int] = []
