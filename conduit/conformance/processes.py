@@ -22,7 +22,7 @@ from conduit.conformance.cases import Case
 from conduit.contract import RankKind
 
 WORKER = "conduit.conformance.worker"
-QUIET_S = 15.0  # without a word from any process: they hang
+QUIET_S = 60.0  # without a word from any process: they hang
 _LOOK_S = 0.05
 
 
@@ -187,7 +187,9 @@ class _Job:
         if reached:
             return _worst(reached)
         text = (self._path / "output").read_text(errors="replace")[-4000:]
-        why = "no process has come to the end of this check" if key in self._begun else "no process has begun this check"
+        why = (
+            "no process has come to the end of this check" if key in self._begun else "no process has begun this check"
+        )
         path, _, name = key.partition("::")
         return [
             {

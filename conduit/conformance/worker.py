@@ -1,6 +1,6 @@
 """One process of a job in which checks run; `conduit.conformance.processes` starts it.
 
-    python -m conduit.conformance.worker FOLDER SPEC [pytest's options]
+python -m conduit.conformance.worker FOLDER SPEC [pytest's options]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TextIO
 import pytest
 
 from conduit.conformance.processes import key_of
-from conduit.launch.process import broken
+from conduit.launch.process import ended_by
 from conduit.launch.registry import parse_spec
 
 
@@ -24,11 +24,13 @@ class Reporter:
 
     Args:
         file: where it writes.
+        rank: which process this is.
         checks: those that are to run, by name.
     """
 
-    def __init__(self, file: TextIO, checks: Sequence[str]) -> None:
+    def __init__(self, file: TextIO, rank: int, checks: Sequence[str]) -> None:
         self._file = file
+        self._rank = rank
         self._places = {key: place for place, key in enumerate(checks)}
         self._key = ""
 
@@ -38,7 +40,7 @@ class Reporter:
         self._key = key_of(item)
         self._write(None)
         done = yield
-        if broken():
+        if ended_by() is not None:
             item.session.shouldstop = "the job has ended"
         return done
 
@@ -47,8 +49,9 @@ class Reporter:
         items.sort(key=lambda item: self._places[key_of(item)])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write a report."""
-        self._write(report)
+        """Write a report, unless it is of a job that another process has ended: what `run` raises here says nothing."""
+        if ended_by() in (None, self._rank):
+            self._write(report)
 
     def _write(self, report: pytest.TestReport | None) -> None:
         data = None if report is None else report._to_json() | {"$report_type": "TestReport"}
@@ -64,9 +67,7 @@ def main(folder: str, spec: str, *settings: str) -> int:
     with Path(folder, str(processes.rank)).open("w") as file:
         given = ["-c", os.devnull, "--rootdir", folder, "--import-mode=importlib", "-p", "no:cacheprovider"]
         given += ["-p", "conduit.conformance.plugin", "--conduit", spec, "-q", *settings, *checks]
-        status = pytest.main(given, plugins=[Reporter(file, checks)])
-    if broken():
-        processes.abort(1)
+        status = pytest.main(given, plugins=[Reporter(file, processes.rank, checks)])
     return 0 if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else int(status)
 
 
