@@ -175,6 +175,13 @@ class Endpoint:
         arguments.rank("segment_size", "rank", rank, self.size)
         return self._segment_bytes
 
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of `rank` itself, where this rank can read and write it as its own; else None.
+
+        Real ranks of one host may; simulated ones cannot, because their machine's costs are on the way.
+        """
+        return self._port.segment_of(arguments.rank("segment_of", "rank", rank, self.size))
+
     def host_of(self, rank: int) -> int:
         """Return the index of the host of `rank`."""
         if type(rank) is not int or not 0 <= rank < self.size:

@@ -128,6 +128,11 @@ class MpiPort(WallPort):
         segments = self.network.segments
         return super().make_segment(nbytes) if segments is None else segments.own
 
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of a rank of this host."""
+        segments = self.network.segments
+        return super().segment_of(rank) if segments is None else segments.others[rank]
+
     def take(self) -> Message | None:
         """Return the next message that has arrived."""
         return self._messages.take()
