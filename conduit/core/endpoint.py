@@ -381,14 +381,15 @@ class Endpoint:
             counts.requests_sent += 1
         else:
             counts.replies_sent += 1
-        check = crc32(args) if args else 0
         if nbytes:
-            check = crc32(message.payload, check)
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
         acts = self._acts
         if acts is not None:
+            check = crc32(args) if args else 0
+            if nbytes:
+                check = crc32(message.payload, check)
             acts += (self._port.ticks(), SEND | word, dest, nbytes, check)
             if len(acts) > FLUSH:
                 acts.flush()
