@@ -62,7 +62,7 @@ def call(arguments: Sequence[str]) -> int:
         _drop_output()
         return FAILED
     except KeyboardInterrupt:
-        if output.is_first():
+        if output.speech() is None:  # ranks have told where they were
             print("interrupted", file=sys.stderr)
         return INTERRUPTED
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, report
+from conduit.launch import output, standstill
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -72,7 +72,7 @@ class _Launcher:
         self._failed: int | None = None  # the rank whose error is shown
         self._explained = False  # whether a rank has said why the job ends
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, report.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -105,7 +105,7 @@ class _Launcher:
         finally:
             self._sweep()
             if self._states:
-                print(report.interrupted(self._states), file=sys.stderr)
+                print(standstill.interrupted(self._states), file=sys.stderr)
         status = self._process.returncode
         self._outcome.status = 128 - status if status < 0 else status
         if status and not self._explained:
