@@ -193,3 +193,10 @@ def is_first() -> bool:
     """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
     own = speech()
     return own is None or own.rank == 0
+
+
+def end_lines() -> None:
+    """End the lines that a rank's program has left without an end."""
+    own = speech()
+    if own is not None:
+        own.finish()
