@@ -180,12 +180,12 @@ def complain(text: str, *, alike: bool = False) -> None:
 
     Args:
         text: whole lines.
-        alike: whether all ranks say the same, so that rank 0 alone need do so.
+        alike: whether all ranks say the same, so that rank 0 alone need do so, where nobody reads frames.
     """
     own = speech()
     if own is None:
         sys.stderr.write(text)
-    elif own.rank == 0 or not alike:
+    elif own.framed or own.rank == 0 or not alike:
         own.error(text)
 
 

@@ -69,7 +69,7 @@ class _Launcher:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._outcome = Outcome(0)
         self._lock = threading.Lock()
-        self._failed: int | None = None  # the rank whose error is shown
+        self._errors: set[bytes] = set()  # that were shown
         self._explained = False  # whether a rank has said why the job ends
         self._ranks: dict[int, int] = {}  # by descriptor of the process
         self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
@@ -162,7 +162,7 @@ class _Launcher:
             case output.LINES:
                 reader.show(data)
             case output.ERROR:
-                reader.show(data if self._is_first(rank) else _in_short(rank, data))
+                self._error(reader, rank, data)
             case output.ENDS:
                 self._explained = True
             case output.RESULT:
@@ -177,13 +177,14 @@ class _Launcher:
         if not self._explained:
             reader.show(data)
 
-    def _is_first(self, rank: int) -> bool:
+    def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
+        """Show the first error whole, others in short, and what is the same in all ranks once."""
         with self._lock:
             self._explained = True
-            if self._failed is None:
-                self._failed = rank
-                return True
-            return False
+            first, known = not self._errors, data in self._errors
+            self._errors.add(data)
+        if not known:
+            reader.show(data if first else _in_short(rank, data))
 
     def _know(self, rank: int, process: int) -> None:
         """Keep the process of a rank, where the system has descriptors of processes, and it is of this machine."""

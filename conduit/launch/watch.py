@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol
 import attrs
 
 from conduit.contract import Processes
-from conduit.errors import ConduitError, TimeLimit
+from conduit.errors import TimeLimit
 from conduit.launch import standstill
 from conduit.launch.output import Speech
 
@@ -113,11 +113,6 @@ class Watch:
             limit: seconds without a message after which it is ended, None for no limit.
         """
         with self._lock:
-            if self.end is not None:
-                raise ConduitError(
-                    f"run: a job before this one was ended by rank {self.end.rank}, which ends all processes; end the "
-                    "program too"
-                )
             self._number += 1
             self._job, self._limit = job, limit
             self._count, self._since = -1, time.monotonic()

@@ -59,7 +59,7 @@ async def main(ep):
     assert done.lines[:2] == ["done"] * 2
     assert done.err.count("standstill: no rank has sent or handled a message for") == 1
     assert "waits for news, which rank 1 must bring about" in done.err
-    assert "program.py:12 in main: is in a wait of Trio's own" in done.err
+    assert "program.py:13 in main: is in a wait of Trio's own" in done.err
 
 
 def test_a_rank_that_computes_is_named_as_such(run_program):
