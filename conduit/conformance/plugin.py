@@ -10,7 +10,8 @@ from zlib import crc32
 import attrs
 import pytest
 
-from conduit.conformance.cases import Case, cases
+from conduit.conformance.cases import OTHER_RANKS, Case, cases
+from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
 
@@ -20,6 +21,7 @@ MARKERS = (
     "once: checks what no option changes, at some expense: runs on the first case alone",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
+_JOBS = pytest.StashKey[Jobs]()
 NOT_IN_REAL_TIME = "which look at virtual time or into a simulation; this network has real time"
 
 
@@ -61,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
             _cases(spec, full=False, seed=0, crowds=False)
         except ConduitError as error:
             raise pytest.UsageError(str(error)) from error
+    config.stash[_JOBS] = Jobs(_seed(config), config.getoption("tbstyle"))
     if config.getini("conformance") and config.args_source is not pytest.Config.ArgsSource.ARGS:
         _check_paths(config)
         config.args.extend(str(folder) for folder in suite_folders().values())
@@ -97,11 +100,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run a check on ranks that are processes inside of these."""
+    jobs = item.config.stash[_JOBS]
+    if not jobs.runs(item):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in jobs.reports(item):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the processes in which checks run."""
+    if _JOBS in config.stash:
+        config.stash[_JOBS].close()
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many checks real networks were spared."""
-    skipped = [each for each in terminalreporter.getreports("skipped") if NOT_IN_REAL_TIME in str(each.longrepr)]
-    if skipped:
-        terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {NOT_IN_REAL_TIME}")
+    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS):
+        skipped = [each for each in terminalreporter.getreports("skipped") if reason in str(each.longrepr)]
+        if skipped:
+            terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {reason}")
 
 
 @pytest.hookimpl(wrapper=True)

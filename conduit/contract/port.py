@@ -124,6 +124,10 @@ class Port(ABC):
     def segment(self) -> Bytes:
         """Return this rank's segment: the memory itself, writable, from zero."""
 
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of `rank` where this process can read and write it itself, else None."""
+        return self.segment if rank == self.rank else None
+
     @abstractmethod
     def ticks(self) -> int:
         """Return this rank's clock: picoseconds since the start of the job, never going back."""

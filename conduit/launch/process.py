@@ -219,6 +219,7 @@ def _watch(processes: Processes) -> Watch:
     return _WATCHES[0]
 
 
-def broken() -> bool:
-    """Return whether a job of this process was ended before its time, so that no other can run here."""
-    return any(watch.end is not None for watch in _WATCHES)
+def ended_by() -> int | None:
+    """Return which rank has ended a job of these processes before its time, so that no other can run in them."""
+    ends = [watch.end for watch in _WATCHES if watch.end is not None]
+    return ends[0].rank if ends else None

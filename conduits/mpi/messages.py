@@ -19,6 +19,14 @@ _write = HEADER.pack_into
 _read = HEADER.unpack_from
 
 
+PUSHES = 32  # questions in a row after a large payload, some microseconds in all
+
+
+def _pushed(request: Request) -> bool:
+    """Return whether the transfer of a large payload is over, asking a bounded number of times."""
+    return any(request.Test() for _ in range(PUSHES))
+
+
 class Record:
     """What one slot sends from, a request's or a reply's.
 
@@ -66,15 +74,19 @@ class Channel:
         size: how many ranks there are.
         credits: messages on their way from one rank to one other.
         nbytes: of the longest message.
+
+    Attributes:
+        large: the send of a payload by itself that began last, as long as it is under way.
     """
 
-    __slots__ = ("_comm", "_nbytes", "_old", "_rank", "records", "ring")
+    __slots__ = ("_comm", "_nbytes", "_old", "_rank", "large", "records", "ring")
 
     def __init__(self, library: Library, comm: Comm, rank: int, size: int, credits: int, nbytes: int) -> None:
         self._comm = comm
         self._rank = rank
         self._nbytes = nbytes
         self._old: list[Record] = []
+        self.large: Request | None = None
         self.records: dict[int, list[Record]] = {}
         # One more, because the last that was taken is begun again when the next one is looked for.
         self.ring = Ring(library, comm, credits * (size - 1) + 1, nbytes)
@@ -128,7 +140,7 @@ class Channel:
         record.bare.Start()
         if word & APART:
             record.payload = message.payload
-            record.follows = self._comm.Isend(message.payload, dest, payload_tag(record.slot))
+            self.large = record.follows = self._comm.Isend(message.payload, dest, payload_tag(record.slot))
 
     def receive_payload(self, memory: memoryview, source: int, slot: int) -> Request:
         """Begin to receive a payload that is a message of its own where it belongs."""
@@ -215,6 +227,8 @@ class Messages:
             elif other.request.Test():
                 ring = other
             else:
+                if self._requests.large is not None or self._replies.large is not None:
+                    self._push()
                 return None
             message = self._open(ring)
             if message is not None:
@@ -250,13 +264,19 @@ class Messages:
     def _landed(self) -> Message | None:
         """Return a message whose payload has landed; looks at one, each time at another."""
         request, message = self._landing[0]
-        if not request.Test():
+        if not _pushed(request):
             self._landing.rotate(-1)
             return None
         self._landing.popleft()
         if not message.word & REQUEST:
             self._free[message.source].append(self._requests.records[message.source][message.slot])
         return message
+
+    def _push(self) -> None:
+        """Let MPI go on with a large payload, which moves only while it is asked."""
+        for channel in (self._requests, self._replies):
+            if channel.large is not None and _pushed(channel.large):
+                channel.large = None
 
     def slots_in_use(self) -> dict[int, int]:
         """Return how many slots to each rank are in use."""

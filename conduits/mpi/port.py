@@ -112,6 +112,7 @@ class MpiPort(WallPort):
             world, (world.comm.Dup(), world.comm.Dup()), self.segment.data, reach,
             credits=options.credits, medium=options.medium,
         )  # fmt: skip
+        self.take = self._messages.take  # type: ignore[method-assign]  # every look for a message: a call less
 
     def close(self) -> None:
         """Give the communicators back, where the job has ended well; else messages may still arrive."""
@@ -127,6 +128,11 @@ class MpiPort(WallPort):
         """Return the rank's segment, in the memory of the host or in its own."""
         segments = self.network.segments
         return super().make_segment(nbytes) if segments is None else segments.own
+
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of a rank of this host."""
+        segments = self.network.segments
+        return super().segment_of(rank) if segments is None else segments.others[rank]
 
     def take(self) -> Message | None:
         """Return the next message that has arrived."""

@@ -54,6 +54,8 @@ def _room() -> int:
 class SharedSegments:
     """The segments of the ranks of this host, zeros.
 
+    What is written there is seen by whoever has heard of it by a message: MPI orders the two, as it must for its own.
+
     Args:
         world: the processes.
         nbytes: size of each.
@@ -76,7 +78,3 @@ class SharedSegments:
         self.own: Bytes = own
         own[:] = 0
         world.on_host.Barrier()  # or a neighbour's first message may be wiped out
-
-    def fence(self) -> None:
-        """Order what was written before what is sent next."""
-        self._window.Sync()
