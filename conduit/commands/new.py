@@ -27,7 +27,7 @@ requires-python = ">=3.11"
 dependencies = ["conduit-am>=0.1"]
 
 [project.optional-dependencies]
-test = ["conduit-am[conform]"]
+test = ["conduit-am[conform]", "pytest-trio>=0.8"]
 
 # By this line `conduit list` and `conduit.run(..., conduit="{name}")` find it.
 [project.entry-points."conduit.conduits"]

@@ -18,7 +18,9 @@ _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
 
 
 class NotAProgram(Exception):
-    """The file has no `async def main` that takes the arguments given."""
+    """The file has no `async def main` that takes the arguments given: a wrong call of `conduit run`."""
+
+    exit_status = 2
 
 
 class ProgramFile:

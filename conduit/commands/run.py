@@ -83,6 +83,7 @@ def run(
         return 1
     if not output.is_first():
         return 0
+    output.end_lines()
     for rank, texts in _warnings(result):
         for text in texts:
             print(f"warning from rank {rank}: {text}", file=sys.stderr)

@@ -46,8 +46,9 @@ class Doors:
     Attributes:
         spent: CPU time.
         carried: links and engines.
-        messages: whether messages have an `identity`, which a network gives to those that it makes of arrived bytes.
-        sent: messages.
+        messages: whether messages have an `identity`, which a network gives to those that it makes of arrived bytes;
+            so that who listens to landings knows of which they are, too.
+        sent: messages; the core tells of requests and of what a rank sends to itself, the network of replies.
         noticed: messages.
         handled: messages.
         landed: bytes in segments.

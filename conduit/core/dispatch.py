@@ -7,9 +7,11 @@ message and `run_progress` after a pass.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
+
+import attrs
 
 from conduit.contract import CONTROL, REQUEST, Category, Doors, Message, Port
 from conduit.core.arguments import UNPACK
@@ -20,6 +22,14 @@ from conduit.core.token import Token
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
 _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
+
+
+@attrs.define
+class Handled:
+    """Counts of what handlers of a rank have been run for; as what is sent, without automatic replies and attach."""
+
+    requests_handled: int = 0
+    replies_handled: int = 0
 
 
 class Dispatch:
@@ -45,7 +55,7 @@ class Dispatch:
         self.endpoint = endpoint
         self.rank = endpoint.rank
         self.acts = endpoint._acts
-        self.counts = endpoint.counts
+        self.counts = Handled()
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
         self.known = 0
@@ -60,6 +70,10 @@ class Dispatch:
         """Take the port whose messages this object handles."""
         self.port = port
         self.memory = port.segment.data
+
+    def counted(self) -> Mapping[str, int]:
+        """Return what has been counted, by name."""
+        return attrs.asdict(self.counts)
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of `message`; see `conduit.contract.Core`.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from sys import _getframe
 from typing import Any, NoReturn, Protocol
 from zlib import crc32
 
+import attrs
 import numpy as np
 
 from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
-from conduit.core.counts import Counts
 from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.errors import BadRequest, HandlerError
@@ -46,6 +46,19 @@ class Server(Core, Protocol):
 
     def want_progress(self) -> None:
         """Ask for a run of `progress` at the next poll."""
+
+    def counted(self) -> Mapping[str, int]:
+        """Return what it has counted, by name."""
+
+
+@attrs.define
+class Sent:
+    """Counts of what a rank has sent: what programs asked for, so no automatic replies and no attach."""
+
+    requests_sent: int = 0
+    replies_sent: int = 0
+    payload_bytes_sent: int = 0
+    payload_bytes_off_host: int = 0
 
 
 class Endpoint:
@@ -115,7 +128,7 @@ class Endpoint:
         self._attaches = 0  # begun by this rank's tasks; they take turns
         self._attached = 0  # over, accepted or refused
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
-        self.counts = Counts()
+        self.counts = Sent()
         self.forgotten: list[BadRequest] = []
         self._told = False  # whether the job has heard of the first of them
         self._over = False
@@ -619,6 +632,10 @@ class Endpoint:
             self._told = True
             self._port.fail(error)  # the program may catch it
             raise error
+
+    def _counted(self) -> Mapping[str, int]:
+        """Return what the core has counted for this rank, sorted by name."""
+        return dict(sorted({**attrs.asdict(self.counts), **self._dispatch.counted()}.items()))
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""

@@ -27,13 +27,13 @@ class CpuListener:
             begin: picoseconds.
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding, copying a payload to its
-                place), "handler" or "reply".
+                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", or
+                "copy" (of payloads, in whichever of these; also what programs charge as `copied`).
         """
 
 
 class LinkListener:
-    """Hears what links and engines carry."""
+    """Hears what links and engines carry, and how long locks and CPUs of the hosts, which are no rank's, are taken."""
 
     def carried(self, name: str, begin: int, end: int, nbytes: int) -> None:
         """A link or an engine is taken.
@@ -44,7 +44,8 @@ class LinkListener:
             name: of the link or engine; its hardware's.
             begin: picoseconds.
             end: picoseconds.
-            nbytes: bytes on the link, packet headers included.
+            nbytes: bytes on the link, packet headers included; of an engine, the bytes that it moves; of a lock or a
+                CPU 0, or those of the interrupt.
         """
 
 
@@ -57,7 +58,8 @@ class MessageListener:
         Args:
             message: which.
             begin: when the call began, or the handler ended that replied.
-            end: when the call returned; of a reply, the same as `begin`.
+            end: when the call returned, or the CPU was done with sending the reply; a reply of a rank to itself takes
+                no time.
             category: a `conduit.contract.Category`.
             nbytes: bytes of payload.
         """
@@ -70,10 +72,21 @@ class MessageListener:
 
 
 class LandingListener:
-    """Hears of bytes that the network writes to segments; not of what programs write there."""
+    """Hears of bytes that messages write to segments, a rank's own to itself included; not of what programs write."""
 
-    def landed(self, rank: int, when: int, offset: int, nbytes: int) -> None:
-        """Bytes have been written to the segment of `rank`, at `offset`, in the event at `when`."""
+    def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:
+        """Bytes have been written to a segment.
+
+        Args:
+            rank: whose segment.
+            when: in which event, picoseconds; of a message to itself, the rank's time.
+            offset: where.
+            nbytes: how many.
+            origin: the message whose payload they are, nearly always.  Where several under way would put the same
+                bytes there, which nobody can tell apart in memory: the rank whose they are all, and None where they
+                are of several ranks and the hardware does not say whose it writes (sci's DMA and mapped stores, Sun
+                Fire's lines; the others name the sender).  None too of bytes that are no message's.
+        """
 
 
 class WaitListener:
@@ -113,7 +126,9 @@ def doors_to(observers: Sequence[object]) -> Doors | None:
         if not isinstance(each, tuple(_KINDS)):
             names = ", ".join(kind.__name__ for kind in _KINDS)
             raise BadRequest(f"run: observers: {shown(each)} listens to nothing; derive its class of {names}")
-    doors: dict[str, Any] = {"messages": any(isinstance(each, MessageListener) for each in observers)}
+    doors: dict[str, Any] = {
+        "messages": any(isinstance(each, (MessageListener, LandingListener)) for each in observers)
+    }
     for kind, calls in _KINDS.items():
         listeners = [each for each in observers if isinstance(each, kind)]
         doors.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})

@@ -69,10 +69,12 @@ class _Endpoint(Endpoint):
         if not message.word & REQUEST:
             assert self.answered is not None
             message.identity, message.begun = self.answered._replace(reply=True), now
+            if dest != self.rank:
+                return  # its port tells when it has sent it
         doors = self._dispatch.doors
         assert doors is not None
-        assert doors.sent is not None
-        doors.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
+        if doors.sent is not None:
+            doors.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
 
 
 class _Dispatch(Dispatch):
@@ -85,15 +87,21 @@ class _Dispatch(Dispatch):
     def deliver(self, message: Message) -> Message | None:
         doors = self.doors
         assert doors is not None
-        assert doors.handled is not None
-        assert doors.noticed is not None
         begin = self.port.ticks()
         self.endpoint.answered = identity = message.identity
-        if message.source == self.rank:
+        if message.source == self.rank and doors.noticed is not None:
             doors.noticed(identity, begin)
         reply = super().deliver(message)
-        if not message.control:
+        if not message.control and doors.handled is not None:
             doors.handled(identity, begin, self.port.ticks(), self.handlers[message.handler][1])
         if reply is not None and reply.control:
             reply.identity = identity._replace(reply=True)
         return reply
+
+    def _landed(self, message: Message) -> memoryview:
+        view = super()._landed(message)
+        doors = self.doors
+        assert doors is not None
+        if doors.landed is not None and message.source == self.rank and message.payload:
+            doors.landed(self.rank, self.port.ticks(), message.offset, message.nbytes, message.identity)
+        return view

@@ -80,7 +80,7 @@ class MessageRank:
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the endpoint and of its port."""
-        return {**self._endpoint.counts.as_dict(), **self._port.statistics()}
+        return {**self._endpoint._counted(), **self._port.statistics()}
 
     def moved(self) -> int:
         """Return how many messages were sent and handled here."""

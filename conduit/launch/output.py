@@ -180,12 +180,12 @@ def complain(text: str, *, alike: bool = False) -> None:
 
     Args:
         text: whole lines.
-        alike: whether all ranks say the same, so that rank 0 alone need do so.
+        alike: whether all ranks say the same, so that rank 0 alone need do so, where nobody reads frames.
     """
     own = speech()
     if own is None:
         sys.stderr.write(text)
-    elif own.rank == 0 or not alike:
+    elif own.framed or own.rank == 0 or not alike:
         own.error(text)
 
 
@@ -193,3 +193,10 @@ def is_first() -> bool:
     """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
     own = speech()
     return own is None or own.rank == 0
+
+
+def end_lines() -> None:
+    """End the lines that a rank's program has left without an end."""
+    own = speech()
+    if own is not None:
+        own.finish()

@@ -11,7 +11,7 @@ from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, report
+from conduit.launch import output, report, standstill
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -70,6 +70,7 @@ class ProcessJob:
 
         Raises:
             BadRequest: there are no processes, or they are not those that were asked for.
+            ConduitError: a job was ended before its time, which ends all processes.
         """
         announced = spec.cls.announced(spec.options)
         if announced is None:
@@ -78,6 +79,12 @@ class ProcessJob:
                 f"`conduit run PROGRAM.py --conduit {spec.text} --ranks N`, which takes its main, or start this script "
                 "with `mpiexec -n N python -m mpi4py SCRIPT.py`"
             )
+        for ended in (watch.end for watch in _WATCHES):
+            if ended is not None:
+                raise ConduitError(
+                    f"run: a job before this one was ended by rank {ended.rank}, which ends all processes; end the "
+                    "program too"
+                )
         processes = spec.cls.join(spec.options)
         output.speak(processes.rank)
         if ranks is not None and ranks != processes.size:
@@ -133,9 +140,9 @@ class ProcessJob:
         """Return a number that grows with every message."""
         return self._rank.moved()
 
-    def ask_state(self, answer: Callable[[report.State], object]) -> None:
+    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
         """Have `answer` called with what this rank waits for."""
-        self._job.call(lambda: answer(report.state_of(self._job.lives[0])))
+        self._job.call(lambda: answer(standstill.state_of(self._job.lives[0])))
 
     def fail(self, error: BaseException) -> None:
         """End the job because of an error that is no rank's."""
@@ -171,9 +178,9 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
-        state = report.state_of(self._job.lives[0], error)
+        state = standstill.state_of(self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
-            error.add_note(report.interrupted({self._processes.rank: state}))
+            error.add_note(standstill.interrupted({self._processes.rank: state}))
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:
@@ -193,10 +200,13 @@ def _unpickled(data: bytes) -> tuple[Any, str]:
 
 
 def _status(error: BaseException) -> int:
-    """Return the exit status that an error stands for."""
+    """Return the exit status that an error stands for; one may say so itself, as `exit_status`."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
-    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    status: int = getattr(error, "exit_status", 1)
+    return status
 
 
 _WATCHES: list[Watch] = []

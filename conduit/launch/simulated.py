@@ -65,6 +65,7 @@ class SimulatedJob:
         self._doors = doors_to(observers)
         if self._doors is not None and self._doors.carried is not None:
             listen(self.kernel, self._doors.carried)
+        self.kernel.tells_copies = self._doors is not None and self._doors.spent is not None
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
         self.kernel.end.describe = report.describe

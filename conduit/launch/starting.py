@@ -22,7 +22,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, report
+from conduit.launch import output, standstill
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -69,10 +69,10 @@ class _Launcher:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._outcome = Outcome(0)
         self._lock = threading.Lock()
-        self._failed: int | None = None  # the rank whose error is shown
+        self._errors: set[bytes] = set()  # that were shown
         self._explained = False  # whether a rank has said why the job ends
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, report.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -105,7 +105,7 @@ class _Launcher:
         finally:
             self._sweep()
             if self._states:
-                print(report.interrupted(self._states), file=sys.stderr)
+                print(standstill.interrupted(self._states), file=sys.stderr)
         status = self._process.returncode
         self._outcome.status = 128 - status if status < 0 else status
         if status and not self._explained:
@@ -162,7 +162,7 @@ class _Launcher:
             case output.LINES:
                 reader.show(data)
             case output.ERROR:
-                reader.show(data if self._is_first(rank) else _in_short(rank, data))
+                self._error(reader, rank, data)
             case output.ENDS:
                 self._explained = True
             case output.RESULT:
@@ -177,13 +177,14 @@ class _Launcher:
         if not self._explained:
             reader.show(data)
 
-    def _is_first(self, rank: int) -> bool:
+    def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
+        """Show the first error whole, others in short, and what is the same in all ranks once."""
         with self._lock:
             self._explained = True
-            if self._failed is None:
-                self._failed = rank
-                return True
-            return False
+            first, known = not self._errors, data in self._errors
+            self._errors.add(data)
+        if not known:
+            reader.show(data if first else _in_short(rank, data))
 
     def _know(self, rank: int, process: int) -> None:
         """Keep the process of a rank, where the system has descriptors of processes, and it is of this machine."""

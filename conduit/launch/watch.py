@@ -19,8 +19,8 @@ from typing import Any, NoReturn, Protocol
 import attrs
 
 from conduit.contract import Processes
-from conduit.errors import ConduitError, TimeLimit
-from conduit.launch import report
+from conduit.errors import TimeLimit
+from conduit.launch import standstill
 from conduit.launch.output import Speech
 
 TURN_S = 0.2
@@ -45,7 +45,7 @@ class Job(Protocol):
     def progress(self) -> int:
         """Return a number that grows with every message."""
 
-    def ask_state(self, answer: Callable[[report.State], object]) -> None:
+    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
         """Have `answer` called with what this rank waits for, in the job's own thread, once that is free."""
 
     def stop(self) -> None:
@@ -91,8 +91,10 @@ class Watch:
         self._count = 0
         self._since = 0.0
         self._asked = 0.0
-        self._state: report.State | None = None
-        self._states: dict[int, tuple[float, float, report.State]] = {}  # by rank: when heard, how long silent, what
+        self._state: standstill.State | None = None
+        self._states: dict[
+            int, tuple[float, float, standstill.State]
+        ] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
         self._told = False
         self._over = threading.Event()
@@ -111,11 +113,6 @@ class Watch:
             limit: seconds without a message after which it is ended, None for no limit.
         """
         with self._lock:
-            if self.end is not None:
-                raise ConduitError(
-                    f"run: a job before this one was ended by rank {self.end.rank}, which ends all processes; end the "
-                    "program too"
-                )
             self._number += 1
             self._job, self._limit = job, limit
             self._count, self._since = -1, time.monotonic()
@@ -231,7 +228,7 @@ class Watch:
         if state is None:
             if now - self._asked < ANSWER_S:
                 return
-            state = report.computing(sys._current_frames().get(self._worker))
+            state = standstill.computing(sys._current_frames().get(self._worker))
         else:
             self._asked = 0.0
         if silent < self._patience():
@@ -244,10 +241,10 @@ class Watch:
     def _patience(self) -> float:
         return STANDSTILL_S if self._limit is None else min(STANDSTILL_S, self._limit)
 
-    def _answered(self, state: report.State) -> None:
+    def _answered(self, state: standstill.State) -> None:
         self._state = state
 
-    def _on_silent(self, source: int, number: int, silent: float, state: report.State) -> None:
+    def _on_silent(self, source: int, number: int, silent: float, state: standstill.State) -> None:
         """Take note, on rank 0, of a rank without messages; when all are, report it."""
         job = self._job
         if number != self._number or job is None:
@@ -261,7 +258,7 @@ class Watch:
         least = min(each for _, each, _ in self._states.values())
         self._weigh(job, least, [self._states[rank][2] for rank in range(self._processes.size)])
 
-    def _weigh(self, job: Job, silent: float, states: list[report.State]) -> None:
+    def _weigh(self, job: Job, silent: float, states: list[standstill.State]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""
         if silent < self._silent:
             self._told = False  # messages have moved since
@@ -269,12 +266,12 @@ class Watch:
         waiting = [state.waits for state in states]
         if self._limit is not None and silent >= self._limit:
             limit, self._limit = self._limit, None
-            text = report.standstill(silent, states)
+            text = standstill.standstill(silent, states)
             job.fail(TimeLimit(f"{text}\nended, because nothing may stand still for {limit:g} s (stall_limit)"))
             return
         patience = STANDSTILL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
         self._told = True
-        sys.stderr.write(report.standstill(silent, states) + "\nthe job goes on waiting\n")
+        sys.stderr.write(standstill.standstill(silent, states) + "\nthe job goes on waiting\n")
         sys.stderr.flush()

@@ -51,7 +51,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     __slots__ = (
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
         "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
-        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "untimed", "user_code",
+        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies", "untimed", "user_code",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -70,9 +70,11 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
         self.observe: Callable[[object], object] | None = None
-        """Is shown each link, route and engine that is made, where somebody listens (`conduit.sim.observed`)."""
+        """Is shown each link, route, engine and lock that is made, where somebody listens (`conduit.sim.observed`)."""
         self.carried: Callable[[str, int, int, int], object] | None = None
         """Is told what these carry."""
+        self.tells_copies = False
+        """Whether somebody listens to what CPUs do, so that hosts say which of their costs are copies."""
         self.end = End()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []

@@ -120,8 +120,14 @@ class Flat:
         """Its size in bytes."""
         return len(self.view)
 
-    def write(self, address: int, data: Buffer) -> None:
-        """Store `data` at `address`."""
+    def write(self, address: int, data: Buffer, source: int = -1) -> None:
+        """Store `data` at `address`.
+
+        Args:
+            address: where.
+            data: what.
+            source: the rank from which it comes, where the network knows that; for observers alone.
+        """
         self.view[address : address + len(data)] = data
 
     def read(self, address: int, nbytes: int) -> bytes:

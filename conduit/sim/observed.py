@@ -12,12 +12,13 @@ from typing import Any
 from conduit.sim.cpu import Cpu
 from conduit.sim.dma import DmaEngine
 from conduit.sim.kernel import FOREVER, Kernel
+from conduit.sim.labels import Labelled
 from conduit.sim.link import Link, Route
 from conduit.sim.memory import Buffer, Flat
 
 Spent = Callable[[int, int, int, str], object]
 Carried = Callable[[str, int, int, int], object]
-Landed = Callable[[int, int, int, int], object]
+Landed = Callable[[int, int, bytes | bytearray | memoryview, int], object]
 
 
 class ObservedCpu(Cpu):
@@ -45,13 +46,13 @@ class ObservedCpu(Cpu):
 
     @free.setter
     def free(self, free: int) -> None:
-        old, self._free = self._free, free
+        old, self._free = self._free, int(free)
         if free > old:
             begin = max(old, self._mark) if self._held else max(old, self.kernel.now)
             if not self._held:
                 self.stop_polling(begin)
             if free > begin:
-                self._note(begin, free)
+                self._note_parts(begin, free)
             if not self._held:
                 self._tell()
         elif free < old:
@@ -94,11 +95,24 @@ class ObservedCpu(Cpu):
         if 0 <= since < when:
             self._spent(self.rank, since, when, "waiting")
 
-    def _note(self, begin: int, end: int) -> None:
+    def _note_parts(self, begin: int, free: int) -> None:
+        """Note the time from `begin` on, which is divided where `free` says what its parts are for."""
+        spans, end = [], int(free)
+        for ticks, why in reversed(free.parts if isinstance(free, Labelled) else ()):
+            if end <= begin:
+                break
+            spans.append((max(begin, end - ticks), end, why))
+            end -= ticks
+        if end > begin:
+            spans.append((begin, end, ""))
+        for start, stop, why in reversed(spans):
+            self._note(start, stop, why or self.why)
+
+    def _note(self, begin: int, end: int, why: str) -> None:
         spans = self._spans
-        if spans and spans[-1][1] == begin and spans[-1][2] == self.why:
+        if spans and spans[-1][1] == begin and spans[-1][2] == why:
             begin = spans.pop()[0]
-        spans.append((begin, end, self.why))
+        spans.append((begin, end, why))
 
     def _take_back(self, free: int) -> None:
         spans = self._spans
@@ -114,32 +128,41 @@ class ObservedCpu(Cpu):
 
 
 class ObservedFlat(Flat):
-    """A rank's segment that tells `landed(rank, when, offset, nbytes)` of what is written to it, in that event.
+    """A rank's segment that tells `landed(when, address, data, source)` of what is written to it, in that event.
 
     Args:
         view: the memory.
         kernel: whose time it lives in.
-        rank: whose it is.
-        landed: is told.
+        landed: is told; `source` is the rank from which the bytes come, -1 where the network does not say.
     """
 
-    __slots__ = ("_kernel", "_landed", "_rank")
+    __slots__ = ("_kernel", "_landed")
 
-    def __init__(self, view: bytearray | memoryview, kernel: Kernel, rank: int, landed: Landed) -> None:
+    def __init__(self, view: bytearray | memoryview, kernel: Kernel, landed: Landed) -> None:
         super().__init__(view)
         self._kernel = kernel
-        self._rank = rank
         self._landed = landed
 
-    def write(self, address: int, data: Buffer) -> None:
+    def write(self, address: int, data: Buffer, source: int = -1) -> None:
         """Store `data` at `address`, and tell."""
         super().write(address, data)
         if len(data):
-            self._landed(self._rank, self._kernel.now, address, len(data))
+            self._landed(self._kernel.now, address, data, source)
+
+
+def engine_cpu(kernel: Kernel, name: str) -> Cpu:
+    """Return a CPU that is no rank's, which tells what it does as an engine of this name where somebody listens."""
+    carried = kernel.carried
+    if carried is None:
+        return Cpu(kernel)
+    return ObservedCpu(kernel, -1, None, lambda _, begin, end, __: carried(name, begin, end, 0))
 
 
 def listen(kernel: Kernel, carried: Carried) -> None:
-    """Let the links, routes and engines that are made from now on tell what they carry.
+    """Let the links, routes, engines and locks that are made from now on tell what they carry.
+
+    Hardware of a network's own, which is neither of those here, tells by a class of its own: it names that in a class
+    variable `OBSERVED`, and shows itself to `kernel.observe`, where there is one, when it is made.
 
     Args:
         kernel: whose time they live in.
@@ -158,6 +181,8 @@ def listen(kernel: Kernel, carried: Carried) -> None:
 @cache
 def _observed(plain: Any) -> Any:
     """Return the class of which a part of class `plain` is made where somebody listens."""
+    if hasattr(plain, "OBSERVED"):
+        return plain.OBSERVED
     kind = next(kind for kind in (Link, Route, DmaEngine) if issubclass(plain, kind))
     methods: dict[str, Any] = {"__slots__": (), "__module__": plain.__module__, "__qualname__": plain.__qualname__}
     if kind is Link:

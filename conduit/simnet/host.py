@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from conduit.sim import Kernel
+from conduit.sim.labels import Labelled
 from conduit.sim.units import PS_PER_S, duration
 
 
@@ -41,6 +43,10 @@ class HostModel:
     poll_ps: int = attrs.field(validator=_ticks)
     message_ps: int = attrs.field(validator=_ticks)
 
+    def on(self, kernel: Kernel) -> HostModel:
+        """Return this host as the job of `kernel` uses it: where somebody listens to CPUs, its copies say so."""
+        return _Telling(**attrs.asdict(self)) if kernel.tells_copies else self
+
     def copy_ticks(self, nbytes: int) -> int:
         """Return what copying `nbytes` costs, picoseconds."""
         return self.copy_call_ps + duration(nbytes, self.copy_bytes_per_s) if nbytes else 0
@@ -49,3 +55,13 @@ class HostModel:
         """Return what `flops` operations on `threads` CPUs and a copy of `copied` bytes cost, picoseconds."""
         worked = round(flops * PS_PER_S / (self.flops_per_s * threads)) if flops else 0
         return worked + self.copy_ticks(copied)
+
+
+@attrs.frozen
+class _Telling(HostModel):
+    """A host of whose costs the copies say that they are."""
+
+    def copy_ticks(self, nbytes: int) -> int:
+        """Return what copying `nbytes` costs, picoseconds."""
+        ticks = HostModel.copy_ticks(self, nbytes)
+        return Labelled(ticks, ((ticks, "copy"),)) if ticks else 0

@@ -2,6 +2,10 @@
 
 A message has no identity on the wire.  It gets it back from what was sent: the first of the same words and arguments
 between the same two ranks, in the same slot where both ends call the slot alike.
+
+Bytes that land have no origin in memory either.  What a path writes while it takes a message is that message's.  Other
+bytes are those of the one long message under way whose place they are in; where there are several, of those that come
+from the rank that the network names, and that carry the same bytes.
 """
 
 from __future__ import annotations
@@ -9,9 +13,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from conduit.contract import Doors, Identity, Message
+from conduit.contract import LONG, Buffer, Doors, Identity, Message
 from conduit.sim.observed import ObservedCpu, ObservedFlat
 from conduit.simnet.path import LATER, Path, Then
 from conduit.simnet.port import SimulatedPort
@@ -23,10 +27,14 @@ class InFlight:
 
     def __init__(self) -> None:
         self._found: defaultdict[tuple[object, ...], list[tuple[Any, Identity]]] = defaultdict(list)
+        self.landings: dict[int, Landings] = {}
+        """By rank, where somebody listens to them."""
 
     def put(self, source: int, dest: int, slot: Any, message: Message) -> None:
         """Take note of a message that is sent."""
         self._found[self._key(source, dest, message)].append((slot, message.identity))
+        if self.landings:
+            self.landings[dest].sent(source, message)
 
     def take(self, dest: int, message: Message) -> Identity:
         """Return the identity of a message that has arrived."""
@@ -42,6 +50,77 @@ class InFlight:
         return source, dest, message.word, bytes(message.args), message.nbytes, message.offset
 
 
+class _Long(NamedTuple):
+    """A long message under way."""
+
+    identity: Identity
+    source: int
+    offset: int
+    payload: bytes
+
+    def could_be(self, address: int, data: Buffer, source: int) -> bool:
+        """Return whether these bytes may be of it, by their place and who sent them."""
+        begin = address - self.offset
+        return begin >= 0 and begin + len(data) <= len(self.payload) and source in (-1, self.source)
+
+    def carries(self, address: int, data: Buffer) -> bool:
+        """Return whether it has these bytes there."""
+        begin = address - self.offset
+        return self.payload[begin : begin + len(data)] == data
+
+
+class Landings:
+    """Tells what lands in the segment of a rank, and of which message it is.
+
+    Args:
+        rank: the rank.
+        landed: is told.
+    """
+
+    def __init__(self, rank: int, landed: Callable[..., object]) -> None:
+        self._rank = rank
+        self._landed = landed
+        self._under_way: dict[Identity, _Long] = {}
+        self._held: list[tuple[int, int, Buffer, int]] | None = None
+
+    def sent(self, source: int, message: Message) -> None:
+        """Take note of a message to the rank."""
+        if message.word & LONG and message.nbytes:
+            long = _Long(message.identity, source, message.offset, bytes(message.payload))
+            self._under_way[message.identity] = long
+
+    def land(self, when: int, address: int, data: Buffer, source: int) -> None:
+        """Tell of bytes that have been written, or keep that until it is known what is taken."""
+        if self._held is None:
+            self._landed(self._rank, when, address, len(data), self._origin(address, data, source))
+        else:
+            self._held.append((when, address, data, source))
+
+    def begin_take(self) -> None:
+        """A path takes a message."""
+        self._held = []
+
+    def end_take(self, taken: Identity | None) -> None:
+        """It has taken this one, all of which has landed, or None."""
+        held, self._held = self._held or [], None
+        for when, address, data, source in held:
+            origin = self._origin(address, data, source) if taken is None else taken
+            self._landed(self._rank, when, address, len(data), origin)
+        if taken is not None:
+            self._under_way.pop(taken, None)
+
+    def _origin(self, address: int, data: Buffer, source: int) -> Identity | int | None:
+        found = [long for long in self._under_way.values() if long.could_be(address, data, source)]
+        if len(found) > 1:
+            found = [long for long in found if long.carries(address, data)] or found
+        if len(found) == 1:
+            return found[0].identity
+        ranks = {long.source for long in found}
+        if len(ranks) == 1:
+            return ranks.pop()
+        return None if source < 0 else source
+
+
 def observe(port: SimulatedPort, doors: Doors, in_flight: InFlight) -> None:
     """Let a port that has no paths yet tell what it does."""
     port.__class__ = _observed_port(type(port))
@@ -50,7 +129,8 @@ def observe(port: SimulatedPort, doors: Doors, in_flight: InFlight) -> None:
     if doors.spent is not None:
         port.cpu = ObservedCpu(port.kernel, port.rank, port._idle, doors.spent)
     if doors.landed is not None:
-        port.memory = ObservedFlat(port.memory.view, port.kernel, port.rank, doors.landed)
+        landings = in_flight.landings[port.rank] = Landings(port.rank, doors.landed)
+        port.memory = ObservedFlat(port.memory.view, port.kernel, landings.land)
 
 
 @cache
@@ -139,10 +219,17 @@ class _TellingPath(Path):
         port = self.port
         begin = port.cpu.now()
         port._for("receive")
+        landings = port.in_flight.landings.get(port.rank)
+        if landings is not None:
+            landings.begin_take()
         message = super().take()  # type: ignore[safe-super]
+        identity = None
         if message is not None and message is not LATER and port.doors.messages:
-            message.identity = port.in_flight.take(port.rank, message)
-            port.doors.noticed(message.identity, begin)
+            message.identity = identity = port.in_flight.take(port.rank, message)
+            if port.doors.noticed is not None:
+                port.doors.noticed(identity, begin)
+        if landings is not None:
+            landings.end_take(identity)
         return message
 
     def end_pass(self) -> None:
@@ -161,4 +248,18 @@ class _TellingPath(Path):
         port._for("reply")
         if port.doors.messages:
             port.in_flight.put(port.rank, request.source, request.slot, reply)
+        if port.doors.sent is not None and not reply.control:
+            then = self._telling(reply, then)
         super().send_reply(request, reply, then)  # type: ignore[safe-super]
+
+    def _telling(self, reply: Message, then: Then) -> Then:
+        """Return `then` that first tells that the reply has been sent."""
+        port = self.port
+        what = reply.identity, reply.begun
+        size = reply.word >> 9 & 3, reply.nbytes
+
+        def sent() -> None:
+            port.doors.sent(*what, port.cpu.now(), *size)
+            then()
+
+        return sent

@@ -133,7 +133,7 @@ class SharedMemoryPath(Path):
         queue.write(at, header.pack(message))
         if message.nbytes:
             if message.word & LONG and message.nbytes > self._crossover:
-                there.port.memory.write(message.offset, message.payload)
+                there.port.memory.write(message.offset, message.payload, self.port.rank)
             else:
                 queue.write(at + header.MAX_SIZE, message.payload)
         there._inbox.put(self.port.rank, is_reply, slot)

@@ -45,6 +45,7 @@ class SimulatedConduit(Conduit):
         self.host_model = self.make_host()
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
+        self.host_model = self.host_model.on(self.kernel)
         self._meetings: list[Meeting] = []
         self._in_flight = InFlight()  # where somebody listens
         self._came = [0] * setup.ranks

@@ -249,7 +249,7 @@ class LoggpPath(Path):
     def arrive(self, name: tuple[int, int, int], slot: bytes, payload: bytes, offset: int) -> None:
         """Store a message in its slot, a long payload in the segment, and let polls see it."""
         if payload:
-            self.port.memory.write(offset, payload)
+            self.port.memory.write(offset, payload, name[0])
         self.memory[name] = slot
         self.arrived.append(name)
         self.port.notify()

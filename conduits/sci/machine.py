@@ -85,7 +85,7 @@ class SciCluster:
         self.options = options
         torus = Torus(options.shape(max(hosts) + 1))
         self.fabric = Fabric(kernel, torus, weak=options.order == "weak", piece=options.piece)
-        self.host = host_model()
+        self.host = host_model().on(kernel)
         self._processes: dict[int, Sisci] = {}
 
     def process(self, rank: int) -> Sisci:

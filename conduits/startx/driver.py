@@ -16,7 +16,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import Kernel
 from conduits.startx import constants as c
@@ -93,12 +93,19 @@ class Lock:
 
     Args:
         kernel: whose time it lives in.
+        name: for reports.
     """
 
-    __slots__ = ("_asked", "_busy", "_kernel", "_taken", "_wait_ps", "_waited", "_waiting")
+    __slots__ = ("_asked", "_busy", "_kernel", "_since", "_taken", "_wait_ps", "_waited", "_waiting", "name")
 
-    def __init__(self, kernel: Kernel) -> None:
+    OBSERVED: ClassVar[type[Lock]]
+    _since: int  # when it was taken; where somebody listens
+
+    def __init__(self, kernel: Kernel, name: str = "lock") -> None:
         self._kernel = kernel
+        self.name = name
+        if kernel.observe is not None:
+            kernel.observe(self)
         self._busy = False
         self._waiting: deque[tuple[int, Tell]] = deque()
         self._taken = self._waited = self._wait_ps = 0
@@ -128,6 +135,30 @@ class Lock:
     def statistics(self) -> LockStatistics:
         """Return what it has seen so far."""
         return LockStatistics(self._taken, self._waited, self._wait_ps)
+
+
+class _ObservedLock(Lock):
+    """A lock that tells for how long it is held."""
+
+    __slots__ = ()
+
+    def take(self, then: Tell) -> None:
+        if not self._busy:
+            self._since = self._kernel.now
+        super().take(then)
+
+    def leave(self, when: int) -> None:
+        if when > self._since:
+            assert self._kernel.carried is not None
+            self._kernel.carried(self.name, self._since, when, 0)
+        super().leave(when)
+
+    def _left(self) -> None:
+        self._since = self._kernel.now + _PASS_PS
+        super()._left()
+
+
+Lock.OBSERVED = _ObservedLock
 
 
 class Buffer:

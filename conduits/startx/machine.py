@@ -103,7 +103,7 @@ class StartXCluster:
         self.hosts = hosts
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
-        self.host = host_model(options.host)
+        self.host = host_model(options.host).on(kernel)
         self.fabric = Fabric(
             kernel,
             fifo=options.fifo,
@@ -126,7 +126,10 @@ class StartXCluster:
         """Return the lock under which the ranks of a host share its NIU; None where one has it alone."""
         if self.hosts.count(host) == 1:
             return None
-        return self._locks.setdefault(host, Lock(self.kernel))
+        found = self._locks.get(host)
+        if found is None:
+            found = self._locks[host] = Lock(self.kernel, f"lock {host}")
+        return found
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, NIUs, RDMA engines and locks have counted, by host."""

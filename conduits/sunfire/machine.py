@@ -20,6 +20,7 @@ import attrs
 from conduit.errors import BadRequest
 from conduit.options import SimOptions, option
 from conduit.sim import Cpu, Kernel
+from conduit.sim.observed import engine_cpu
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
 from conduits.rsm import Controller, Exchange, Rsm
@@ -125,7 +126,7 @@ class SunfireCluster:
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
         self.exchange = Exchange()
-        self.host = host_model()
+        self.host = host_model().on(kernel)
         topology = options.topology(max(hosts) + 1)
         self.fabric = Fabric(
             kernel,
@@ -163,7 +164,7 @@ class SunfireCluster:
 
     def service(self, host: int) -> SunfireProcess:
         """Return a new process of the host itself, on a CPU that no rank has."""
-        return SunfireProcess(self.fabric, host, c.whole(c.CPUS), Cpu(self.kernel))
+        return SunfireProcess(self.fabric, host, c.whole(c.CPUS), engine_cpu(self.kernel, f"service {host}"))
 
     def controller(self, process: SunfireProcess) -> Controller:
         """Return the controller of all NIs for a process, which pays for it."""

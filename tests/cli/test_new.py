@@ -21,6 +21,8 @@ def test_package_is_written(command, elsewhere):
     assert out.startswith("wrote conduit-my_net:\n  README.md\n  conduit_my_net/__init__.py\n")
     project = tomllib.loads((elsewhere / "conduit-my_net" / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["conduit.conduits"] == {"my_net": "conduit_my_net:MyNet"}
+    brought = project["project"]["optional-dependencies"]["test"]
+    assert any(each.startswith("pytest-trio") for each in brought)  # for the test in docs/writing_a_conduit.md
     assert project["tool"]["pytest"]["ini_options"]["conformance"] == ["my_net"]
     assert "conduit.conformance.plugin" in (elsewhere / "conduit-my_net" / "pyproject.toml").read_text()
 

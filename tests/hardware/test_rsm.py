@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Flat, Kernel, Waiter, simulate
+from conduit.sim.observed import listen
 from conduits.rsm import BarrierMode, Call, Exchange, Permission, Rsm, errors
 from conduits.sci.machine import SciMachine, build
 from conduits.sci.rsm import CONSTANTS, SciRsm
@@ -21,8 +22,10 @@ SIZE = 16384
 class Site:
     """Three hosts with a process each; `near` of host 0, `far` of host 1, `third` of host 2."""
 
-    def __init__(self, network, *, weak=False, faults=(), seed=0):
+    def __init__(self, network, *, weak=False, faults=(), seed=0, carried=None):
         self.kernel = Kernel(seed)
+        if carried is not None:
+            listen(self.kernel, carried)
         exchange = Exchange()
         if network == "sunfire":
             fabric = Fabric(self.kernel, TOPOLOGIES["q"], weak=weak, careful=bool(faults))
@@ -194,6 +197,29 @@ def test_a_mapping_stores_and_loads(network):
         assert status == 0
 
     site.run(body)
+
+
+def test_interrupts_are_heard():
+    """Two at once: the kernel of the exporter's host takes one after the other."""
+    heard = []
+    site = Site("sunfire", carried=lambda *what: heard.append(what))
+
+    async def body():
+        await site.segment()
+        imported = await site.imported()
+        other = await site.imported(rsm=site.third)
+        done = [Waiter(), Waiter()]
+        for waiter, each in zip(done, (imported, other), strict=True):
+            each.signal_post(lambda when, error, waiter=waiter: waiter.wake())
+        for waiter in done:
+            await site.kernel.wait(waiter)
+        await site.kernel.until(site.kernel.now + 100 * US)
+
+    site.run(body)
+    (begin, middle, size), (then, end, other_size) = (what[1:] for what in heard if what[0] == "interrupts 1")
+    assert begin < middle == then < end
+    assert middle - begin == end - then == 10 * US  # constant kernel.interrupt
+    assert size == other_size == 64
 
 
 @networks

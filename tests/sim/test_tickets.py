@@ -3,6 +3,8 @@
 import itertools
 import random
 
+import pytest
+
 import conduit
 from conduit.contract import JobSetup
 from conduit.launch.registry import parse_spec
@@ -71,23 +73,24 @@ async def all_to_all(ep):
     return order
 
 
-def job(tickets):
-    spec = parse_spec("loggp")
+def job(tickets, network="loggp"):
+    spec = parse_spec(network)
     hosts = spec.cls.placement(spec.options, 6, 1)
     return SimulatedJob(all_to_all, (), spec, JobSetup(ranks=6, hosts=hosts, segment=0, seed=0), tickets=tickets).run()
 
 
-def test_a_job_ends_right_whatever_the_order():
-    usual = job(None)
+@pytest.mark.parametrize("network", ["loggp", "sci"])
+def test_a_job_ends_right_whatever_the_order(network):
+    usual = job(None, network)
     assert (
         usual.digest
-        == job(itertools.count()).digest
-        == conduit.run(all_to_all, ranks=6, ranks_per_host=1, segment=0, conduit="loggp").digest
+        == job(itertools.count(), network).digest
+        == conduit.run(all_to_all, ranks=6, ranks_per_host=1, segment=0, conduit=network).digest
     )
     digests = set()
     for seed in range(8):
-        found = job(Shuffled(seed))
-        assert found.digest == job(Shuffled(seed)).digest
+        found = job(Shuffled(seed), network)
+        assert found.digest == job(Shuffled(seed), network).digest
         assert [sorted(order) for order in found.values] == [sorted(order) for order in usual.values]
         digests.add(found.digest)
     assert len(digests) > 1  # messages that arrive at one instant are seen in one order or another

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from conduit.sim.kernel import Kernel
 from conduit.sim.link import durations
@@ -97,10 +97,15 @@ class RdmaOut:
         host: whose engine it is.
     """
 
+    OBSERVED: ClassVar[type[RdmaOut]]
+
     def __init__(self, fabric: RdmaFabric, host: int) -> None:
         self._fabric = fabric
         self._kernel = fabric.kernel
         self._host = host
+        self.name = f"RDMA out {host}"
+        if self._kernel.observe is not None:
+            self._kernel.observe(self)
         self._armed: dict[int, Armed] = {}
         self._granted: deque[tuple[int, Armed, int]] = deque()
         self._now: tuple[int, Armed, int] | None = None
@@ -259,6 +264,20 @@ class RdmaOut:
         return RdmaStatistics(self._transfers, self._bytes, self._pieces)
 
 
+class _ObservedOut(RdmaOut):
+    """An engine that tells of each piece that it packetizes."""
+
+    def _feed(self) -> None:
+        before = self._sent
+        super()._feed()
+        if self._sent > before:
+            assert self._kernel.carried is not None
+            self._kernel.carried(self.name, self._kernel.now, self._piece_until, self._sent - before)
+
+
+RdmaOut.OBSERVED = _ObservedOut
+
+
 class RdmaIn:
     """The engine that receives.
 
@@ -267,9 +286,14 @@ class RdmaIn:
         host: whose engine it is.
     """
 
+    OBSERVED: ClassVar[type[RdmaIn]]
+
     def __init__(self, fabric: RdmaFabric, host: int) -> None:
         self._fabric = fabric
         self._host = host
+        self.name = f"RDMA in {host}"
+        if fabric.kernel.observe is not None:
+            fabric.kernel.observe(self)
         self._from: tuple[int, int, int, int] | None = None
         self._left = 0
         self._landed: Landed | None = None
@@ -332,3 +356,26 @@ class RdmaIn:
     def statistics(self) -> RdmaStatistics:
         """Return what it has done so far."""
         return RdmaStatistics(self._transfers, self._bytes, self._pieces)
+
+
+class _ObservedIn(RdmaIn):
+    """An engine that tells of each transfer for which it is open, from the appointment to the last byte."""
+
+    _since: int
+
+    def accept(self, source: int, channel: int, address: int, nbytes: int, landed: Landed, whole: Tell) -> None:
+        super().accept(source, channel, address, nbytes, landed, whole)
+        self._since = self._fabric.kernel.now
+
+    def land(self, source: int, channel: int, address: int, at: int, data: bytes) -> None:
+        since, open_for = self._since, self._from
+        last = self._left == len(data)
+        super().land(source, channel, address, at, data)
+        if last:
+            kernel = self._fabric.kernel
+            assert kernel.carried is not None
+            assert open_for is not None
+            kernel.carried(self.name, since, kernel.now, open_for[3])
+
+
+RdmaIn.OBSERVED = _ObservedIn

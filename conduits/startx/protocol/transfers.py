@@ -142,11 +142,11 @@ class Channel:
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
         cluster = path.setting.cluster
-        when, ready, piece, copy = path.cpu.free + BOOK_PS, [], cluster.fabric.piece, cluster.host.copy_ticks
+        cpu, ready, piece, copy = path.cpu, [], cluster.fabric.piece, cluster.host.copy_ticks
+        cpu.free += BOOK_PS
         for at in range(0, size, piece):
-            when += copy(min(piece, size - at)) + POST_PS
-            ready.append(when)
-        path.cpu.free = when
+            cpu.free += copy(min(piece, size - at)) + POST_PS
+            ready.append(cpu.free)
         target = path.port.hosts[outgoing.dest]
         path.driver.arm(self.number, target, self._buffer, wire.whole_words(size), self._left, ready)
         outgoing.position += size
@@ -319,7 +319,8 @@ class Reception:
         self._whole = False
         self._coming = None
         message = coming.message
-        path.port.memory.write(message.offset + coming.start, self.buffer.read(0, coming.size))
+        payload = self.buffer.read(0, coming.size)
+        path.port.memory.write(message.offset + coming.start, payload, message.source)
         message.copied += coming.size
         path.parts_received += 1
         if message.copied == message.nbytes:

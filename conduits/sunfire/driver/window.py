@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from conduit.sim.memory import Buffer
 from conduits.rsm import Done, Got, Permission, RsmError, Window
@@ -224,9 +224,14 @@ class HostKernel:
         host: which.
     """
 
+    OBSERVED: ClassVar[type[HostKernel]]
+
     def __init__(self, fabric: Fabric, host: int) -> None:
         self._fabric = fabric
         self._host = host
+        self.name = f"interrupts {host}"
+        if fabric.kernel.observe is not None:
+            fabric.kernel.observe(self)
         self._processor = fabric.processor(host, 0)
         self._free = 0  # when the CPU has dealt with all that have come
         fabric.interrupts[host] = InterruptRange(fabric.plant.interfaces[host, 0], self._processor, self._take)
@@ -252,3 +257,18 @@ class HostKernel:
                 entry.signalled()
         elif entry.lets_write(source):
             entry.land(offset, line[_DATA : _DATA + size])
+
+
+class _ObservedKernel(HostKernel):
+    """An operating system that tells for how long interrupts take its CPU."""
+
+    def _take(self, line: bytes) -> int:
+        kernel = self._fabric.kernel
+        begin = max(self._free, kernel.now)
+        end = super()._take(line)
+        assert kernel.carried is not None
+        kernel.carried(self.name, begin, end, len(line))
+        return end
+
+
+HostKernel.OBSERVED = _ObservedKernel

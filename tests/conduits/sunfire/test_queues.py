@@ -62,10 +62,18 @@ class Queues(RuleBasedStateMachine):
         self.acknowledge_again()
 
     def acknowledge_again(self):
+        """Acknowledge what came again once more, behind a barrier, before anything else is taken."""
         for number in self.inbox.old:
             if self.inbox.head - number <= self.size:
                 self.returning += acknowledgements(number, 1, self.size)
+        if self.inbox.old:
+            self.acknowledgements_land()
         self.inbox.old.clear()
+
+    def acknowledgements_land(self):
+        for offset, lines in self.returning:
+            self.acks.write(offset, lines)
+        self.returning = []
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data())
@@ -120,8 +128,7 @@ class Queues(RuleBasedStateMachine):
         while self.inbox.complete():
             self.take()
         assert self.taken == self.sent
-        for offset, lines in self.returning:
-            self.acks.write(offset, lines)
+        self.acknowledgements_land()
         self.reclaim()
         assert self.acknowledged == self.outbox.tail
 
