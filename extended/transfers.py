@@ -57,8 +57,8 @@ class Transfers:
             )
         self._ep = ep
         self._events = events
-        self._rank = ep.rank
-        self._memory = flat(ep.segment)
+        # Where bytes are copied without a message: the own segment, and those that real ranks of a host share.
+        self._reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
@@ -87,9 +87,11 @@ class Transfers:
             wait: return when the operation is done (here, because a coroutine more would cost a small put time).
         """
         nbytes = len(data)
-        if dest == self._rank or not nbytes:
+        there = self._reach.get(dest)
+        if there is not None or not nbytes:
             await self._ep.poll()
-            self._memory[offset : offset + nbytes] = data
+            if there is not None:
+                there[offset : offset + nbytes] = data
             self._ep.charge(copied=nbytes)
             return
         if nbytes <= self._max_medium:
@@ -128,9 +130,11 @@ class Transfers:
             out: flat writable view that is filled by the time the operation is done.
         """
         nbytes = len(out)
-        if dest == self._rank or not nbytes:
+        there = self._reach.get(dest)
+        if there is not None or not nbytes:
             await self._ep.poll()
-            out[:] = self._memory[offset : offset + nbytes]
+            if there is not None:
+                out[:] = there[offset : offset + nbytes]
             self._ep.charge(copied=nbytes)
         elif nbytes <= self._max_medium:
             operation.out = out
@@ -176,10 +180,11 @@ class Transfers:
 
     async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
         """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
-        if dest == self._rank or not nbytes:
+        there = self._reach.get(dest)
+        if there is not None or not nbytes:
             await self._ep.poll()
-            if nbytes:
-                fill(self._memory[offset : offset + nbytes], byte)
+            if there is not None and nbytes:
+                fill(there[offset : offset + nbytes], byte)
             self._ep.charge(copied=nbytes)
             return
         number = self._events.enter(operation, -(-nbytes // LARGEST_PIECE))

@@ -1,10 +1,12 @@
 """Run one benchmark on every conduit that was asked for, and show what came out."""
 
 import os
+import pickle
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 from rich.console import Console
@@ -17,9 +19,16 @@ from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge
 from conduit.benchmarks.report import Rate, Run, json_text, print_runs
-from conduit.contract import Limits
+from conduit.contract import Limits, RankKind
+from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
 from conduit.options import in_effect, render
+
+Plan: TypeAlias = tuple[Parameters, int, str]
+"""Parameters, bytes of segment, and a note for users."""
+
+_PART = "CONDUIT_PART"
+"""The environment variable that says, by number, which of several conduits a process was started for."""
 
 
 @attrs.frozen(kw_only=True)
@@ -77,12 +86,20 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     specs = [parse_spec(text) for text in options.conduit]
     _check_file(options)
     plans = [_plan(program, options, spec) for spec in specs]
+    part = os.environ.pop(_PART, "")
+    if part:
+        spec, plan = specs[int(part)], plans[int(part)]
+        _hand_over(_run(program, options, spec, plan, console))
+        return 0
     runs: list[Run] = []
     try:
-        for spec, (parameters, segment, note) in zip(specs, plans, strict=True):
-            runs.append(_run(program, options, spec, parameters, segment, note, console))
+        for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+            if processes.wanted(spec):
+                runs.append(_in_processes(options, spec, number))
+            else:
+                runs.append(_run(program, options, spec, plan, console))
     finally:  # what was measured is shown even if a later conduit fails
-        if runs:
+        if runs and output.is_first():
             print_runs(console, runs, program.rate)
             for run in runs:
                 _print_notes(program, run, console)
@@ -91,7 +108,27 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     return 0
 
 
-def _plan(program: Program, options: Options, spec: Spec) -> tuple[Parameters, int, str]:
+def _in_processes(options: Options, spec: Spec, number: int) -> Run:
+    """Have processes run the benchmark on a conduit, the one of that number, and return their results.
+
+    Raises:
+        SystemExit: they have failed, and said why.
+    """
+    outcome = processes.start(spec, options.ranks, {_PART: str(number)})
+    if outcome.status or not outcome.results:
+        raise SystemExit(outcome.status or 1)
+    run: Run = pickle.loads(outcome.results[0])
+    return run
+
+
+def _hand_over(run: Run) -> None:
+    """Give the results, on rank 0, to who has started this process."""
+    own = output.speech()
+    if own is not None and own.rank == 0:
+        own.result(pickle.dumps(run))
+
+
+def _plan(program: Program, options: Options, spec: Spec) -> Plan:
     """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
     parameters = parameters_for(options, spec.simulated, program.sections, program.sizes)
     _check_needs(program, options, spec, parameters)
@@ -121,11 +158,11 @@ def _check_needs(program: Program, options: Options, spec: Spec, parameters: Par
             f"--max-size {parameters.max_size} is too small for what {program.name} measures; "
             f"give at least {program.least_size}"
         )
-    if not spec.simulated:
-        return  # mpiexec decides on the ranks
-    ranks = SIMULATED_RANKS if options.ranks is None else options.ranks
+    ranks = processes.announced(spec) or (SIMULATED_RANKS if options.ranks is None else options.ranks)
     if ranks < program.fewest_ranks:
         raise BadRequest(f"--ranks {ranks} is too few for {program.name}; give at least {program.fewest_ranks}")
+    if spec.rank_kind is RankKind.PROCESS:
+        return  # their launcher places them
     spec.cls.placement(spec.options, ranks, options.ranks_per_host)
 
 
@@ -133,11 +170,10 @@ def _run(
     program: Program,
     options: Options,
     spec: Spec,
-    parameters: Parameters,
-    segment: int,
-    note: str,
+    plan: Plan,
     console: Console,
 ) -> Run:
+    parameters, segment, note = plan
     hosts: tuple[int, ...] = ()
     shown = {
         **attrs.asdict(parameters),
@@ -152,14 +188,16 @@ def _run(
 
         async def main(ep: Endpoint) -> RecordList | None:
             nonlocal hosts
+            hosts = ep.hosts
             if ep.rank == 0:
-                hosts = ep.hosts
                 _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
         result = conduit.run(
             main, ranks=options.ranks, conduit=spec.text, segment=segment, ranks_per_host=options.ranks_per_host
         )
+    if not output.is_first():
+        console = Console(file=StringIO())
     records = merge([records for records in result.values if records is not None])
     if not records:
         raise BadRequest(

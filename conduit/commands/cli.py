@@ -5,7 +5,7 @@ Only the command that is called is imported; `conduit --help` imports all of the
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -14,6 +14,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
+from conduit.launch import output, starting
+from conduit.launch.process import broken
 from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -39,6 +41,7 @@ def call(arguments: Sequence[str]) -> int:
         SystemExit: a program that `conduit run` ran exited with a status of its own.
     """
     name = next(iter(arguments), "")
+    starting.WORDS.set(tuple(arguments))
     try:
         status = _app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
         if sys.stdout is not None:  # closed before this process began
@@ -60,7 +63,8 @@ def call(arguments: Sequence[str]) -> int:
         _drop_output()
         return FAILED
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        if output.speech() is None:  # ranks have told where they were
+            print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -74,9 +78,9 @@ def _drop_output() -> None:
 
 def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
-    notes: Iterable[str] = getattr(exc, "__notes__", ())
+    notes: Sequence[str] = getattr(exc, "__notes__", ())
     text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
-    print(f"conduit {name}: {text}", *notes, sep="\n  ", file=sys.stderr)
+    output.complain("\n  ".join((f"conduit {name}: {text}", *notes)) + "\n", alike=not notes and not broken())
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 

@@ -18,7 +18,9 @@ _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
 
 
 class NotAProgram(Exception):
-    """The file has no `async def main` that takes the arguments given."""
+    """The file has no `async def main` that takes the arguments given: a wrong call of `conduit run`."""
+
+    exit_status = 2
 
 
 class ProgramFile:
@@ -49,8 +51,8 @@ class ProgramFile:
         self.started = False
         self._modules: list[str] = []
 
-    async def main(self, first: Any, *args: str) -> Any:
-        """Execute the file for the running rank, and run its `main`.
+    async def main(self, first: Any, *args: str) -> None:
+        """Execute the file for the running rank, and run its `main`; what that returns is for nobody.
 
         Args:
             first: what the front end gives to programs: the endpoint, or a thread.
@@ -65,7 +67,7 @@ class ProgramFile:
             what = "an ordinary function" if inspect.isfunction(found) else f"of type {type(found).__name__}"
             raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
-        return await found(first, *args)
+        await found(first, *args)
 
     @contextmanager
     def importable(self) -> Iterator[None]:

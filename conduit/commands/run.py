@@ -17,6 +17,7 @@ from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
+from conduit.launch import output, processes
 from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.warned import warned
@@ -45,6 +46,7 @@ def run(
     segment: Integer = 1 << 20,
     ranks_per_host: Integer | None = None,
     time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
+    stall_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
     full_report: Path | None = None,
 ) -> int:
@@ -62,6 +64,8 @@ def run(
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
+        stall_limit: Where ranks are processes: time without any message after which the job is ended as a failure; by
+            default it goes on, and a report says who waits for what.
         stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
         full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
             in .json.
@@ -71,6 +75,8 @@ def run(
     file = ProgramFile(program)
     spec = parse_spec(conduit)
     runner = _runner(file)
+    if processes.wanted(spec):
+        return processes.start(spec, ranks).status
     settings = {
         "ranks": ranks,
         "conduit": spec.text,
@@ -78,11 +84,15 @@ def run(
         "segment": segment,
         "ranks_per_host": ranks_per_host,
         "time_limit": time_limit,
+        **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
     with _report_in(full_report):
         result = _run(runner, file, args, settings)
     if result is None:
         return 1
+    if not output.is_first():
+        return 0
+    output.end_lines()
     for who, text in warned(_warnings(result)):
         print(f"warning from {who}: {text}", file=sys.stderr)
     if stats:
@@ -120,7 +130,8 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
         raise
     except KeyboardInterrupt as exc:
         sys.stdout.flush()
-        print(*getattr(exc, "__notes__", []), sep="\n", file=sys.stderr)
+        if notes := getattr(exc, "__notes__", []):
+            print(*notes, sep="\n", file=sys.stderr)
         raise
     except Exception as exc:
         if not file.started:
@@ -153,7 +164,7 @@ def _show(exc: BaseException, file: ProgramFile) -> None:
         chain.append(link)
         link.__traceback__ = file.own_part(link)
         link = link.__cause__ or link.__context__
-    traceback.print_exception(exc)
+    output.complain("".join(traceback.format_exception(exc)))
 
 
 def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Se
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
+import pytest
 
 import conduit
 from conduit.conformance.covering import Row, covering_array, full_product
@@ -16,10 +17,13 @@ CI_RANKS = (2, 3, 8)
 FIRST = 2
 # On networks in real time, whose ranks share this machine's processors.
 REAL_RANKS = (2, 3)
+# Where each rank is a process.
+PROCESS_RANKS = (1, 2, 3, 4)
 FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
 # One case runs all checks in about 12 s; two hours have room for this many.
 FULL_CASES = 600
+OTHER_RANKS = "which have jobs of another number of ranks; there are as many as processes"
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
 TIME_LIMIT = 60.0
 DEFAULT_SEGMENT = 1 << 16
@@ -129,6 +133,9 @@ class Case:
             "ranks_per_host": self.ranks_per_host,
             "time_limit": TIME_LIMIT if self.simulated else None,
         }
+        announced = self.cls.announced(self.options) if self.network.rank_kind is RankKind.PROCESS else None
+        if announced and (settings.get("ranks") or self.ranks) != announced:
+            pytest.skip(OTHER_RANKS)
         return conduit.run(main, *args, **(chosen | settings))
 
     def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
@@ -151,7 +158,7 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False, ranks: tupl
     spec = registry.parse_spec(text)
     fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
     if spec.rank_kind is RankKind.PROCESS:
-        return [_case(spec, {}, seed, "given")]
+        return [_case(spec, {"ranks": ranks}, seed, "default") for ranks in PROCESS_RANKS]
     if not spec.simulated:
         return [_case(spec, {"ranks": count}, seed, "default") for count in ranks or REAL_RANKS]
     if full:

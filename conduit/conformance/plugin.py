@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from conduit.conformance.cases import FIRST, Case, cases
+from conduit.conformance.cases import FIRST, OTHER_RANKS, Case, cases
+from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
 
@@ -19,6 +20,7 @@ MARKERS = (
     "simulated: looks at virtual time or at what only a simulation can see",
 )
 _DRAWN = pytest.StashKey[int]()
+_JOBS = pytest.StashKey[Jobs]()
 NOT_IN_REAL_TIME = "which look at virtual time or into a simulation; this network has real time"
 
 
@@ -70,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not found:
             counts = ", ".join(map(str, config.getoption("--conformance-ranks")))
             raise pytest.UsageError(f"'{spec}' has no place for {counts} ranks; name fewer with --conformance-ranks")
+    config.stash[_JOBS] = Jobs(_seed(config), config.getoption("tbstyle"))
     if config.getini("conformance") and config.args_source is not pytest.Config.ArgsSource.ARGS:
         _check_paths(config)
         config.args.extend(str(folder) for folder in suite_folders().values())
@@ -123,11 +126,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run a check on ranks that are processes inside of these."""
+    jobs = item.config.stash[_JOBS]
+    if not jobs.runs(item):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in jobs.reports(item):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the processes in which checks run."""
+    if _JOBS in config.stash:
+        config.stash[_JOBS].close()
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many checks real networks were spared, and how to repeat a run that failed."""
-    skipped = [each for each in terminalreporter.getreports("skipped") if NOT_IN_REAL_TIME in str(each.longrepr)]
-    if skipped:
-        terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {NOT_IN_REAL_TIME}")
+    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS):
+        skipped = [each for each in terminalreporter.getreports("skipped") if reason in str(each.longrepr)]
+        if skipped:
+            terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {reason}")
     config = terminalreporter.config
     if _specs(config) and terminalreporter.stats.get("failed"):
         terminalreporter.write_line(f"conformance: repeat with --conformance-seed {_seed(config)}")

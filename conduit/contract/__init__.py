@@ -14,6 +14,7 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
 from conduit.contract.port import Awaited, Core, Door, Doors, Port, Wait, refuse_coroutine
+from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
 from conduit.contract.told import Part, Told
 from conduit.contract.world import End, World
@@ -40,6 +41,7 @@ __all__ = [
     "MessageCosts",
     "Part",
     "Port",
+    "Processes",
     "RankKind",
     "RawTable",
     "Told",

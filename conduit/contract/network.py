@@ -11,9 +11,10 @@ import attrs
 
 from conduit.contract.message import Category
 from conduit.contract.port import Core, Port
+from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, RawTable
 from conduit.contract.world import World
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, ConduitError
 
 
 class RankKind(Enum):
@@ -59,6 +60,8 @@ class Conduit(ABC):
     """What its ranks are, and so how its jobs are started."""
     chooser: ClassVar[str] = ""
     """The option that says which network is meant, where the name stands for several; see `variants`."""
+    preferred: ClassVar[str] = ""
+    """The value of that option where a spec gives none; "": the first of `variants`."""
     Options: ClassVar[type]
     """An attrs class made of `conduit.options.option` fields."""
     constants: ClassVar[tuple[Constant, ...]] = ()
@@ -70,7 +73,7 @@ class Conduit(ABC):
 
     @classmethod
     def variants(cls) -> Sequence[str]:
-        """Return the values of the option `chooser`, the default first; nothing where there is none.
+        """Return the values of the option `chooser` that there are, by default the first; nothing where there is none.
 
         A class with variants has neither options nor limits of its own, and is never made: `variant` gives those
         that are, each with its own `Options`, under the same `name`.
@@ -136,6 +139,38 @@ class Conduit(ABC):
                 f"{smallest}" + (f", the largest {most}" if most is not None else "")
             )
         return tuple(rank // chosen for rank in range(ranks))
+
+    @classmethod
+    def announced(cls, options: Any) -> int | None:
+        """Return how many processes the launcher that has started this one announces, 0 where it does not tell.
+
+        None: no launcher has.  Asks the environment alone, and begins nothing.  Asked of networks whose ranks are
+        processes, as are `start_command` and `join`.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.announced is not defined")
+
+    @classmethod
+    def start_command(cls, options: Any, ranks: int, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Return the command that starts so many processes, and the environment that it wants where nothing is set.
+
+        Args:
+            options: those of the network.
+            ranks: how many.
+            program: what stands behind the interpreter's name, as `["-m", "conduit", "run", "it.py"]`.
+
+        Raises:
+            BadRequest: this machine has no launcher.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.start_command is not defined")
+
+    @classmethod
+    def join(cls, options: Any) -> Processes:
+        """Join the processes that were started with this one; again: return the same.
+
+        Raises:
+            ConduitError: they are not those that `announced` tells of.
+        """
+        raise ConduitError(f"the ranks of {cls.name!r} are no processes; {cls.__name__}.join is not defined")
 
     @classmethod
     def thresholds(cls, options: Any) -> tuple[int, ...]:

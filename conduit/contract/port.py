@@ -147,6 +147,10 @@ class Port(ABC):
     def release(self) -> None:  # noqa: B027  not all have any
         """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""
 
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of `rank` where this process can read and write it itself, else None."""
+        return self.segment if rank == self.rank else None
+
     @abstractmethod
     def ticks(self) -> int:
         """Return this rank's clock: picoseconds since the start of the job, never going back."""
@@ -209,6 +213,10 @@ class Port(ABC):
     @abstractmethod
     def nudge(self) -> None:
         """Make the next poll a pass, because `core.progress_due` has become true."""
+
+    def close(self) -> None:
+        """Give back what the port holds: the job is over, however it has ended, and no call comes any more."""
+        return
 
     def handler_context(self) -> Callable[..., Any] | None:
         """Return the `run` of the context for handlers, None where the current one is right."""

@@ -18,8 +18,14 @@ def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
     return next((error for error in (rank.forgotten() for rank in ranks) if error is not None), None)
 
 
-def raise_error(world: World, ranks: Sequence[Rank]) -> None:
-    """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's."""
+def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
+    """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
+
+    Args:
+        world: what it has noted of them.
+        ranks: those of this process.
+        first: which rank the first of them is.
+    """
     end = world.end
     forgotten = first_forgotten(ranks)
     if not end.errors:
@@ -35,7 +41,7 @@ def raise_error(world: World, ranks: Sequence[Rank]) -> None:
     _add_others(error, end)
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
-    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks)):
+    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks, first)):
         error.add_note(f"warning of {who}: {text}")  # there is no result that has them
     try:
         raise error

@@ -14,8 +14,18 @@ from conduit.core import arguments
 from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
 from conduit.launch.life import Life, Main, Rank
+from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import Starts
+
+
+def placed(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
+    """Return the host of every rank, as the network places them; by default of two.
+
+    Raises:
+        BadRequest: they do not fit.
+    """
+    return spec.cls.placement(spec.options, 2 if ranks is None else ranks, ranks_per_host)
 
 
 class TaskJob:
@@ -27,6 +37,7 @@ class TaskJob:
         ranks: what the ranks are.
         world: their time.
         run_tasks: runs one task for each body in that world, from the first to the last.
+        first: which rank the first of `ranks` is, where others are elsewhere.
     """
 
     def __init__(
@@ -36,8 +47,10 @@ class TaskJob:
         ranks: Sequence[Rank],
         world: World,
         run_tasks: Callable[[Sequence[Body]], None],
+        first: int = 0,
     ) -> None:
         self.ranks = ranks
+        self._number = first
         self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
         self._world = world
         self._run_tasks = run_tasks
@@ -58,7 +71,7 @@ class TaskJob:
         try:
             with interruptible():
                 self._run_tasks(bodies)
-            raise_error(self._world, self.ranks)
+            raise_error(self._world, self.ranks, self._number)
         except BaseException:
             # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
             # later, and segments are large.
@@ -73,13 +86,17 @@ class TaskJob:
     def stop(self) -> None:
         """End the job from another thread; harmless before and after."""
         self._stopped = True
+        self.call(self._world.stop)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a plain function in the job's own thread, once it comes to it; no effect before and after the job."""
         token = self._token
         if token is not None:
             with suppress(trio.RunFinishedError):
-                token.run_sync_soon(self._world.stop)
+                token.run_sync_soon(function)
 
     async def _first(self) -> None:
-        """Let other threads and reports reach the job, then live the life of rank 0, which begins first."""
+        """Let other threads and reports reach the job, then live the life of the first rank, which begins first."""
         self._token = trio.lowlevel.current_trio_token()
         trio.lowlevel.add_instrument(Starts(is_own))
         if self._stopped:

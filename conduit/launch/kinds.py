@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest
 from conduit.launch.life import Main
+from conduit.launch.process import ProcessJob
 from conduit.launch.real import RealJob
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
@@ -18,12 +19,27 @@ class Job(Protocol):
     """One run of a program on one network."""
 
     def __init__(
-        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None = None
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        spec: Spec,
+        setup: JobSetup,
+        time_limit: float | None = None,
+        stall_limit: float | None = None,
     ) -> None: ...
 
     @staticmethod
     def around() -> AbstractContextManager[object]:
         """Return the context in which a job is made, run and let go."""
+        ...
+
+    @staticmethod
+    def hosts(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank, as they were asked for.
+
+        Raises:
+            BadRequest: such ranks cannot be had.
+        """
         ...
 
     def run(self) -> Result:
@@ -37,6 +53,7 @@ class Job(Protocol):
 _KINDS: dict[tuple[bool, RankKind], type[Job]] = {
     (True, RankKind.TASK): SimulatedJob,
     (False, RankKind.TASK): RealJob,
+    (False, RankKind.PROCESS): ProcessJob,
 }
 """By whether time is virtual, and what the ranks are."""
 

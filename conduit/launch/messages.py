@@ -58,8 +58,9 @@ class MessageRank:
         await self._port.serve()
 
     def close(self) -> None:
-        """Refuse every further call on the endpoint."""
+        """Refuse every further call on the endpoint, and give back what its port holds."""
         self._endpoint._end_job()
+        self._port.close()
 
     def release(self) -> None:
         """Hold the segment no longer."""
@@ -85,6 +86,11 @@ class MessageRank:
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the endpoint and of its port."""
         return {**self._endpoint._counted(), **self._port.statistics()}
+
+    def moved(self) -> int:
+        """Return how many messages were sent and handled here."""
+        sent, handled = self._endpoint.counts, self._endpoint._dispatch.counts
+        return sent.requests_sent + sent.replies_sent + handled.requests_handled + handled.replies_handled
 
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""

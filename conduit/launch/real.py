@@ -8,7 +8,7 @@ from typing import Any
 
 from conduit.contract import JobSetup
 from conduit.launch import reports
-from conduit.launch.job import TaskJob
+from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
 from conduit.launch.registry import Spec
@@ -25,12 +25,20 @@ class RealJob:
         spec: the network.
         setup: ranks, hosts, segment and seed.
         time_limit: None; real time has no limit of its own.
+        stall_limit: None; what stands still here is seen by who has started it.
     """
 
     def __init__(
-        self, main: Main, args: tuple[Any, ...], spec: Spec, setup: JobSetup, time_limit: float | None = None
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        spec: Spec,
+        setup: JobSetup,
+        time_limit: float | None = None,
+        stall_limit: float | None = None,
     ) -> None:
         assert time_limit is None
+        assert stall_limit is None
         self._clock = WallClock()
         self._clock.on_interrupt = self._interrupted
         self._clock.describe = reports.describe
@@ -43,6 +51,11 @@ class RealJob:
     def around() -> AbstractContextManager[object]:
         """Return the context in which a job is made, run and let go."""
         return nullcontext()
+
+    @staticmethod
+    def hosts(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank, as the network places them."""
+        return placed(spec, ranks, ranks_per_host)
 
     def run(self) -> Result:
         """Run the job to its end; its result has no digest.

@@ -172,12 +172,13 @@ def resolve(name: str, texts: Mapping[str, str]) -> Spec:
     cls = find(name)
     if not cls.chooser:
         return Spec(name, cls, parse_options(name, cls.Options, texts))
-    default, *others = cls.variants()
+    known = cls.variants()
+    default = cls.preferred or known[0]
     value = texts.get(cls.chooser, default)
-    if value not in (default, *others):
+    if value not in known:
         raise BadRequest(
-            f"option '{cls.chooser}' of conduit '{name}' cannot be '{value}'{like(value, cls.variants())}; there are: "
-            + ", ".join(cls.variants())
+            f"option '{cls.chooser}' of conduit '{name}' cannot be '{value}'{like(value, known)}; there are: "
+            + ", ".join(known)
         )
     variant = _variant(name, cls, value)
     rest = {option: text for option, text in texts.items() if option != cls.chooser}

@@ -12,7 +12,7 @@ from typing import Any
 import outcome
 import trio
 
-from conduit.contract import JobSetup
+from conduit.contract import JobSetup, RankKind
 from conduit.core import arguments
 from conduit.core.calls import quiet_python
 from conduit.core.checked_call import CURRENT
@@ -38,19 +38,22 @@ def run(
     segment: int = 1 << 20,
     ranks_per_host: int | None = None,
     time_limit: float | None = None,
+    stall_limit: float | None = None,
 ) -> Result:
     """Run `main(ep, *args)` once per rank and return when all have returned.
 
     Args:
         main: `async def main(ep, *args)`.
         *args: arguments; every rank gets its own deep copy.
-        ranks: number of ranks; None: 2.
+        ranks: number of ranks; None: 2, or where ranks are processes as many as there are.
         conduit: spec string: a name, then options, as in "sci:torus=4x2".
         seed: of everything random; the same program, options and seed give the same digest.
         segment: size of every rank's segment in bytes.
         ranks_per_host: how many consecutive ranks share a host; None: the fewest that the network
             allows.
         time_limit: simulated seconds after which the job ends with TimeLimit; None: no limit.
+        stall_limit: where ranks are processes, seconds without a message in any of them after which the job ends with
+            TimeLimit; None: it goes on waiting, and a report says what for.
 
     Returns:
         Values, duration, digest and counts of the job.
@@ -71,7 +74,7 @@ def run(
             "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
             "`await conduit.run_async(...)`"
         )
-    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
     with around():
         result = make().run()
         return _finish(result, stacklevel=3)
@@ -86,12 +89,13 @@ async def run_async(
     segment: int = 1 << 20,
     ranks_per_host: int | None = None,
     time_limit: float | None = None,
+    stall_limit: float | None = None,
 ) -> Result:
     """As `run`, from inside a running Trio program; cancelled, it ends the job.
 
     Args, Returns, Raises: as `run`.
     """
-    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit)
+    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -129,11 +133,12 @@ def _prepare(
     segment: int,
     ranks_per_host: int | None,
     time_limit: float | None,
+    stall_limit: float | None,
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
     """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
     spec = parse_spec(conduit)
-    count = 2 if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
+    count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
     nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
     per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
     limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
@@ -143,11 +148,19 @@ def _prepare(
             f"run: time_limit={limit!r} is of virtual time, which conduit={conduit!r} does not have; leave it out, and "
             "limit the job from outside, or in main with trio.fail_after"
         )
-    hosts = spec.cls.placement(spec.options, count, per_host)
+    patience = (
+        None if stall_limit is None else arguments.number("run", "stall_limit", stall_limit, arguments.MOST_SECONDS)
+    )
+    if patience is not None and spec.rank_kind is not RankKind.PROCESS:
+        raise BadRequest(
+            f"run: stall_limit={patience!r} is for ranks that are processes, and those of conduit={conduit!r} are "
+            "tasks of this one; leave it out" + (": a deadlock is found at once" if spec.simulated else "")
+        )
+    hosts = kind.hosts(spec, count, per_host)
     spec.cls.check_segment(spec.options, nbytes)
     quiet_python()
-    setup = JobSetup(ranks=count, hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
-    return kind.around, functools.partial(kind, main, args, spec, setup, limit)
+    setup = JobSetup(ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
+    return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience)
 
 
 def _check_main(main: Any, args: tuple[Any, ...]) -> None:

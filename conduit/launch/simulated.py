@@ -15,7 +15,7 @@ from conduit.core.observer import doors_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
-from conduit.launch.job import TaskJob
+from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
 from conduit.launch.registry import Spec
@@ -36,6 +36,7 @@ class SimulatedJob:
         spec: the conduit.
         setup: ranks, hosts, segment and seed.
         time_limit: virtual seconds after which the job ends with TimeLimit, None for no limit.
+        stall_limit: None; a deadlock in virtual time is proven at once.
         listener: is told of every event of the simulation; None costs nothing.
         observers: listen to what the ranks and the hardware do (`conduit.core.observer`).
         tickets: the order of events at one instant (`conduit.sim.Kernel`).
@@ -50,6 +51,7 @@ class SimulatedJob:
         spec: Spec,
         setup: JobSetup,
         time_limit: float | None = None,
+        stall_limit: float | None = None,
         listener: Listener | None = None,
         observers: Sequence[object] = (),
         tickets: Iterator[int] | None = None,
@@ -81,6 +83,11 @@ class SimulatedJob:
     def around() -> PatientCollector:
         """Return the context in which a job is made, run and let go."""
         return PatientCollector()
+
+    @staticmethod
+    def hosts(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank, as the network places them."""
+        return placed(spec, ranks, ranks_per_host)
 
     def run(self) -> Result:
         """Run the job to its end.

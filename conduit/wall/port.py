@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import trio
@@ -23,6 +23,7 @@ from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
 
 PASS = 10  # messages of one pass (P4)
+TRIES = 16  # looks for a message in a wait's own task before its predicate is evaluated again
 TURN_NS = 100_000  # after which a call lets the other tasks of Trio run, whether or not it waits
 
 Posted: TypeAlias = Callable[[], bool] | None
@@ -55,13 +56,12 @@ class WallPort(Port):
         handled: messages taken from it and handled.
     """
 
-    spin_ns: ClassVar[int] = 0
-
     def __init__(self, network: Network, rank: int, core: Core) -> None:
         self.network = network
         self.clock = network.clock
         self.rank = rank
         self.core = core
+        self.spin_ns = 0
         self.sent = 0
         self.handled = 0
         self._memory = self.make_segment(network.setup.segment)
@@ -141,10 +141,10 @@ class WallPort(Port):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
-        await self._enter()
         self._exchanges += 1
-        result = self.begin_exchange(data)
         try:
+            await self._enter()
+            result = self.begin_exchange(data)
             await self._wait(
                 Blocked(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
@@ -165,7 +165,8 @@ class WallPort(Port):
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
         await self._enter()
         await self._poll_in_turn()
-        slot = None if any(each.dest == dest for each in self._blocked) else self.acquire(dest)
+        waiting_too = self._blocked and any(each.dest == dest for each in self._blocked)
+        slot = None if waiting_too else self.acquire(dest)
         if slot is None:
             waiting = Blocked(
                 self.clock,
@@ -264,18 +265,23 @@ class WallPort(Port):
         self._pass()
         if self.core.progress_due and not self.clock.ending:
             await self.core.run_progress()
-        self._settle()
+        if self._blocked:
+            self._settle()
         if self.clock.ending:
             raise Ending
 
-    def _pass(self) -> None:
-        """Handle what has arrived, at most 10 messages."""
+    def _pass(self, tries: int = 1) -> None:
+        """Handle what has arrived, at most 10 messages; look for the first so many times."""
         core, local = self.core, self.core.local
         self._polls += 1
         for _ in range(PASS):
             message = local.popleft() if local else self._next()
+            while message is None and tries > 1:
+                tries -= 1
+                message = self._next()
             if message is None or self.clock.ending:
                 return
+            tries = 1
             foreign = message.source != self.rank
             try:
                 reply = core.deliver(message)
@@ -289,10 +295,11 @@ class WallPort(Port):
 
     def _next(self) -> Message | None:
         """Return the next message that may be handled now."""
-        if self._held and not self._exchanges:
-            return self._held.popleft()
+        if not self._exchanges:
+            return self._held.popleft() if self._held else self.take()
         message = self.take()
         while self._exchanges and message is not None and not message.control and message.handler >= self.core.known:
+            message.payload = bytes(message.payload)  # it may lie in a buffer for what arrives
             self._held.append(message)
             message = self.take()
         return message
@@ -321,9 +328,16 @@ class WallPort(Port):
 
     async def _wait(self, blocked: Blocked) -> Any:
         """Poll until `blocked` is over; return what it waited for."""
+        tries = TRIES if self.spin_ns else 1
         limit = perf_counter_ns() + self.spin_ns
         while not blocked.look():
-            await self._poll_in_turn()
+            self._pass(tries)
+            if self.core.progress_due and not self.clock.ending:
+                await self.core.run_progress()
+            if self._blocked:
+                self._settle()
+            if self.clock.ending:
+                raise Ending
             if perf_counter_ns() >= limit:
                 await self._park(blocked)
                 break

@@ -10,8 +10,14 @@ from conduit.contract.world import Body
 from conduit.wall.clock import Ending, WallClock
 
 
-def run_tasks(clock: WallClock, bodies: Sequence[Body]) -> None:
-    """Run one task for each of `bodies`; errors of a task end all of them and are kept in `clock.end.errors`."""
+def run_tasks(clock: WallClock, bodies: Sequence[Body], first: int = 0) -> None:
+    """Run one task for each of `bodies`; errors of a task end all of them and are kept in `clock.end.errors`.
+
+    Args:
+        clock: the job's time.
+        bodies: what the ranks of this process do.
+        first: which rank the first of them is.
+    """
 
     async def main() -> None:
         running = len(bodies)
@@ -34,7 +40,7 @@ def run_tasks(clock: WallClock, bodies: Sequence[Body]) -> None:
                     clock.finish()
 
         async with trio.open_nursery() as nursery:
-            for rank, body in enumerate(bodies):
+            for rank, body in enumerate(bodies, first):
                 nursery.start_soon(run_one, rank, body, name=f"rank {rank}")
             if not bodies:
                 clock.finish()

@@ -32,4 +32,4 @@ async def main(ep, steps="40"):
         heat = ep.segment[64 : 64 + 8 * ep.size].view("f8")
         assert np.isclose(heat.sum(), 100.0 * CELLS)  # nothing is lost
         print("heat of each rank:", " ".join(f"{part:.3f}" for part in heat))
-        print(f"{(ep.now - start) * 1e3:.3f} ms")
+        print(f"time: {(ep.now - start) * 1e3:.3f} ms")

@@ -25,5 +25,5 @@ async def main(ep):
     total = await x.all_reduce(found)
     shares = await x.gather(taken)
     if ep.rank == 0:
-        print(f"{total} primes below {LIMIT}, {(ep.now - start) * 1e3:.3f} ms")
-        print("pieces of each rank:", *shares)
+        print(f"{total} primes below {LIMIT}")
+        print(f"time: {(ep.now - start) * 1e3:.3f} ms; pieces of each rank:", *shares)

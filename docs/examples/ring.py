@@ -25,4 +25,5 @@ async def main(ep):
         await ep.request_long(right, arrived, vector, 0, there[0] + 1)
         return
     assert (vector == sum(range(ep.size))).all()
-    print(f"{there[0]} hops, every element {vector[0]}, {(ep.now - start) * 1e6:.2f} us")
+    print(f"{there[0]} hops, every element {vector[0]}")
+    print(f"time: {(ep.now - start) * 1e6:.2f} us")

@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +31,13 @@ EXAMPLES = ROOT / "docs" / "examples"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "conduits").rglob("README.md"))]
 
 _FENCE = re.compile(r"(?:<!-- (?P<file>examples/\S+) -->\n+)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
-_COMMANDS = {"conduit": [sys.executable, "-m", "conduit"], "python": [sys.executable], "cat": ["cat"]}
+_SCRIPTS = sysconfig.get_path("scripts")
+_COMMANDS = {
+    "conduit": [sys.executable, "-m", "conduit"],
+    "python": [sys.executable],
+    "cat": ["cat"],
+    "mpiexec": [shutil.which("mpiexec", path=_SCRIPTS) or "mpiexec"],
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -150,7 +157,13 @@ def shell(command: str, folder: Path) -> str:
     done = subprocess.run(
         [*_COMMANDS[words[0]], *words[1:]],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100", "PYTHONWARNINGS": "default", "NO_COLOR": "1"},
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join((_SCRIPTS, os.environ["PATH"])),
+            "COLUMNS": "100",
+            "PYTHONWARNINGS": "default",
+            "NO_COLOR": "1",
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

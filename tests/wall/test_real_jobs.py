@@ -27,9 +27,9 @@ def test_a_time_limit_is_refused(local):
         conduit.run(idle, conduit=local, time_limit=1)
 
 
-def test_ranks_that_are_processes_cannot_be_started_yet(local, monkeypatch):
+def test_ranks_that_are_processes_need_a_network_that_tells_of_them(local, monkeypatch):
     monkeypatch.setattr(parse_spec(local).cls, "rank_kind", RankKind.PROCESS)
-    with pytest.raises(BadRequest, match=r"real time with each rank a process of its own, which cannot be started yet"):
+    with pytest.raises(conduit.ConduitError, match=r"Local.announced is not defined"):
         conduit.run(idle, conduit=local)
 
 

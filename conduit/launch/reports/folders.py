@@ -23,7 +23,7 @@ def is_own(file: str) -> bool:
 @cache
 def _own_folders() -> tuple[str, ...]:
     names = ["conduit", "trio", "outcome", *registry.layers(), *registry.conduit_modules()]
-    return tuple(path for name in dict.fromkeys(names) for path in _parts_of(name))
+    return ("<frozen ", *(path for name in dict.fromkeys(names) for path in _parts_of(name)))
 
 
 def _parts_of(module: str) -> list[str]:

@@ -1,0 +1,202 @@
+"""What the processes of a job print: whole lines, so that those of several never mix inside one.
+
+A rank writes a line when it is complete, in one piece.  Pieces of up to `PIECE` bytes are atomic in a pipe.  Where this
+package has started the processes (`conduit.launch.starting`), each piece has a head that says whose it is, so that
+longer lines are put together again, and errors and results are told from lines.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import IO
+
+FRAMES = "CONDUIT_FRAMES"
+"""The environment variable that says that who has started the processes reads frames."""
+
+PIECE = 4096 - 64
+"""Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
+
+LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
+STATE, PROCESS = "state", "process"
+"""Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
+this rank ends it; a result; what the rank did when it was interrupted; the id of the process."""
+
+
+def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
+    """Yield the frames that carry `data`."""
+    pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)] or [b""]
+    for number, piece in enumerate(pieces):
+        last = number == len(pieces) - 1
+        yield b"\x1e%d %s %d\x1f" % (rank, (kind if last else MORE).encode(), len(piece)) + piece
+
+
+class WholeLines(io.TextIOBase):
+    """A text stream that passes on whole lines only.
+
+    Args:
+        file: where to; its descriptor is written to directly.
+        rank: whose lines they are, for frames.
+        framed: whether there are frames.
+    """
+
+    def __init__(self, file: IO[str], rank: int, *, framed: bool) -> None:
+        self._file = file
+        self._descriptor = file.fileno()
+        self._rank = rank
+        self._framed = framed
+        self._rest = ""
+        self._lock = threading.RLock()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """UTF-8, whatever it was: the reader is not a terminal."""
+        return "utf-8"
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the descriptor that lines are written to."""
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """Return whether lines go to a terminal."""
+        return self._file.isatty()
+
+    def write(self, text: str) -> int:
+        """Keep `text` up to its last line end back, and write what is complete."""
+        with self._lock:
+            whole, end, rest = (self._rest + text).rpartition("\n")
+            self._rest = rest
+            if end:
+                self._send(whole + end)
+        return len(text)
+
+    def finish(self) -> None:
+        """Write what has no line end; for the end of the process."""
+        with self._lock:
+            rest, self._rest = self._rest, ""
+            if rest:
+                self._send(rest + "\n")
+
+    def send(self, kind: str, data: bytes) -> None:
+        """Write frames of a kind."""
+        with self._lock:
+            for frame in frames(self._rank, kind, data):
+                self._put(frame)
+
+    def _send(self, lines: str) -> None:
+        data = lines.encode("utf-8", "backslashreplace")
+        if self._framed:
+            self.send(LINES, data)
+            return
+        while data:
+            end = len(data) if len(data) <= PIECE else data.rfind(b"\n", 0, PIECE) + 1 or data.find(b"\n") + 1
+            self._put(data[:end])
+            data = data[end:]
+
+    def _put(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class Speech:
+    """What this process has to say, as one rank of a job.
+
+    Args:
+        rank: which one.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.framed = os.environ.pop(FRAMES, "") != ""
+        self._streams: list[WholeLines] = []
+        for name in ("stdout", "stderr"):  # but not where a test or a notebook catches what is printed
+            stream = getattr(sys, name)
+            if stream is not None and stream is getattr(sys, f"__{name}__"):
+                setattr(sys, name, self._whole(stream))
+        self.framed = self.framed and bool(self._streams)
+        if self.framed:
+            self._streams[-1].send(PROCESS, b"%d" % os.getpid())
+
+    def _whole(self, file: IO[str]) -> WholeLines:
+        file.flush()
+        stream = WholeLines(file, self.rank, framed=self.framed)
+        self._streams.append(stream)
+        return stream
+
+    def finish(self) -> None:
+        """Write what is left."""
+        for stream in self._streams:
+            stream.finish()
+
+    def error(self, text: str) -> None:
+        """Say why the job ends; of several who do, the first one is shown whole."""
+        if self.framed:
+            self._streams[-1].send(ERROR, text.encode("utf-8", "backslashreplace"))
+        else:
+            sys.stderr.write(text)
+
+    def ends(self) -> None:
+        """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""
+        if self.framed:
+            self._streams[-1].send(ENDS, b"")
+
+    def state(self, data: bytes) -> bool:
+        """Tell who has started the processes what this rank did; False where that is not this package."""
+        if self.framed:
+            self._streams[-1].send(STATE, data)
+        return self.framed
+
+    def result(self, data: bytes) -> bool:
+        """Hand a result to who has started the processes; False where that is not this package."""
+        if self.framed:
+            self._streams[-1].send(RESULT, data)
+        return self.framed
+
+
+_SPEECH: list[Speech] = []
+
+
+def speak(rank: int) -> Speech:
+    """Make this process speak as a rank, from now to its end; again: the same."""
+    if not _SPEECH:
+        _SPEECH.append(Speech(rank))
+    return _SPEECH[0]
+
+
+def speech() -> Speech | None:
+    """Return how this process speaks as a rank, None where it is none."""
+    return _SPEECH[0] if _SPEECH else None
+
+
+def complain(text: str, *, alike: bool = False) -> None:
+    """Print an error's text: of a rank as that which ends the job.
+
+    Args:
+        text: whole lines.
+        alike: whether all ranks say the same, so that rank 0 alone need do so, where nobody reads frames.
+    """
+    own = speech()
+    if own is None:
+        sys.stderr.write(text)
+    elif own.framed or own.rank == 0 or not alike:
+        own.error(text)
+
+
+def is_first() -> bool:
+    """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
+    own = speech()
+    return own is None or own.rank == 0
+
+
+def end_lines() -> None:
+    """End the lines that a rank's program has left without an end."""
+    own = speech()
+    if own is not None:
+        own.finish()

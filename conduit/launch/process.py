@@ -1,0 +1,225 @@
+"""A job in real time whose ranks are processes, as one of them runs it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from conduit.contract import JobSetup, Processes
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch import output, reports, standstill
+from conduit.launch.job import TaskJob
+from conduit.launch.life import Main
+from conduit.launch.messages import MessageRank
+from conduit.launch.registry import Spec
+from conduit.launch.result import Result
+from conduit.launch.watch import Watch
+from conduit.wall import WallClock, run_tasks
+
+INTERRUPTED = 130
+
+
+class ProcessJob:
+    """One run of a program, in the process of one of its ranks; every process makes it.
+
+    Args:
+        main: the program.
+        args: its arguments; main gets a deep copy.
+        spec: the network.
+        setup: ranks, hosts, segment and seed.
+        time_limit: None; real time has no limit of its own.
+        stall_limit: seconds without a message in any rank after which the job ends with TimeLimit, None for no limit.
+    """
+
+    def __init__(
+        self,
+        main: Main,
+        args: tuple[Any, ...],
+        spec: Spec,
+        setup: JobSetup,
+        time_limit: float | None = None,
+        stall_limit: float | None = None,
+    ) -> None:
+        assert time_limit is None
+        self._spec = spec
+        self._limit = stall_limit
+        self._processes = spec.cls.join(spec.options)
+        self._watch = _watch(self._processes)
+        number = self._processes.rank
+        crowd = setup.hosts.count(setup.hosts[number])
+        self._clock = WallClock(crowded=crowd > len(os.sched_getaffinity(0)))
+        self._clock.on_interrupt = self._interrupted
+        self._clock.describe = reports.describe
+        network = spec.cls(spec.options, setup, self._clock)
+        self._rank = MessageRank(spec, setup, network, number)
+        run = partial(run_tasks, self._clock, first=number)
+        self._job = TaskJob(main, args, [self._rank], self._clock, run, number)
+
+    @staticmethod
+    def around() -> AbstractContextManager[object]:
+        """Return the context in which a job is made, run and let go."""
+        return nullcontext()
+
+    @staticmethod
+    def hosts(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
+        """Return the host of every rank: where the processes are.
+
+        Raises:
+            BadRequest: there are no processes, or they are not those that were asked for.
+            ConduitError: a job was ended before its time, which ends all processes.
+        """
+        announced = spec.cls.announced(spec.options)
+        if announced is None:
+            raise BadRequest(
+                f"run: the ranks of conduit={spec.text!r} are processes, and this is only one; start the program with "
+                f"`conduit run PROGRAM.py --conduit {spec.text} --ranks N`, which takes its main, or start this script "
+                "with `mpiexec -n N python -m mpi4py SCRIPT.py`"
+            )
+        for ended in (watch.end for watch in _WATCHES):
+            if ended is not None:
+                raise ConduitError(
+                    f"run: a job before this one was ended by rank {ended.rank}, which ends all processes; end the "
+                    "program too"
+                )
+        processes = spec.cls.join(spec.options)
+        output.speak(processes.rank)
+        if ranks is not None and ranks != processes.size:
+            raise BadRequest(
+                f"run: ranks={ranks}, but {processes.size} processes were started, and each is a rank; leave ranks out "
+                "or start as many"
+            )
+        found = processes.hosts
+        each = [found.count(host) for host in dict.fromkeys(found)]
+        if ranks_per_host is not None and ranks_per_host != max(each):
+            raise BadRequest(
+                f"run: ranks_per_host={ranks_per_host}, but the processes are where their launcher has put them: "
+                f"{', '.join(map(str, each))} on each host; leave it out, and tell the launcher"
+            )
+        return found
+
+    def run(self) -> Result:
+        """Run the job to its end; its result, the same in every process, has no digest.
+
+        Raises:
+            BaseException: what ended it, if that was this rank's; SystemExit where it was another's.
+        """
+        watch = self._watch
+        watch.begin(self, self._limit)
+        try:
+            value = self._job.run()[0]
+            seconds = self._clock.now / 1e12
+        except BaseException as error:
+            watch.failed(_status(error))
+            raise
+        if watch.end is not None:
+            watch.left()
+            raise SystemExit(watch.end.status)
+        shares = self._gather(value, seconds)
+        watch.finish()
+        return Result(
+            values=[share["value"] for share in shares],
+            seconds=max(share["seconds"] for share in shares),
+            ranks=len(shares),
+            conduit=self._spec.text,
+            digest=None,
+            statistics=[share["statistics"] for share in shares],
+            warnings=[share["warnings"] for share in shares],
+        )
+
+    def stop(self) -> None:
+        """End the job from another thread; harmless before and after."""
+        self._job.stop()
+
+    # -- for the watch, in its thread ------------------------------------------------------------
+
+    def progress(self) -> int:
+        """Return a number that grows with every message."""
+        return self._rank.moved()
+
+    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
+        """Have `answer` called with what this rank waits for."""
+        self._job.call(lambda: answer(standstill.state_of(self._job.lives[0])))
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of an error that is no rank's."""
+        self._job.call(lambda: self._clock.fail(error))
+
+    # -- the result ------------------------------------------------------------------------------
+
+    def _gather(self, value: Any, seconds: float) -> list[dict[str, Any]]:
+        """Give this rank's share of the result to all, and return theirs.
+
+        Raises:
+            ConduitError: the value of a rank cannot cross; in all processes.
+        """
+        share: dict[str, Any] = {
+            "seconds": seconds,
+            "statistics": dict(self._rank.statistics()),
+            "warnings": list(self._rank.warnings()),
+        }
+        pickled, share["problem"] = _pickled(value)
+        given = self._processes.gather(pickle.dumps((share, pickled)))
+        shares = []
+        for rank, data in enumerate(given):
+            found, its = pickle.loads(data)
+            if not found["problem"]:
+                found["value"], found["problem"] = _unpickled(its)
+            if found["problem"]:
+                raise ConduitError(
+                    f"run: the value of rank {rank} cannot be given to the other processes: {found['problem']}; return "
+                    "what pickle can carry, or None"
+                )
+            shares.append(found)
+        return shares
+
+    def _interrupted(self, error: BaseException) -> None:
+        """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
+        state = standstill.state_of(self._job.lives[0], error)
+        if not output.speak(self._processes.rank).state(pickle.dumps(state)):
+            error.add_note(standstill.interrupted({self._processes.rank: state}))
+
+
+def _pickled(value: Any) -> tuple[bytes, str]:
+    """Return a value's bytes, or why there are none."""
+    try:
+        return pickle.dumps(value), ""
+    except Exception as error:  # whatever its own code raises
+        return b"", f"{type(error).__name__}: {error}"
+
+
+def _unpickled(data: bytes) -> tuple[Any, str]:
+    """Return the value that bytes stand for, or why there is none."""
+    try:
+        return pickle.loads(data), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _status(error: BaseException) -> int:
+    """Return the exit status that an error stands for; one may say so itself, as `exit_status`."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    status: int = getattr(error, "exit_status", 1)
+    return status
+
+
+_WATCHES: list[Watch] = []
+
+
+def _watch(processes: Processes) -> Watch:
+    """Return the watch of this process."""
+    if not _WATCHES:
+        _WATCHES.append(Watch(processes, output.speak(processes.rank)))
+    return _WATCHES[0]
+
+
+def ended_by() -> int | None:
+    """Return which rank has ended a job of these processes before its time, so that no other can run in them."""
+    ends = [watch.end for watch in _WATCHES if watch.end is not None]
+    return ends[0].rank if ends else None

@@ -1,0 +1,289 @@
+"""Starting the processes of a job, as the command line does, and seeing them to their end.
+
+The parent passes on what they print, line by line, and answers for them: when it returns, none of them is left.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import IO, Any
+
+import attrs
+
+from conduit.errors import ConduitError
+from conduit.launch import output, standstill
+
+WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
+"""The words after `conduit` of the command that runs, for who has to start it once more as processes."""
+
+TURN_S = 0.2
+GRACE_S = 3.0
+"""What processes have to end by themselves, after Ctrl-C and after their launcher's end."""
+
+_HEAD = re.compile(rb"\x1e(\d+) (\w+) (\d+)\x1f")
+_LONGEST_HEAD = 64
+
+
+@attrs.define
+class Outcome:
+    """What has become of the processes.
+
+    Attributes:
+        status: the launcher's exit status, 128 + n where signal n has ended it.
+        results: what ranks handed over, in the order of its coming.
+    """
+
+    status: int
+    results: list[bytes] = attrs.Factory(list)
+
+
+def start(command: Sequence[str], defaults: Mapping[str, str], extra: Mapping[str, str]) -> Outcome:
+    """Run a command that starts processes of this package, to its end.
+
+    Args:
+        command: the launcher and what it is to start.
+        defaults: environment variables for where nothing is set.
+        extra: environment variables that are set in any case.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; the processes have ended.
+        SystemExit: as for SIGTERM, which is handled likewise.
+    """
+    return _Launcher(command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}).run()
+
+
+class _Launcher:
+    """A launcher that runs, with what is known of its processes."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._outcome = Outcome(0)
+        self._lock = threading.Lock()
+        self._errors: set[bytes] = set()  # that were shown
+        self._explained = False  # whether a rank has said why the job ends
+        self._ranks: dict[int, int] = {}  # by descriptor of the process
+        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
+        self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
+        try:
+            # In a session of its own, so that Ctrl-C reaches this process alone.
+            self._process = subprocess.Popen(
+                command,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ConduitError(f"cannot start {command[0]}: {error.strerror}") from error
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            _Reader(self._process.stdout, sys.stdout, self._frame, self._plain),
+            _Reader(self._process.stderr, sys.stderr, self._frame, self._plain),
+        ]
+
+    def run(self) -> Outcome:
+        """See it to its end."""
+        try:
+            with _terminated():
+                while self._process.poll() is None:
+                    self._turn()
+        except BaseException:
+            self._interrupt()
+            raise
+        finally:
+            self._sweep()
+            if self._states:
+                print(standstill.interrupted(self._states), file=sys.stderr)
+        status = self._process.returncode
+        self._outcome.status = 128 - status if status < 0 else status
+        if status and not self._explained:
+            self._tell_fallen()
+        return self._outcome
+
+    def _turn(self) -> None:
+        """Wait a little, and take note of which rank's process ends first."""
+        with self._lock:
+            watched = dict(self._ranks)
+        if not watched or self._fallen:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(TURN_S)
+            return
+        poll = select.poll()
+        for descriptor in watched:
+            poll.register(descriptor, select.POLLIN)
+        self._fallen = [watched[descriptor] for descriptor, _ in poll.poll(TURN_S * 1e3)]
+
+    def _interrupt(self) -> None:
+        """Let the launcher end its processes; by force if it does not."""
+        self._explained = True
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_S)
+
+    def _sweep(self) -> None:
+        """Make sure that nothing is left, and that all that was printed is shown."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        limit = time.monotonic() + (0.0 if sys.exc_info()[0] else GRACE_S)
+        for reader in self._readers:  # they end when the last process has
+            reader.thread.join(max(limit - time.monotonic(), 0.1))
+        for descriptor in self._ranks:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            os.close(descriptor)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        for reader in self._readers:
+            reader.thread.join(GRACE_S)
+
+    def _tell_fallen(self) -> None:
+        ranks = sorted(set(self._fallen))
+        if len(ranks) == 1:
+            print(f"the process of rank {ranks[0]} has ended without a word, and the job with it", file=sys.stderr)
+
+    # -- called by the readers, each in its thread --------------------------------------------------
+
+    def _frame(self, reader: _Reader, rank: int, kind: str, data: bytes) -> None:
+        match kind:
+            case output.LINES:
+                reader.show(data)
+            case output.ERROR:
+                self._error(reader, rank, data)
+            case output.ENDS:
+                self._explained = True
+            case output.RESULT:
+                self._outcome.results.append(data)
+            case output.STATE:
+                self._states[rank] = pickle.loads(data)
+            case output.PROCESS:
+                self._know(rank, int(data))
+
+    def _plain(self, reader: _Reader, data: bytes) -> None:
+        """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
+        if not self._explained:
+            reader.show(data)
+
+    def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
+        """Show the first error whole, others in short, and what is the same in all ranks once."""
+        with self._lock:
+            self._explained = True
+            first, known = not self._errors, data in self._errors
+            self._errors.add(data)
+        if not known:
+            reader.show(data if first else _in_short(rank, data))
+
+    def _know(self, rank: int, process: int) -> None:
+        """Keep the process of a rank, where the system has descriptors of processes, and it is of this machine."""
+        with suppress(OSError, AttributeError):
+            descriptor = os.pidfd_open(process)
+            with self._lock:
+                self._ranks[descriptor] = rank
+
+
+class _Reader:
+    """Reads one stream of the launcher, and takes it apart.
+
+    Args:
+        source: the stream.
+        sink: where it is shown.
+        frame: told of each whole thing that a rank has sent: this, the rank, its kind, the bytes.
+        plain: told of lines that were in no frame.
+    """
+
+    def __init__(
+        self,
+        source: IO[bytes],
+        sink: IO[str],
+        frame: Callable[[_Reader, int, str, bytes], None],
+        plain: Callable[[_Reader, bytes], None],
+    ) -> None:
+        self._source = source
+        self._sink = sink
+        self._frame = frame
+        self._plain = plain
+        self._parts: dict[int, list[bytes]] = {}
+        self._line = b""  # that has begun and was in no frame
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def show(self, data: bytes) -> None:
+        """Show lines; where nobody reads any more, they are read here all the same."""
+        with suppress(OSError, ValueError):
+            self._sink.write(data.decode("utf-8", "replace"))
+            self._sink.flush()
+
+    def _read(self) -> None:
+        data = b""
+        with self._source:
+            while piece := os.read(self._source.fileno(), 1 << 16):
+                data = self._take(data + piece)
+        self._unframed(data)
+        if self._line:
+            self._plain(self, self._line + b"\n")
+
+    def _take(self, data: bytes) -> bytes:
+        """Handle all that is complete; return the rest."""
+        while True:
+            begin = data.find(b"\x1e")
+            self._unframed(data if begin < 0 else data[:begin])
+            if begin < 0:
+                return b""
+            data = data[begin:]
+            head = _HEAD.match(data)
+            if head is None:
+                if len(data) < _LONGEST_HEAD and b"\x1f" not in data:
+                    return data
+                self._unframed(data[:1])
+                data = data[1:]
+                continue
+            end = head.end() + int(head[3])
+            if len(data) < end:
+                return data
+            rank, kind = int(head[1]), head[2].decode()
+            self._parts.setdefault(rank, []).append(data[head.end() : end])
+            if kind != output.MORE:
+                self._frame(self, rank, kind, b"".join(self._parts.pop(rank)))
+            data = data[end:]
+
+    def _unframed(self, data: bytes) -> None:
+        whole, end, self._line = (self._line + data).rpartition(b"\n")
+        if end:
+            self._plain(self, whole + end)
+
+
+def _in_short(rank: int, data: bytes) -> bytes:
+    """Return one line for an error that was not the first."""
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line and not line.startswith(" ")]
+    text = next((line for line in lines if not line.startswith("Traceback")), "")
+    return f"rank {rank} failed too: {text}\n".encode()
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """Make SIGTERM end this process as Ctrl-C does, so that its processes end too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,277 @@
+"""The watch of a process that is a rank: the end of a job in all processes, and the report of one that stands still.
+
+It is a thread, because a rank may compute for long and poll nothing.  What it says to the watches of other ranks goes
+over `Processes.tell`, apart from the job's own messages.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, Protocol
+
+import attrs
+
+from conduit.contract import Processes
+from conduit.errors import TimeLimit
+from conduit.launch import standstill
+from conduit.launch.output import Speech
+
+TURN_S = 0.2
+"""Between two looks."""
+STANDSTILL_S = 5.0
+"""Without a message in any rank, all of which wait, until that is reported."""
+COMPUTING_S = 30.0
+"""The same where some rank does not wait, but computes: that is no news so soon."""
+ANSWER_S = 1.0
+"""What a rank's loop has to say what it waits for; one that does not answer computes."""
+FRESH_S = 3.0
+"""For how long it counts that a rank has said that it stands still."""
+LEAVE_S = 1.0
+"""What other ranks have to leave a job that one of them ends."""
+ABORT_S = 3.0
+"""After the end of a job, until all processes are ended by force."""
+
+
+class Job(Protocol):
+    """What a watch asks of a job."""
+
+    def progress(self) -> int:
+        """Return a number that grows with every message."""
+
+    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
+        """Have `answer` called with what this rank waits for, in the job's own thread, once that is free."""
+
+    def stop(self) -> None:
+        """End the job in this process."""
+
+    def fail(self, error: BaseException) -> None:
+        """End it because of an error that is no rank's."""
+
+
+@attrs.frozen
+class End:
+    """How a job has ended before its time.
+
+    Attributes:
+        rank: who has ended it.
+        status: the exit status of all processes.
+    """
+
+    rank: int
+    status: int
+
+
+class Watch:
+    """The watch of one process, for all its jobs.
+
+    Args:
+        processes: those of all ranks.
+        speech: how this one speaks.
+    """
+
+    def __init__(self, processes: Processes, speech: Speech) -> None:
+        self._processes = processes
+        self._speech = speech
+        self._lock = threading.RLock()
+        self._number = 0  # of the jobs of this process, the same in all
+        self._job: Job | None = None
+        self._limit: float | None = None
+        self._early: dict[int, End] = {}  # of jobs that have not begun here
+        self.end: End | None = None
+        self._own_end = False
+        self._left: set[int] = set()
+        self._abort_at = float("inf")
+        self._count = 0
+        self._since = 0.0
+        self._asked = 0.0
+        self._state: standstill.State | None = None
+        self._states: dict[
+            int, tuple[float, float, standstill.State]
+        ] = {}  # by rank: when heard, how long silent, what
+        self._silent = 0.0  # for how long all ranks were, when that was weighed last
+        self._told = False
+        self._over = threading.Event()
+        self._worker = 0  # the job's thread
+        self._thread = threading.Thread(target=self._run, name="conduit watch", daemon=True)
+        self._thread.start()
+        atexit.register(self._leave)
+
+    # -- for the job, in its thread --------------------------------------------------------------
+
+    def begin(self, job: Job, limit: float | None) -> None:
+        """Watch over a job.
+
+        Args:
+            job: the next one of this process.
+            limit: seconds without a message after which it is ended, None for no limit.
+        """
+        with self._lock:
+            self._number += 1
+            self._job, self._limit = job, limit
+            self._count, self._since = -1, time.monotonic()
+            self._states.clear()
+            self._silent, self._told = 0.0, False
+            self._worker = threading.get_ident()
+            end = self._early.pop(self._number, None)
+        if end is not None:
+            self._ended_by(end)
+
+    def finish(self) -> None:
+        """Watch over the job no longer."""
+        with self._lock:
+            self._job = None
+
+    def failed(self, status: int) -> None:
+        """End the job in all processes, because of this one; they end when this program does, or soon in any case."""
+        with self._lock:
+            if self.end is not None:
+                return
+            self.end, self._own_end = End(self._processes.rank, status), True
+            self._abort_at = time.monotonic() + ABORT_S
+        self._tell_all(("end", self._number, status))
+
+    def left(self) -> None:
+        """Say that this process has left the job that another has ended."""
+        if self.end is not None and not self._own_end:
+            self._tell(self.end.rank, ("left", self._number))
+
+    # -- the end of the process ------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        """End the process's part; after a job that was ended, all of them."""
+        self._speech.finish()
+        sys.stdout.flush()
+        if self.end is None:
+            self._over.set()
+            self._thread.join(2 * TURN_S + 1)
+            return
+        limit = time.monotonic() + (LEAVE_S if self._own_end else ABORT_S)
+        while time.monotonic() < limit and not (self._own_end and len(self._left) == self._processes.size - 1):
+            self._over.wait(TURN_S / 10)
+        self._abort(self.end.status)
+
+    def _abort(self, status: int) -> NoReturn:
+        self._speech.finish()
+        self._speech.ends()
+        with suppress(SystemExit):
+            self._processes.abort(status)
+        time.sleep(ABORT_S)  # until it is this one's turn
+        os._exit(status or 1)
+
+    # -- the thread ------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._over.wait(TURN_S):
+            for source, data in self._processes.heard():
+                kind, number, *rest = pickle.loads(data)
+                getattr(self, f"_on_{kind}")(source, number, *rest)
+            if time.monotonic() > self._abort_at and self.end is not None:
+                self._abort(self.end.status)
+            with self._lock:
+                job = self._job if self.end is None else None
+            if job is not None:
+                self._look(job)
+
+    def _tell(self, rank: int, what: tuple[Any, ...]) -> None:
+        self._processes.tell(rank, pickle.dumps(what))
+
+    def _tell_all(self, what: tuple[Any, ...]) -> None:
+        for rank in range(self._processes.size):
+            if rank != self._processes.rank:
+                self._tell(rank, what)
+
+    def _on_end(self, source: int, number: int, status: int) -> None:
+        """Another rank has ended a job."""
+        end = End(source, status)
+        with self._lock:
+            self._left.add(source)
+            if self.end is not None:
+                return
+            if number > self._number:
+                self._early[number] = end
+                return
+        self._ended_by(end)
+
+    def _ended_by(self, end: End) -> None:
+        with self._lock:
+            self.end, job = end, self._job
+            self._abort_at = time.monotonic() + ABORT_S
+        if job is not None:
+            job.stop()
+
+    def _on_left(self, source: int, number: int) -> None:
+        """Another rank has left the job that this one has ended."""
+        self._left.add(source)
+
+    # -- standstill ------------------------------------------------------------------------------
+
+    def _look(self, job: Job) -> None:
+        """See whether messages move; where they do not, tell rank 0 what this rank waits for."""
+        now, count = time.monotonic(), job.progress()
+        if count != self._count:
+            self._count, self._since, self._asked, self._state = count, now, 0.0, None
+        silent = now - self._since
+        if silent < self._patience() - ANSWER_S:
+            return
+        if not self._asked:
+            self._asked, self._state = now, None
+            job.ask_state(self._answered)
+            return
+        state = self._state
+        if state is None:
+            if now - self._asked < ANSWER_S:
+                return
+            state = standstill.computing(sys._current_frames().get(self._worker))
+        else:
+            self._asked = 0.0
+        if silent < self._patience():
+            return
+        if self._processes.rank:
+            self._tell(0, ("silent", self._number, silent, state))
+        else:
+            self._on_silent(0, self._number, silent, state)
+
+    def _patience(self) -> float:
+        return STANDSTILL_S if self._limit is None else min(STANDSTILL_S, self._limit)
+
+    def _answered(self, state: standstill.State) -> None:
+        self._state = state
+
+    def _on_silent(self, source: int, number: int, silent: float, state: standstill.State) -> None:
+        """Take note, on rank 0, of a rank without messages; when all are, report it."""
+        job = self._job
+        if number != self._number or job is None:
+            return
+        now = time.monotonic()
+        self._states[source] = now, silent, state
+        if len(self._states) < self._processes.size:
+            return
+        if any(now - heard > FRESH_S for heard, _, _ in self._states.values()):
+            return
+        least = min(each for _, each, _ in self._states.values())
+        self._weigh(job, least, [self._states[rank][2] for rank in range(self._processes.size)])
+
+    def _weigh(self, job: Job, silent: float, states: list[standstill.State]) -> None:
+        """Report a standstill, once; end the job where it may not go on any longer."""
+        if silent < self._silent:
+            self._told = False  # messages have moved since
+        self._silent = silent
+        waiting = [state.waits for state in states]
+        if self._limit is not None and silent >= self._limit:
+            limit, self._limit = self._limit, None
+            text = standstill.standstill(silent, states)
+            job.fail(TimeLimit(f"{text}\nended, because nothing may stand still for {limit:g} s (stall_limit)"))
+            return
+        patience = STANDSTILL_S if all(waiting) else COMPUTING_S
+        if self._told or silent < patience or not any(waiting):
+            return
+        self._told = True
+        sys.stderr.write(standstill.standstill(silent, states) + "\nthe job goes on waiting\n")
+        sys.stderr.flush()

@@ -1,0 +1,65 @@
+"""What the conduit asks of an MPI library: mpi4py's own names, of which every one posts and returns.
+
+Real MPI is mpi4py itself.  Nothing waits here, so that a simulated library can stand behind the same names.  Buffers
+are objects with the buffer protocol, and all of their bytes are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Request(Protocol):
+    """A send or a receive that was begun; a persistent one may be begun again and again."""
+
+    def Start(self) -> None:
+        """Begin a persistent one."""
+
+    def Test(self) -> bool:
+        """Return whether it is over, or was never begun."""
+
+    def Cancel(self) -> None:
+        """Ask for its end without a message."""
+
+    def Free(self) -> None:
+        """Give a persistent one back that is not under way."""
+
+
+class Comm(Protocol):
+    """A communicator: messages in one are never seen in another."""
+
+    def Get_rank(self) -> int:
+        """Return this process's rank."""
+
+    def Get_size(self) -> int:
+        """Return how many processes belong to it."""
+
+    def Dup(self) -> Comm:
+        """Return another one of the same processes; collective, and no messages are under way."""
+
+    def Free(self) -> None:
+        """Give it back; collective."""
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin a send; the buffer may be reused when it is over."""
+
+    def Irecv(self, buf: Any, source: int = ..., tag: int = ...) -> Request:
+        """Begin a receive."""
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Make a persistent send of one buffer to one rank."""
+
+    def Recv_init(self, buf: Any, source: int = ..., tag: int = ...) -> Request:
+        """Make a persistent receive into one buffer."""
+
+
+class Library(Protocol):
+    """What belongs to no communicator."""
+
+    @property
+    def ANY_SOURCE(self) -> int:
+        """As `source`: whoever sends."""
+
+    def startall(self, requests: Sequence[Request]) -> None:
+        """Begin several persistent requests, in order."""

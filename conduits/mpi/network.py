@@ -1,0 +1,38 @@
+"""The networks that the name `mpi` stands for, one for each MPI library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from conduit.contract import Conduit
+from conduits.mpi import real
+
+
+class Mpi(Conduit):
+    """Active Messages on the MPI library that the option `library` names."""
+
+    name: ClassVar[str] = "mpi"
+    summary: ClassVar[str] = "Active Messages on MPI"
+    chooser: ClassVar[str] = "library"
+    preferred: ClassVar[str] = "scampi"
+
+    @classmethod
+    def variants(cls) -> Sequence[str]:
+        """Return the libraries."""
+        return tuple(_VARIANTS)
+
+    @classmethod
+    def variant(cls, value: str) -> type[Conduit]:
+        """Return the network on one of them."""
+        return _VARIANTS[value]()
+
+
+def _mpi4py() -> type[Conduit]:
+    real.require()
+    from conduits.mpi.port import RealMpi
+
+    return RealMpi
+
+
+_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"mpi4py": _mpi4py}

@@ -1,0 +1,206 @@
+"""The conduit on real MPI: ranks are processes, time is real."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from struct import Struct
+from typing import ClassVar, TypeVar
+
+import attrs
+
+from conduit.contract import Bytes, Core, JobSetup, Limits, Message, RankKind, World
+from conduit.options import option
+from conduit.wall import Posted, WallConduit, WallPort
+from conduits.mpi import real
+from conduits.mpi.gather import all_gather
+from conduits.mpi.interface import Comm
+from conduits.mpi.messages import Messages, Record
+from conduits.mpi.segments import SharedSegments
+from conduits.mpi.wire import MAX_ARGS
+
+MAX_LONG = 1 << 30
+SPIN_NS = 100_000
+_COUNTS = Struct("<QQB")
+_ATTACH, _END = 0, 1  # what is gathered for
+_T = TypeVar("_T")
+
+
+@attrs.frozen(kw_only=True)
+class RealOptions:
+    """Options of `mpi:library=mpi4py`."""
+
+    credits: int = option(
+        8, "requests under way from one rank to another", validator=attrs.validators.and_(
+            attrs.validators.ge(1), attrs.validators.le(1024)
+        ), conformance=(8, 1),
+    )  # fmt: skip
+    medium: int = option(
+        8192, "bytes of the largest medium payload; longer long ones travel by themselves",
+        validator=attrs.validators.and_(attrs.validators.ge(512), attrs.validators.le(1 << 20)),
+        conformance=(8192, 512),
+    )  # fmt: skip
+    shared: bool = option(True, "ranks of one host write long payloads into each other's segments themselves")
+
+
+class RealMpi(WallConduit):
+    """Active Messages on the MPI that mpi4py was built for."""
+
+    name: ClassVar[str] = "mpi"
+    summary: ClassVar[str] = "real MPI through mpi4py: every rank a process, in real time"
+    rank_kind: ClassVar[RankKind] = RankKind.PROCESS
+    Options: ClassVar[type] = RealOptions
+
+    def __init__(self, options: RealOptions, setup: JobSetup, world: World) -> None:
+        super().__init__(options, setup, world)
+        self.processes = real.join()
+        self.segments = SharedSegments(self.processes, setup.segment) if options.shared else None
+
+    @classmethod
+    def limits(cls, options: RealOptions) -> Limits:
+        """Return the limits."""
+        return Limits(MAX_ARGS, options.medium, MAX_LONG, MAX_LONG)
+
+    @classmethod
+    def thresholds(cls, options: RealOptions) -> tuple[int, ...]:
+        """Return the size from which a long payload is a message of its own."""
+        return (options.medium,)
+
+    @classmethod
+    def announced(cls, options: RealOptions) -> int | None:
+        """Return how many processes the launcher announces."""
+        return real.announced()
+
+    @classmethod
+    def start_command(
+        cls, options: RealOptions, ranks: int, program: Sequence[str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return the command that starts so many processes."""
+        return real.start_command(ranks, program)
+
+    @classmethod
+    def join(cls, options: RealOptions) -> real.World:
+        """Initialise MPI, once."""
+        return real.join()
+
+    def make_port(self, rank: int, core: Core) -> MpiPort:
+        """Return this process's port."""
+        return MpiPort(self, rank, core)
+
+
+class MpiPort(WallPort):
+    """One process's port."""
+
+    network: RealMpi
+    _messages: Messages
+
+    def __init__(self, network: RealMpi, rank: int, core: Core) -> None:
+        super().__init__(network, rank, core)
+        self.spin_ns = 0 if self.clock.crowded else SPIN_NS
+        self._gathers: Comm | None = None
+        self._over = False
+
+    async def start(self) -> None:
+        """Make the communicators, which all ranks do at the same time, and post what is to receive."""
+        await super().start()
+        world, segments = self.network.processes, self.network.segments
+        options: RealOptions = self.network.options
+        reach: Sequence[memoryview | None] = [None] * world.size
+        if segments is not None:
+            reach = [None if each is None else each.data for each in segments.others]
+        self._gathers = world.comm.Dup()
+        self._messages = Messages(
+            world, (world.comm.Dup(), world.comm.Dup()), self.segment.data, reach,
+            credits=options.credits, medium=options.medium,
+        )  # fmt: skip
+        self.take = self._messages.take  # type: ignore[method-assign]  # every look for a message: a call less
+
+    def close(self) -> None:
+        """Give the communicators back, where the job has ended well; else messages may still arrive."""
+        if self._over and self._gathers is not None:
+            self._messages.close()
+            self._gathers.Free()
+        else:
+            _LEFT.append(self)
+
+    # -- conduit.wall.WallPort -----------------------------------------------------------------------
+
+    def make_segment(self, nbytes: int) -> Bytes:
+        """Return the rank's segment, in the memory of the host or in its own."""
+        segments = self.network.segments
+        return super().make_segment(nbytes) if segments is None else segments.own
+
+    def segment_of(self, rank: int) -> Bytes | None:
+        """Return the segment of a rank of this host."""
+        segments = self.network.segments
+        return super().segment_of(rank) if segments is None else segments.others[rank]
+
+    def take(self) -> Message | None:
+        """Return the next message that has arrived."""
+        return self._messages.take()
+
+    def acquire(self, dest: int) -> Record | None:
+        """Take a slot to `dest`."""
+        return self._messages.acquire(dest)
+
+    def send_request(self, dest: int, slot: Record, message: Message) -> Posted:
+        """Post a request; what it is sent from is its own, or lent until the reply, which MPI cannot outlast."""
+        self._messages.send_request(dest, slot, message)
+        return None
+
+    def send_reply(self, request: Message, reply: Message) -> None:
+        """Post a reply."""
+        self._messages.send_reply(request, reply)
+
+    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+        """Begin to give `data` to all ranks."""
+        assert self._gathers is not None
+        return _asked(all_gather(self._gathers, data, _ATTACH))
+
+    def begin_serving(self) -> Callable[[], bool]:
+        """Begin to find out, with all ranks that have returned, whether every message was handled."""
+        ended = _asked(self._agree())
+        return lambda: bool(ended())
+
+    def occupied(self) -> Sequence[str]:
+        """Describe the slots in use."""
+        if self._gathers is None:
+            return ()
+        most = self.network.options.credits
+        used = self._messages.slots_in_use()
+        return [f"{count} of {most} slots to rank {dest} in use" for dest, count in used.items() if count]
+
+    def undelivered(self) -> int:
+        """Return how many messages wait here, as far as MPI has told."""
+        return super().undelivered() + (0 if self._gathers is None else self._messages.landing())
+
+    def _agree(self) -> Generator[None, None, bool]:
+        """Yield until the totals of all ranks agree twice: all sent is handled, and it is as much as before (E1)."""
+        assert self._gathers is not None
+        before: tuple[int, int] | None = None
+        while True:
+            mine = _COUNTS.pack(self.sent, self.handled, self.network.quiet())
+            counts = [_COUNTS.unpack(each) for each in (yield from all_gather(self._gathers, mine, _END))]
+            totals = sum(sent for sent, _, _ in counts), sum(handled for _, handled, _ in counts)
+            if totals[0] == totals[1] and totals == before and all(quiet for _, _, quiet in counts):
+                self._over = True
+                return True
+            before = totals
+
+
+def _asked(steps: Generator[None, None, _T]) -> Callable[[], _T | None]:
+    """Return what takes one step each time it is called, and gives the result when that is there."""
+    result: list[_T] = []
+
+    def ask() -> _T | None:
+        if not result:
+            try:
+                next(steps)
+            except StopIteration as over:
+                result.append(over.value)
+        return result[0] if result else None
+
+    return ask
+
+
+_LEFT: list[MpiPort] = []
+"""Ports of jobs that have not ended well: MPI may still write into their buffers."""

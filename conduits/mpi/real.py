@@ -1,0 +1,171 @@
+"""Real MPI, through mpi4py: who was started together, by whom, and where.
+
+mpi4py.MPI is imported in `join` alone, since that import is MPI_Init.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+from conduit.errors import BadRequest, ConduitError
+from conduits.mpi.gather import all_gather
+from conduits.mpi.interface import Comm, Request
+
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")  # MPICH and its kin, Open MPI
+_RANKS = ("PMI_RANK", "PMIX_RANK")
+_DEFAULTS = {
+    "UCX_LOG_LEVEL": "error",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+_NAP_S = 1e-6  # asked for; the system makes some 65 us of it
+
+
+def require() -> None:
+    """Raise ImportError where mpi4py is not installed; imports nothing."""
+    if find_spec("mpi4py") is None:
+        raise ImportError(
+            "mpi4py is not installed; pip install 'conduit-am[mpich]' brings it with a whole MPI, 'conduit-am[mpi]' "
+            "for an MPI that is there"
+        )
+
+
+def announced() -> int | None:
+    """Return how many processes a launcher announces, 0 where it does not tell, None where there is none."""
+    for name in _SIZES:
+        size = os.environ.get(name, "")
+        if size.isdigit():
+            return int(size)
+    return 0 if any(name in os.environ for name in _RANKS) else None
+
+
+def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the command that starts `program` on so many ranks, and the environment that it wants.
+
+    `-m mpi4py` makes an uncaught exception the end of all processes.
+
+    Raises:
+        BadRequest: there is no launcher.
+    """
+    # The one of this environment first: another MPI's would start so many jobs of one rank.
+    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
+    if mpiexec is None:
+        raise BadRequest(
+            "this machine has no mpiexec, beside Python or on the PATH; pip install 'conduit-am[mpich]', or install an "
+            "MPI"
+        )
+    return [mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", *program], dict(_DEFAULTS)
+
+
+class World:
+    """The processes of this MPI job; see `conduit.contract.Processes`.
+
+    Attributes:
+        mpi: the module mpi4py.MPI.
+        comm: all processes; what uses it duplicates it.
+        rank: this process.
+        size: how many there are.
+        hosts: the host of each.
+        on_host: those of this host.
+    """
+
+    def __init__(self) -> None:
+        from mpi4py import MPI
+
+        self.mpi: Any = MPI
+        self.comm: Any = MPI.COMM_WORLD.Dup()
+        self.rank: int = self.comm.Get_rank()
+        self.size: int = self.comm.Get_size()
+        expected = announced()
+        if expected and expected != self.size:
+            raise ConduitError(
+                f"the launcher has announced {expected} processes, but this process's MPI knows {self.size}: the "
+                "launcher belongs to another MPI than mpi4py does; use the mpiexec of the latter"
+            )
+        self.on_host: Any = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self._gathering: Any = self.comm.Dup()
+        self._watch: Any = self.comm.Dup()
+        self._told: list[Any] = []
+        lowest = bytearray(self.rank.to_bytes(4, "little"))
+        self.on_host.Bcast(lowest, 0)
+        leaders = [int.from_bytes(each, "little") for each in self.gather(bytes(lowest))]
+        numbers = {leader: number for number, leader in enumerate(sorted(set(leaders)))}
+        self.hosts: tuple[int, ...] = tuple(numbers[leader] for leader in leaders)
+        _unlink_shared_memory()
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Give `data` to all and return theirs; waits."""
+        comm: Comm = self._gathering
+        steps = all_gather(comm, data)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as over:
+                gathered: list[bytes] = over.value
+                return gathered
+            time.sleep(_NAP_S)  # noqa: TID251
+
+    def abort(self, status: int) -> NoReturn:
+        """End all processes at once."""
+        self.mpi.COMM_WORLD.Abort(status)
+        raise SystemExit(status)  # where MPI takes its time
+
+    def tell(self, dest: int, data: bytes) -> None:
+        """Send `data` to another process's `heard`; from any thread."""
+        self._told = [each for each in self._told if not each.Test()]
+        self._told.append(self._watch.Isend(data, dest))
+
+    def heard(self) -> list[tuple[int, bytes]]:
+        """Return who has told what since the last call; from any thread."""
+        came: list[tuple[int, bytes]] = []
+        status = self.mpi.Status()
+        while (message := self._watch.Improbe(status=status)) is not None:
+            data = bytearray(status.Get_count(self.mpi.BYTE))
+            source = status.Get_source()
+            message.Recv(data)
+            came.append((source, bytes(data)))
+        return came
+
+    # -- conduits.mpi.interface.Library --------------------------------------------------------------
+
+    @property
+    def ANY_SOURCE(self) -> int:
+        """Whoever sends."""
+        source: int = self.mpi.ANY_SOURCE
+        return source
+
+    def startall(self, requests: Sequence[Request]) -> None:
+        """Begin several persistent requests."""
+        self.mpi.Prequest.Startall(list(requests))
+
+
+def _unlink_shared_memory() -> None:
+    """Unlink the files of MPICH's shared memory, which every process has mapped by now, so that no end leaves them."""
+    try:
+        with open("/proc/self/maps") as maps:
+            files = {line.split(maxsplit=5)[-1].strip() for line in maps if "/dev/shm/mpich_shm_" in line}
+    except OSError:
+        return  # no Linux
+    for file in files:
+        with suppress(OSError):  # another process of this host was faster
+            os.unlink(file)
+
+
+@cache
+def join() -> World:
+    """Initialise MPI, once, and return the world.
+
+    Raises:
+        ConduitError: launcher and MPI do not belong together.
+    """
+    return World()

@@ -1,0 +1,52 @@
+"""Receives posted in advance, one for each message that may be on its way to this rank.
+
+All are alike, from any source, so MPI fills them in the order in which they were begun, and it is enough to look at the
+first: a poll is one call, however many peers there are.
+"""
+
+from __future__ import annotations
+
+from conduits.mpi.interface import Comm, Library, Request
+from conduits.mpi.wire import TAG
+
+
+class Ring:
+    """Persistent receives in the order of their completion.
+
+    Args:
+        library: the MPI library.
+        comm: where the messages come from.
+        count: how many receives.
+        nbytes: size of each.
+
+    Attributes:
+        request: the receive that is over next.
+        buffer: where its message will be.
+    """
+
+    __slots__ = ("_at", "_records", "buffer", "request")
+
+    def __init__(self, library: Library, comm: Comm, count: int, nbytes: int) -> None:
+        buffers = [bytearray(nbytes) for _ in range(count)]
+        self._records: list[tuple[Request, bytearray]] = [
+            (comm.Recv_init(buffer, library.ANY_SOURCE, TAG), buffer) for buffer in buffers
+        ]
+        self._at = 0
+        self.request, self.buffer = self._records[0]
+        library.startall([request for request, _ in self._records])
+
+    def advance(self) -> None:
+        """Go on to the receive after this one; whoever has read its message begins this one again."""
+        self._at += 1
+        if self._at == len(self._records):
+            self._at = 0
+        self.request, self.buffer = self._records[self._at]
+
+    def close(self) -> None:
+        """End all receives; no message is on its way any more."""
+        for request, _ in self._records:
+            if not request.Test():
+                request.Cancel()
+                while not request.Test():
+                    pass
+            request.Free()

@@ -1,0 +1,200 @@
+"""Whatever happens to one rank ends the job everywhere, soon, with a status that says so, and leaves nothing behind."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from .conftest import MPI
+
+pytestmark = pytest.mark.slow
+
+SOON_S = 5.0
+
+PROGRAM = """
+import os
+import signal
+import sys
+import time
+
+import trio
+
+from extended import Extended
+
+
+async def main(ep, what, where):
+    def hit(token):
+        pass
+
+    def fall(token):
+        raise LookupError("lost by its handler")
+
+    await ep.attach(hit, fall)
+    x = await Extended.attach(ep)
+    await x.barrier()
+    if ep.rank == 2:
+        if where == "flood":
+            for _ in range(100):
+                await ep.request_short(3, hit)
+        else:
+            await trio.sleep(0.2)
+        print("falls at", repr(time.time()))
+        if what == "raises":
+            raise LookupError("lost")
+        if what == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "gone":
+            os._exit(0)
+        if what == "sys.exit":
+            sys.exit(4)
+        if what == "ep.exit":
+            ep.exit(3)
+        if what == "ep.exit of nothing":
+            ep.exit()
+        if what == "handler":
+            await ep.request_short(1, fall)
+    if where == "barrier":
+        await x.barrier()
+    while where == "flood":
+        await ep.request_short((ep.rank + 1) % ep.size, hit)
+    while True:
+        sum(range(1000))
+"""
+
+
+def ends_soon(done):
+    fell = next(float(line.split()[-1]) for line in done.lines if line.startswith("falls at "))
+    assert done.ended - fell < SOON_S
+
+
+@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
+def test_a_rank_that_raises(run_program, where):
+    done = run_program(PROGRAM, "raises", where)
+    ends_soon(done)
+    assert done.status == 1
+    assert done.err.startswith("Traceback (most recent call last):")
+    assert 'in main\n    raise LookupError("lost")' in done.err.replace("            raise", "    raise")
+    assert "LookupError: lost\nraised by rank 2 at " in done.err
+    assert done.err.count("Traceback") == 1
+    assert "MPI_Abort" not in done.err + done.out  # nothing that the traceback does not say better
+
+
+@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
+def test_a_rank_that_is_killed(run_program, where):
+    done = run_program(PROGRAM, "killed", where)
+    ends_soon(done)
+    assert done.status not in (0, None)
+    assert "has ended without a word, and the job with it" in done.err
+
+
+def test_a_process_that_just_ends(run_program):
+    done = run_program(PROGRAM, "gone", "barrier")
+    ends_soon(done)
+    assert done.status != 0
+
+
+@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
+@pytest.mark.parametrize(("what", "status"), [("ep.exit", 3), ("ep.exit of nothing", 0), ("sys.exit", 4)])
+def test_a_rank_that_exits(run_program, where, what, status):
+    done = run_program(PROGRAM, what, where)
+    ends_soon(done)
+    assert (done.status, done.err) == (status, "")
+
+
+@pytest.mark.parametrize("where", ["barrier", "flood"])
+def test_a_handler_that_raises(run_program, where):
+    done = run_program(PROGRAM, "handler", where)
+    ends_soon(done)
+    assert done.status == 1
+    assert "HandlerError: in handler 'fall' on rank 1, for a request from rank 2: LookupError: lost by its" in done.err
+    assert "raised by rank 1 at " in done.err
+
+
+def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
+    done = run_program("async def main(ep):\n    raise LookupError(f'rank {ep.rank}')\n")
+    assert done.status == 1
+    assert done.err.count("Traceback") == 1
+    first = next(rank for rank in range(4) if f"LookupError: rank {rank}\nraised by rank {rank} at" in done.err)
+    for line in done.err.splitlines():
+        if "failed too" in line:
+            rank = int(line.split()[1])
+            assert rank != first
+            assert line == f"rank {rank} failed too: LookupError: rank {rank}"
+
+
+def test_ranks_that_wait_may_clean_up(run_program):
+    done = run_program(
+        """
+async def main(ep):
+    await ep.attach()
+    if ep.rank == 0:
+        raise LookupError
+    try:
+        await ep.block_until(lambda: False)
+    finally:
+        print("cleaned up", ep.rank)
+""",
+        ranks=3,
+    )
+    assert done.status == 1
+    # A rank may come to its wait after the end, and then is refused it.
+    assert set(done.lines) <= {"cleaned up 1", "cleaned up 2"}
+    assert done.lines
+
+
+INTERRUPTED = """
+import os
+
+
+async def main(ep):
+    await ep.attach()
+    print("ready", os.getpid())
+    while ep.rank == 0:
+        sum(range(100))
+    await ep.block_until(lambda: False, what="a miracle", ranks=[0])
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_command_is_interrupted(shell, number, status):
+    process = shell.begin(
+        sys.executable, "-m", "conduit", "run", shell.file(INTERRUPTED), "--conduit", MPI, "--ranks", 3
+    )
+    for _ in range(3):
+        assert process.stdout.readline().startswith("ready")
+    began = time.time()
+    process.send_signal(number)
+    done = shell.end(process)
+    assert done.ended - began < SOON_S
+    assert done.status == status
+    assert "interrupted: where the ranks were" in done.err
+    assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_rank_is_killed_from_outside(shell):
+    process = shell.begin(
+        sys.executable, "-m", "conduit", "run", shell.file(INTERRUPTED), "--conduit", MPI, "--ranks", 3
+    )
+    numbers = [int(process.stdout.readline().split()[1]) for _ in range(3)]
+    began = time.time()
+    os.kill(numbers[1], signal.SIGKILL)
+    done = shell.end(process)
+    assert done.ended - began < SOON_S
+    assert done.status != 0
+
+
+def test_the_launcher_is_killed(shell):
+    process = shell.begin(
+        sys.executable, "-m", "conduit", "run", shell.file(INTERRUPTED), "--conduit", MPI, "--ranks", 3
+    )
+    number = int(process.stdout.readline().split()[1])
+    for _ in range(2):
+        process.stdout.readline()
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+        (launcher,) = children.read().split()
+    assert int(launcher) != number
+    os.kill(int(launcher), signal.SIGKILL)
+    assert shell.end(process).status == 128 + signal.SIGKILL

@@ -1,0 +1,150 @@
+"""What several ranks print: whole lines, however long, in pieces or at once; tables and last lines once."""
+
+import io
+import json
+import os
+import re
+
+import pytest
+
+from conduit.launch import output, starting
+
+from .conftest import MPI
+
+CHATTER = """
+import sys
+
+
+async def main(ep, times):
+    await ep.attach()
+    for turn in range(int(times)):
+        print(ep.rank, "x" * 10, flush=True, end=" ")
+        sys.stdout.write("y" * (9000 if turn % 10 == 0 else 50))
+        print("", turn)
+        print("error of", ep.rank, "z" * 20, file=sys.stderr)
+    print("no end of line", end="")
+"""
+
+
+@pytest.mark.slow
+def test_lines_of_ranks_never_mix(run_program):
+    done = run_program(CHATTER, "300", ranks=4)
+    assert done.status == 0
+    assert done.lines.count("no end of line") == 4
+    seen = {rank: [] for rank in range(4)}
+    for line in done.lines:
+        if found := re.fullmatch(r"(\d) x{10} (y+) (\d+)", line):
+            turn = int(found[3])
+            assert len(found[2]) == (9000 if turn % 10 == 0 else 50)
+            seen[int(found[1])].append(turn)
+        else:
+            assert line == "no end of line" or line.startswith("ranks=4 conduit=")
+    assert seen == {rank: list(range(300)) for rank in range(4)}
+    assert sorted(done.err.splitlines()) == sorted(
+        f"error of {rank} {'z' * 20}" for rank in range(4) for _ in range(300)
+    )
+
+
+@pytest.mark.slow
+def test_the_last_line_and_statistics_come_once(run_program):
+    done = run_program("async def main(ep):\n    ep.warn('beware')\n", ranks=3, options=("--stats",))
+    assert done.status == 0
+    last = [line for line in done.lines if line.startswith("ranks=")]
+    assert len(last) == 1
+    assert re.fullmatch(rf"ranks=3 conduit={MPI} seconds=\d+\.\d+(e-\d+)? digest=none", last[0])
+    assert sum("requests_sent" in line for line in done.lines) == 1
+    assert done.err.splitlines() == [f"warning from rank {rank}: beware" for rank in range(3)]
+
+
+@pytest.mark.slow
+def test_a_wrong_program_is_told_once(run_program, shell):
+    done = run_program("async def main(ep, needed):\n    pass\n", ranks=3)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("does not take the arguments given") == 1
+    assert shell.conduit("run", "absent.py", "--conduit", MPI).status == 2
+
+
+@pytest.mark.slow
+def test_a_benchmark_starts_its_own_ranks_beside_a_simulated_one(shell):
+    done = shell.conduit(
+        "testam", "--conduit", "loggp", "--conduit", MPI, "--iterations", 5, "--sections", "A", "--json", "found.json"
+    )
+    assert done.status == 0, done.err
+    assert sum("AMShort ping-pong roundtrip ReqRep" in line for line in done.lines) == 1
+    found = json.loads((shell.folder / "found.json").read_text())
+    assert [(each["conduit"], each["clock"], each["ranks"]) for each in found] == [
+        ("loggp", "virtual", 2),
+        (MPI, "wall", 2),
+    ]
+    assert all(record["microseconds"] > 0 for record in found[1]["records"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"])
+def test_every_benchmark_runs_on_processes(shell, name):
+    sizes = ["--max-size", 256] * (name != "testbarrier")
+    done = shell.conduit(name, "--conduit", MPI, "--ranks", 2, "--iterations", 3, "--sections", "A", *sizes)
+    assert done.status == 0, done.err
+    assert len(re.findall(r"^ A  ", done.out, re.M)) >= 1
+
+
+@pytest.mark.slow
+def test_a_benchmark_joins_the_processes_of_a_launcher(shell):
+    done = shell.mpiexec(2, "-m", "conduit", "testam", "--conduit", MPI, "--iterations", 3, "--sections", "A")
+    assert done.status == 0, done.err
+    assert sum("AMShort flood one-way Req" in line for line in done.lines) == 1
+    assert sum("2 ranks, wall time" in line for line in done.lines) == 1
+
+
+def test_too_few_ranks_are_refused_before_any_process_starts(shell):
+    done = shell.conduit("testlogp", "--conduit", MPI, "--ranks", 1)
+    assert done.status == 2
+    assert "--ranks 1 is too few for testlogp; give at least 2" in done.err
+
+
+# -- the parts by themselves ----------------------------------------------------------------------
+
+
+def test_lines_are_written_when_they_are_whole():
+    there, here = os.pipe()
+    with open(here, "w") as file, open(there, "rb", 0) as read:
+        lines = output.WholeLines(file, 3, framed=False)
+        lines.write("one")
+        lines.write(" line\nand a")
+        assert read.read(100) == b"one line\n"
+        lines.finish()
+        assert read.read(100) == b"and a\n"
+
+
+@pytest.mark.parametrize("cut", [1, 7, 100, 5000])
+def test_what_is_framed_is_put_together_however_it_is_cut(cut):
+    long = b"q" * 10_000 + b"\n"
+    stream = b"plain\n" + b"".join(
+        [
+            *output.frames(1, output.LINES, b"short\n"),
+            *[
+                x
+                for pair in zip(output.frames(1, output.LINES, long), output.frames(2, output.LINES, long), strict=True)
+                for x in pair
+            ],
+            b"half \x1e no head ",
+            *output.frames(0, output.ERROR, b"wrong\n"),
+            b"of a line\n",
+        ]
+    )
+    framed, plain = [], []
+
+    class Fed(starting._Reader):
+        def __init__(self):
+            self._frame = lambda reader, rank, kind, data: framed.append((rank, kind, data))
+            self._plain = lambda reader, data: plain.append(data)
+            self._parts, self._line, self._sink = {}, b"", io.StringIO()
+
+    reader, rest = Fed(), b""
+    for at in range(0, len(stream), cut):
+        rest = reader._take(rest + stream[at : at + cut])
+    assert rest == b""
+    assert framed == [
+        (1, output.LINES, b"short\n"), (1, output.LINES, long), (2, output.LINES, long), (0, output.ERROR, b"wrong\n"),
+    ]  # fmt: skip
+    assert b"".join(plain) == b"plain\nhalf \x1e no head of a line\n"

@@ -1,0 +1,75 @@
+"""A job that does not move says where its ranks are, and goes on waiting unless it is told not to."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+STUCK = """
+async def main(ep, moves=""):
+    answers = []
+
+    def ask(token, number):
+        if moves:
+            token.reply_short(answer, number)
+
+    def answer(token, number):
+        answers.append(number)
+
+    await ep.attach(ask, answer)
+    if ep.rank == 0:
+        await ep.request_short(1, ask, 7)
+        await ep.block_until(lambda: answers, what="an answer", ranks=[1])  # it waits here
+    while ep.rank == 2:
+        sum(range(1000))  # it computes here
+"""
+
+
+def test_a_limit_ends_a_job_that_stands_still(run_program):
+    done = run_program(STUCK, ranks=2, options=("--stall-limit", "2s"))
+    assert done.status == 1
+    assert "standstill: no rank has sent or handled a message for 2 s" in done.err
+    assert "program.py:15 in main: waits for an answer, which rank 1 must bring about" in done.err
+    assert "rank 1: its main has returned: waits for the other ranks to return" in done.err
+    assert "nothing may stand still for 2 s (stall_limit)" in done.err
+
+
+def test_a_report_comes_by_itself_and_the_job_goes_on(run_program):
+    done = run_program(
+        """
+import trio
+
+
+async def main(ep):
+    came = []
+
+    def come(token):
+        came.append(token.rank)
+
+    await ep.attach(come)
+    if ep.rank == 1:
+        await trio.sleep(9)  # longer than nothing is said
+        await ep.request_short(0, come)
+    else:
+        await ep.block_until(lambda: came, what="news", ranks=[1])
+    print("done")
+""",
+        ranks=2,
+    )
+    assert done.status == 0
+    assert done.lines[:2] == ["done"] * 2
+    assert done.err.count("standstill: no rank has sent or handled a message for") == 1
+    assert "waits for news, which rank 1 must bring about" in done.err
+    assert "program.py:13 in main: is in a wait of Trio's own" in done.err
+
+
+def test_a_rank_that_computes_is_named_as_such(run_program):
+    done = run_program(STUCK, ranks=3, options=("--stall-limit", "3"))
+    assert done.status == 1
+    assert "program.py:17 in main: computes, and does not poll" in done.err or "program.py:16 in main" in done.err
+
+
+def test_a_limit_in_virtual_time_is_refused(shell):
+    done = shell.conduit("run", shell.file(STUCK), "--stall-limit", "2")
+    assert done.status == 2
+    assert "stall_limit=2.0 is for ranks that are processes" in done.err
+    assert "a deadlock is found at once" in done.err
