@@ -1,8 +1,11 @@
 """The exceptions that users meet; this module imports nothing of ours.
 
 Whose fault it is is part of the type: `BadRequest` the caller's, `HandlerError` a handler's, `NetworkError` the
-hardware's.  `Deadlock`, `TimeLimit` and `Livelock` end a simulated job that gets no further; their text is the report.
+hardware's.  `Deadlock`, `TimeLimit` and `Livelock` end a simulated job that gets no further; their text is the report,
+and their attribute `report` the same as a structure.
 """
+
+from typing import Any
 
 
 class ConduitError(Exception):
@@ -17,15 +20,31 @@ class HandlerError(ConduitError):
     """A handler raised, or broke a rule of handlers and tokens."""
 
 
-class Deadlock(ConduitError):
+class _Stopped(ConduitError):
+    """A simulated job got no further.
+
+    Args:
+        text: the report, as people read it.
+        report: the same as a structure.
+
+    Attributes:
+        report: a `conduit.launch.reports.Report`: ranks, tasks, waits, who waits for whom; None where nobody made one.
+    """
+
+    def __init__(self, text: str = "", report: Any = None) -> None:
+        super().__init__(text)
+        self.report = report
+
+
+class Deadlock(_Stopped):
     """Nothing can ever happen again in a simulated job; the text says which rank waits for what, where, since when."""
 
 
-class TimeLimit(ConduitError):
+class TimeLimit(_Stopped):
     """A job ran past its `time_limit`; the text is the same report as `Deadlock` gives."""
 
 
-class Livelock(ConduitError):
+class Livelock(_Stopped):
     """A rank went through very many steps without progress of its time; the text is the same report."""
 
 

@@ -29,11 +29,13 @@ import conduit
 from extended.levels import above, below
 from extended.missing import Missing
 from extended.outgoing import Outgoing
+from extended.telling import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conduit import Endpoint, Token
+    from extended.telling import Told
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -190,6 +192,11 @@ class Barriers:
         """Forget the barrier of a team that is no more."""
         del self._barriers[identity]
 
+    def tell(self, told: Told) -> None:
+        """Tell how often this rank has come to the barrier of each of its teams."""
+        for barrier in self._barriers.values():
+            barrier.tell(told)
+
     def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
         """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
         barrier = self._barriers.get((lead, count))
@@ -232,6 +239,17 @@ class Barrier:
         self.phases = phases
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
+        self._come = 0  # how often this rank has notified
+
+    def tell(self, told: Told) -> None:
+        """Tell how often this rank has come, and for which turn it waits."""
+        name = f"barriers{team_name(self._members)}, led by {self._identity}"
+        waits = {self._what(): self._come - 1} if self._waiting else {}
+        told.part(name, self._members, self._come, waits, everybody=True)
+
+    def _what(self) -> str:
+        id = self.phases[self._parity].id
+        return ("a barrier" if id is None else f"barrier {id}") + team_name(self._members)
 
     @property
     def notified(self) -> bool:
@@ -253,6 +271,7 @@ class Barrier:
                 "barrier_wait or barrier_try first"
             )
         phase.notified = True
+        self._come += 1
         phase.id = id
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
@@ -276,12 +295,11 @@ class Barrier:
             if phase.done:
                 await self._ep.poll()
             else:
-                what = "an anonymous barrier" if phase.id is None else f"barrier {phase.id}"
                 missing = Missing(lambda: phase.missing(self._places, self._members))
                 await self._ep.block_until(
                     # To the barrier of a broken team some ranks do not come.
                     lambda: phase.done or (team.broken is not None and team.is_broken()),
-                    what=what,
+                    what=self._what(),
                     ranks=missing,
                 )
         finally:

@@ -25,6 +25,8 @@ from extended.vis.vector import Vector
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from extended.telling import Told
+
 
 class Attachment:
     """A layer and the parts that it is made of, as they are attached to one endpoint.
@@ -70,6 +72,7 @@ class Attachment:
             raise
         self.ep.on_progress(self.progress)
         self.ep.on_exit(self.finish)
+        self.ep.on_report(self.tell)
         self.complete = True
 
     async def progress(self) -> None:
@@ -79,6 +82,11 @@ class Attachment:
         await self.heap.outgoing.send()
         await self.locks.outgoing.send()
         await self.transfers.progress()
+
+    def tell(self, told: Told) -> None:
+        """Tell what the layer knows of this rank, for the report of a job that gets no further."""
+        for part in (self.barriers, self.exchange, self.heap, self.locks):
+            part.tell(told)
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""

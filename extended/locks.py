@@ -27,12 +27,14 @@ from extended import checks
 from extended.calls import public
 from extended.events import program_line
 from extended.outgoing import Outgoing
+from extended.telling import queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from conduit import Endpoint, Token
+    from extended.telling import Told
 
     Place = tuple[int, int]  # rank and ticket
 
@@ -228,6 +230,16 @@ class Locks:
                 "`async with`, else no rank ever gets it"
             )
 
+    def tell(self, told: Told) -> None:
+        """Tell which locks this rank holds, and who holds and wants those that it keeps."""
+        for hold in self._holds.values():
+            told.note(f"holds {hold.title}, taken at {hold.place}")
+        for queue in self._queues.values():
+            if queue.waiting:
+                waiting = [rank for rank, _ in queue.waiting]
+                held = f"held by rank {queue.holder[0]}"
+                told.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
+
     # ---------------------------------------------------------------------------------------------- handlers: the home
 
     def lock_asked(self, token: Token, payload: memoryview, ticket: int, wait: int) -> None:
@@ -316,6 +328,12 @@ def _check_name(name: object) -> bytes:
             f"lock: name={checks.shown(name)} is a {type(name).__name__}; give a str or an int, the same on all ranks"
         )
     return b"i%x" % checks.integer("lock", "name", name)
+
+
+def _title(key: bytes) -> str:
+    # Return what reports call the lock with a key.
+    name: str | int = key[1:].decode("utf-8", "surrogatepass") if key[:1] == b"s" else int(key[1:], 16)
+    return f"lock {checks.shown(name)}"
 
 
 class Lock:

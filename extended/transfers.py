@@ -58,9 +58,7 @@ class Transfers:
         self._ep = ep
         self._events = events
         # Where bytes are copied without a message: the own segment, and those that real ranks of a host share.
-        self._reach = {
-            rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None
-        }
+        self._reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)

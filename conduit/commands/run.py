@@ -3,7 +3,8 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.launch import output, processes
 from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
+from conduit.launch.reports import Report, full
+from conduit.launch.warned import warned
 from conduit.options import read_float
 
 _COLUMNS = 8
@@ -45,6 +48,7 @@ def run(
     time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stall_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
+    full_report: Path | None = None,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
@@ -63,7 +67,11 @@ def run(
         stall_limit: Where ranks are processes: time without any message after which the job is ended as a failure; by
             default it goes on, and a report says who waits for what.
         stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
+        full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
+            in .json.
     """
+    if full_report is not None and not full_report.parent.is_dir():
+        raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
     file = ProgramFile(program)
     spec = parse_spec(conduit)
     runner = _runner(file)
@@ -78,15 +86,15 @@ def run(
         "time_limit": time_limit,
         **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
-    result = _run(runner, file, args, settings)
+    with _report_in(full_report):
+        result = _run(runner, file, args, settings)
     if result is None:
         return 1
     if not output.is_first():
         return 0
     output.end_lines()
-    for rank, texts in _warnings(result):
-        for text in texts:
-            print(f"warning from rank {rank}: {text}", file=sys.stderr)
+    for who, text in warned(_warnings(result)):
+        print(f"warning from {who}: {text}", file=sys.stderr)
     if stats:
         _print_statistics(result.statistics)
     digest = result.digest if getattr(result, "digest", None) is not None else "none"
@@ -130,6 +138,21 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
             raise
         _show(exc, file)
     return None
+
+
+@contextmanager
+def _report_in(path: Path | None) -> Iterator[None]:
+    """Write the report of what ends the job to a file, if one is wanted and there is a report."""
+    try:
+        yield
+    except BaseException as exc:
+        report = getattr(exc, "report", None)
+        if path is not None and isinstance(report, Report):
+            try:
+                path.write_text((report.to_json() if path.suffix == ".json" else full(report)) + "\n", encoding="utf-8")
+            except OSError as error:
+                print(f"--full-report={path} could not be written: {error}", file=sys.stderr)
+        raise
 
 
 def _show(exc: BaseException, file: ProgramFile) -> None:

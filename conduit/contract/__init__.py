@@ -13,15 +13,17 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
-from conduit.contract.port import Core, Door, Doors, Port, Wait, refuse_coroutine
+from conduit.contract.port import Awaited, Core, Door, Doors, Port, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Limits, RawTable
+from conduit.contract.told import Part, Told
 from conduit.contract.world import End, World
 
 __all__ = [
     "CONTROL",
     "LONG",
     "REQUEST",
+    "Awaited",
     "Buffer",
     "Bytes",
     "Category",
@@ -35,10 +37,12 @@ __all__ = [
     "JobSetup",
     "Limits",
     "Message",
+    "Part",
     "Port",
     "Processes",
     "RankKind",
     "RawTable",
+    "Told",
     "Wait",
     "World",
     "refuse_coroutine",

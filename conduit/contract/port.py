@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from types import CoroutineType
 from typing import Any, Protocol, TypeAlias
 
@@ -12,6 +13,21 @@ import attrs
 
 from conduit.contract.message import Bytes, Message
 from conduit.errors import BadRequest
+
+
+class Awaited(Enum):
+    """What kind of thing a task waits for."""
+
+    PREDICATE = "predicate"
+    """That what `block_until` was given becomes true."""
+    SLOT = "slot"
+    """That a request may be sent."""
+    SENT = "sent"
+    """That a message has left."""
+    ATTACH = "attach"
+    """That all ranks come to a collective call of start-up."""
+    RETURN = "return"
+    """That the other ranks return: the rank's own main has, and it serves them."""
 
 
 @attrs.frozen
@@ -24,6 +40,7 @@ class Wait:
         since: when the wait began, picoseconds.
         ranks: whom it waits for, as far as is known.
         ready: looks once more whether the wait is over.
+        kind: what kind of thing that is.
     """
 
     task: object
@@ -31,6 +48,7 @@ class Wait:
     since: int
     ranks: tuple[int, ...]
     ready: Callable[[], bool]
+    kind: Awaited = Awaited.PREDICATE
 
 
 Door: TypeAlias = Callable[..., object] | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from sys import _getframe
 from typing import Any, NoReturn, Protocol
 from zlib import crc32
@@ -11,7 +12,7 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Limits, Message, Port, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Limits, Message, Port, Told, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
@@ -101,6 +102,7 @@ class Endpoint:
         "hosts",
         "limits",
         "rank",
+        "reporters",
         "segment",
         "simulated",
         "size",
@@ -133,6 +135,7 @@ class Endpoint:
         self._told = False  # whether the job has heard of the first of them
         self._over = False
         self.warnings: list[str] = []
+        self.reporters: list[Callable[[Told], object]] = []  # of `on_report`
         self.hosts = hosts
         self._segment_bytes = segment_bytes
         self._seed = seed
@@ -596,6 +599,33 @@ class Endpoint:
     def want_progress(self) -> None:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
+
+    def on_report(self, function: Callable[[Told], object]) -> None:
+        """Let a layer tell what it knows of this rank when a report is made of a job that gets no further.
+
+        Args:
+            function: a plain function of one argument, `told`, called then and at no other time.  `told.note(text)`
+                adds a line about this rank.  `told.part(name, members, come, waits, everybody=False)` says how often
+                this rank has come to what `members` do together, and `waits` which of its waits is for which turn:
+                the report then names the ranks that have not come.  What it raises is left out.
+
+        Raises:
+            BadRequest: no function.
+        """
+        if not callable(function):
+            raise BadRequest(
+                f"ep.on_report: function={arguments.shown(function)} cannot be called; pass a plain function of one "
+                "argument"
+            )
+        self.reporters.append(function)
+
+    def told(self) -> Told:
+        """Return what the layers tell of this rank; what fails is left out."""
+        told = Told()
+        for function in self.reporters:
+            with suppress(Exception):
+                function(told)
+        return told
 
     def warn(self, text: str) -> None:
         """Add a warning, shown after the job and kept in `result.warnings[rank]`.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from conduit.contract import World
 from conduit.core.calls import explain_attribute
 from conduit.launch.life import Rank
+from conduit.launch.warned import warned
 
 _LEAVES = 8  # errors of a group that a note names
 
@@ -43,9 +44,8 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
         error.add_note(f"while the job ended, {_who(other)} raised {type(late).__name__}: {_text(late)}")
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
-    for number, each in enumerate(ranks, first):  # there is no result that has them
-        for text in each.warnings():
-            error.add_note(f"warning of rank {number}: {text}")
+    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks, first)):
+        error.add_note(f"warning of {who}: {text}")  # there is no result that has them
     raise error
 
 

@@ -15,6 +15,8 @@ from conduit.launch.errors import raise_error
 from conduit.launch.interrupts import interruptible
 from conduit.launch.life import Life, Main, Rank
 from conduit.launch.registry import Spec
+from conduit.launch.reports.folders import is_own
+from conduit.launch.tasks import Starts
 
 
 def placed(spec: Spec, ranks: int | None, ranks_per_host: int | None) -> tuple[int, ...]:
@@ -88,8 +90,9 @@ class TaskJob:
                 token.run_sync_soon(function)
 
     async def _first(self) -> None:
-        """Let other threads reach the job, then live the life of the first rank, which begins first."""
+        """Let other threads and reports reach the job, then live the life of the first rank, which begins first."""
         self._token = trio.lowlevel.current_trio_token()
+        trio.lowlevel.add_instrument(Starts(is_own))
         if self._stopped:
             self._world.stop()
         await self.lives[0].live()

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any, Protocol
 
-from conduit.contract import Wait
+from conduit.contract import Told, Wait
 from conduit.core.calls import called
 
 Main = Callable[..., Awaitable[Any]]
@@ -58,6 +58,9 @@ class Rank(Protocol):
 
     def occupied(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for reports."""
+
+    def told(self) -> Told:
+        """Return what the layers tell of this rank, for reports."""
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conduit.contract import Conduit, Doors, JobSetup, Port, Wait
+from conduit.contract import Conduit, Doors, JobSetup, Port, Told, Wait
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog
 from conduit.core.endpoint import Endpoint
@@ -83,9 +83,8 @@ class MessageRank:
         return {**self._endpoint._counted(), **self._port.statistics()}
 
     def moved(self) -> int:
-        """Return how many messages were sent and handled here."""
-        counts = self._endpoint.counts
-        return counts.requests_sent + counts.replies_sent + counts.requests_handled + counts.replies_handled
+        """Return a number that grows with every message that is sent or handled here."""
+        return sum(self._endpoint._counted().values())
 
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""
@@ -94,6 +93,10 @@ class MessageRank:
     def occupied(self) -> Sequence[str]:
         """Return the slots in use."""
         return self._port.occupied()
+
+    def told(self) -> Told:
+        """Return what the layers tell of the rank."""
+        return self._endpoint.told()
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, report, standstill
+from conduit.launch import output, reports, standstill
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -53,7 +53,7 @@ class ProcessJob:
         crowd = setup.hosts.count(setup.hosts[number])
         self._clock = WallClock(crowded=crowd > len(os.sched_getaffinity(0)))
         self._clock.on_interrupt = self._interrupted
-        self._clock.describe = report.describe
+        self._clock.describe = reports.describe
         network = spec.cls(spec.options, setup, self._clock)
         self._rank = MessageRank(spec, setup, network, number)
         run = partial(run_tasks, self._clock, first=number)
@@ -136,13 +136,17 @@ class ProcessJob:
 
     # -- for the watch, in its thread ------------------------------------------------------------
 
+    def now(self) -> int:
+        """Return picoseconds since its start."""
+        return self._clock.now
+
     def progress(self) -> int:
         """Return a number that grows with every message."""
         return self._rank.moved()
 
     def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
         """Have `answer` called with what this rank waits for."""
-        self._job.call(lambda: answer(standstill.state_of(self._job.lives[0])))
+        self._job.call(lambda: answer(standstill.state_of(self._processes.rank, self._job.lives[0])))
 
     def fail(self, error: BaseException) -> None:
         """End the job because of an error that is no rank's."""
@@ -178,7 +182,7 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
-        state = standstill.state_of(self._job.lives[0], error)
+        state = standstill.state_of(self._processes.rank, self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
             error.add_note(standstill.interrupted({self._processes.rank: state}))
 

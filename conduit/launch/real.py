@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from conduit.contract import JobSetup
-from conduit.launch import report
+from conduit.launch import reports
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -41,7 +41,7 @@ class RealJob:
         assert stall_limit is None
         self._clock = WallClock()
         self._clock.on_interrupt = self._interrupted
-        self._clock.describe = report.describe
+        self._clock.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self._clock)
         self._ranks = [MessageRank(spec, setup, network, rank) for rank in range(setup.ranks)]
@@ -80,4 +80,4 @@ class RealJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
-        error.add_note(report.write("interrupted", "", self._clock.now, self._job.lives, error))
+        reports.note_interrupt(error, self._clock.now, self._job.lives)

@@ -23,6 +23,7 @@ from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
+from conduit.launch.warned import warned
 
 _WRITE = "write `async def main(ep, *args)`"
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
@@ -183,8 +184,7 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
 
 
 def _finish(result: Result, stacklevel: int) -> Result:
-    """Issue the warnings of the layers above."""
-    for rank, texts in enumerate(result.warnings):
-        for text in texts:
-            warnings.warn(f"rank {rank}: {text}", ConduitWarning, stacklevel=stacklevel)
+    """Issue the warnings of the layers above, one for all ranks that say the same."""
+    for who, text in warned(enumerate(result.warnings)):
+        warnings.warn(f"{who}: {text}", ConduitWarning, stacklevel=stacklevel)
     return result

@@ -13,7 +13,7 @@ from conduit.contract import JobSetup
 from conduit.core.digest import ActLog, job_digest
 from conduit.core.observer import doors_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
-from conduit.launch import report
+from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
@@ -68,7 +68,7 @@ class SimulatedJob:
         self.kernel.tells_copies = self._doors is not None and self._doors.spent is not None
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
-        self.kernel.end.describe = report.describe
+        self.kernel.end.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
         self._logs = [ActLog() for _ in range(setup.ranks)]
@@ -116,11 +116,14 @@ class SimulatedJob:
         if forgotten is not None:
             return forgotten
         error = {"deadlock": Deadlock, "livelock": Livelock, "time limit": TimeLimit}[kind]
-        return error(report.write(kind, cause, self.kernel.now, self._job.lives))
+        blamed = None if isinstance(cause, str) else cause
+        detail = cause if isinstance(cause, str) else reports.describe(cause)
+        report = reports.explain(kind, self.kernel.now, reports.gather(self._job.lives, blamed=blamed), detail)
+        return error(reports.brief(report), report)
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
-        error.add_note(report.write("interrupted", "", self.kernel.now, self._job.lives, error))
+        reports.note_interrupt(error, self.kernel.now, self._job.lives)
 
     def _time_is_up(self) -> None:
         if not self.kernel.ending:

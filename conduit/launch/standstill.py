@@ -2,57 +2,68 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
 
 import attrs
 
-from conduit.launch import report, tasks
 from conduit.launch.life import Life
+from conduit.launch.reports import Place, RankRecord, Report, TaskRecord, brief, explain, gather
+from conduit.launch.reports.folders import is_own
+from conduit.launch.tasks import error_line
+
+_COMPUTES = "code of its own, and does not poll"
 
 
 @attrs.frozen
 class State:
-    """What one rank does, in a form that can travel.
+    """What one rank does.
 
     Attributes:
-        lines: what the report says of it.
-        peers: the ranks that it waits for.
+        record: as in every report.
         waits: whether it waits, and does not compute.
     """
 
-    lines: tuple[str, ...]
-    peers: tuple[int, ...] = ()
+    record: RankRecord
     waits: bool = True
 
 
-def state_of(life: Life, interrupt: BaseException | None = None) -> State:
+def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> State:
     """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
-    broken_off = tasks.error_line(interrupt, report._own_folders()) if interrupt is not None else ""
-    lines = report._state(life, report._tasks([life])[0], "", broken_off)
-    lines = [f"ran {broken_off}" if line == report._RAN else line for line in lines]
-    return State(tuple(lines), tuple(report._peers(life.rank.waits())))
+    line = "" if interrupt is None else error_line(interrupt, is_own)
+    (record,) = gather([life], interrupted=True, broken_off=bool(line))
+    if line:
+        ran = [attrs.evolve(task, call=f"ran {line}") if _ran(task) else task for task in record.tasks]
+        record = attrs.evolve(record, tasks=tuple(ran))
+    return State(attrs.evolve(record, rank=rank))
 
 
-def computing(frame: FrameType | None) -> State:
-    """Return what a rank does that is not in its loop, by the innermost frame of its thread."""
-    while frame is not None and frame.f_code.co_filename.startswith(report._own_folders()):
+def _ran(task: TaskRecord) -> bool:
+    """Return whether an interrupt has come out of a task already."""
+    return task.wait is None and task.place is None
+
+
+def computing(rank: int, thread: int) -> State:
+    """Return what a rank does whose loop does not answer, by the innermost line of a program in its thread."""
+    frame: FrameType | None = sys._current_frames().get(thread)
+    while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}: "
-    return State((f"{where}computes, and does not poll",), waits=False)
+    place = None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
+    return State(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
 
 
-def standstill(seconds: float, states: Sequence[State]) -> str:
+def standstill(now: int, seconds: float, states: Sequence[State]) -> Report:
     """Return the report of a job in real time that has not moved for some seconds.
 
     Args:
+        now: the time of the job in picoseconds.
         seconds: since the last message was sent or handled.
-        states: what each rank does.
+        states: what each rank does, by rank.
     """
-    lines = [f"standstill: no rank has sent or handled a message for {seconds:.0f} s"]
-    lines += report._grouped([state.lines for state in states])
-    lines += report._cycle_line([state.peers for state in states])
-    return "\n".join(lines)
+    ranks = [state.record for state in states]
+    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
 
 
 def interrupted(states: Mapping[int, State]) -> str:
@@ -61,6 +72,8 @@ def interrupted(states: Mapping[int, State]) -> str:
     Args:
         states: what ranks did, of those that could say.
     """
-    lines = [f"interrupted: {report._HEADS['interrupted']}"]
-    lines += report._grouped([states[rank].lines for rank in sorted(states)], sorted(states))
-    return "\n".join(lines)
+    count = max(states) + 1
+    silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
+    ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
+    report = explain("interrupted", 0, ranks)
+    return brief(attrs.evolve(report, head="interrupted: where the ranks were"))

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from types import FrameType
 
 import trio
+
+Where = tuple[str, int, str]
+"""File, line and function."""
+
+Own = Callable[[str], bool]
+"""Says of a file whether it is none of a program."""
+
+_TRIO = os.path.dirname(trio.__file__) + os.sep
+_STARTED: ContextVar[Where | None] = ContextVar("conduit.started", default=None)
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
@@ -35,36 +46,71 @@ def frames(task: trio.lowlevel.Task) -> Iterator[tuple[FrameType, int]]:
     return reversed(found)
 
 
-def program_line(task: trio.lowlevel.Task, own: tuple[str, ...]) -> str:
-    """Return `file:line in function` of the innermost frame of `task` outside the folders `own`, "" for none."""
-    found = ""
+def at_end_of_nursery(task: trio.lowlevel.Task) -> bool:
+    """Say whether a task has come to the end of a nursery whose tasks run: they are what keeps it.
+
+    One that waits in the nursery's body keeps itself.
+    """
+    return any(nursery.child_tasks for nursery in task.child_nurseries) and any(
+        frame.f_code.co_name == "_nested_child_finished" and frame.f_code.co_filename.startswith(_TRIO)
+        for frame, _ in frames(task)
+    )
+
+
+def program_place(task: trio.lowlevel.Task, own: Own) -> Where | None:
+    """Return the innermost line of `task` in a file that is not `own`, None if there is none."""
+    found = None
     for frame, line in frames(task):
-        if not frame.f_code.co_filename.startswith(own):
-            found = f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+        if not own(frame.f_code.co_filename):
+            found = frame.f_code.co_filename, line, frame.f_code.co_name
     return found
 
 
-def error_line(error: BaseException, own: tuple[str, ...]) -> str:
-    """Return what `program_line` does, of where an error was raised."""
+def outermost_place(task: trio.lowlevel.Task) -> Where | None:
+    """Return the first line of a task, whoever's it is; None at its end."""
+    for frame, line in frames(task):
+        return frame.f_code.co_filename, line, frame.f_code.co_name
+    return None
+
+
+def started_at(task: trio.lowlevel.Task) -> Where | None:
+    """Return the program's line that started a task which began in no function of the program; see `Starts`."""
+    return task.context.get(_STARTED, None)
+
+
+def error_line(error: BaseException, own: Own) -> str:
+    """Return `file:line in function` of the innermost line of a file that is not `own` which an error was raised in."""
     found = ""
     step = error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
-        if not code.co_filename.startswith(own):
+        if not own(code.co_filename):
             found = f"{code.co_filename}:{step.tb_lineno} in {code.co_name}"
         step = step.tb_next
     return found
 
 
-def user_line(task: trio.lowlevel.Task, own: tuple[str, ...]) -> str:
-    """Return what `program_line` does, of a task that is nowhere in a program its outermost line."""
-    line = program_line(task, own)
-    if not line:
-        for frame, number in frames(task):
-            return f"{frame.f_code.co_filename}:{number} in {frame.f_code.co_name}"
-    return line or "its end"
+class Starts(trio.abc.Instrument):
+    """Takes note of the line that starts a task, where the task is a call of a package and will never tell.
 
+    `nursery.start_soon(ep.block_until, ...)` leaves no frame of the program behind.
 
-def describe(task: trio.lowlevel.Task, own: tuple[str, ...]) -> str:
-    """Return a task's name and line for a report."""
-    return f"task {task.name} at {user_line(task, own)}"
+    Args:
+        own: says of a file whether it is none of a program.
+    """
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+
+    def task_spawned(self, task: trio.lowlevel.Task) -> None:
+        """Look who has called `start_soon`, which is still running."""
+        code = getattr(task.coro, "cr_code", None)
+        if code is None or not self._own(code.co_filename):
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if not self._own(frame.f_code.co_filename):
+                where = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+                task.context.run(_STARTED.set, where)
+                return
+            frame = frame.f_back

@@ -21,7 +21,7 @@ from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.host import HostModel
 from conduit.simnet.meeting import Meeting
 from conduit.simnet.path import LATER, Path
-from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForSlot
+from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
 NEVER = -1
@@ -145,7 +145,10 @@ class SimulatedPort(Port):
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled (E1)."""
         self.conduit.running -= 1
-        await self.block_until(self.conduit.over, "the other ranks to return", ())
+        if self._interrupted():
+            await self._enter()
+        if not self.conduit.over():
+            await self._block(ForReturn(self.kernel, self.conduit.over, "the other ranks to return"))
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; see `conduit.contract.Port.exchange`."""
@@ -294,7 +297,8 @@ class SimulatedPort(Port):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of this rank wait for."""
         return [
-            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready) for blocked in self.blocked
+            Wait(blocked.owner, blocked.what, blocked.since, blocked.peers(), blocked.ready, blocked.kind)
+            for blocked in self.blocked
         ]
 
     def occupied(self) -> Sequence[str]:

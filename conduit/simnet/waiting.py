@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from conduit.contract import Awaited
 from conduit.errors import NetworkError
 from conduit.sim import Kernel, Waiter
 from conduit.simnet.meeting import Meeting
@@ -19,9 +20,12 @@ class Blocked(Waiter):
         since: when the wait began, picoseconds.
         owner: the task, whose context the predicate is evaluated in.
         error: what the predicate raised.
+        kind: what kind of thing that is.
     """
 
     __slots__ = ("error", "kernel", "owner", "since", "what")
+
+    kind = Awaited.PREDICATE
 
     def __init__(self, kernel: Kernel, what: str) -> None:
         self.done = self.shielded = False
@@ -75,10 +79,20 @@ class ForPredicate(Blocked):
         return tuple(self.ranks)
 
 
+class ForReturn(ForPredicate):
+    """Waits, its rank's main being over, for those of the others."""
+
+    __slots__ = ()
+
+    kind = Awaited.RETURN
+
+
 class ForSlot(Blocked):
     """Waits for a request slot; slots are granted in the order of asking (P2)."""
 
     __slots__ = ("dest", "path", "slot")
+
+    kind = Awaited.SLOT
 
     def __init__(self, kernel: Kernel, path: Path, dest: int) -> None:
         super().__init__(kernel, f"a free request slot to rank {dest}")
@@ -106,6 +120,8 @@ class ForMeeting(Blocked):
     """Waits for every rank to come to a collective call of start-up."""
 
     __slots__ = ("meeting",)
+
+    kind = Awaited.ATTACH
 
     def __init__(self, kernel: Kernel, meeting: Meeting) -> None:
         super().__init__(kernel, "every rank to come to attach")

@@ -10,13 +10,14 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context
+from functools import partial
 from time import perf_counter_ns
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import trio
 
-from conduit.contract import Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
@@ -136,7 +137,7 @@ class WallPort(Port):
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled."""
         await self._enter()
-        await self._wait(Blocked(self.clock, self.begin_serving(), "the other ranks to return"))
+        await self._wait(Blocked(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
@@ -144,7 +145,9 @@ class WallPort(Port):
         try:
             await self._enter()
             result = self.begin_exchange(data)
-            await self._wait(Blocked(self.clock, lambda: result() is not None, "every rank to come to attach"))
+            await self._wait(
+                Blocked(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
+            )
         except (Exception, Ending):
             raise
         except BaseException as error:
@@ -170,6 +173,7 @@ class WallPort(Port):
                 lambda: self.acquire(dest),
                 f"a free request slot to rank {dest}",
                 self.holders(dest),
+                kind=Awaited.SLOT,
                 dest=dest,
             )
             (slot,) = await self._wait(waiting)
@@ -177,7 +181,14 @@ class WallPort(Port):
         self.sent += 1
         if posted is not None and not posted():
             await self._wait(
-                Blocked(self.clock, posted, f"a request to rank {dest} to be sent", (dest,), shielded=True)
+                Blocked(
+                    self.clock,
+                    posted,
+                    f"a request to rank {dest} to be sent",
+                    (dest,),
+                    kind=Awaited.SENT,
+                    shielded=True,
+                )
             )
 
     async def poll(self) -> None:
@@ -229,7 +240,7 @@ class WallPort(Port):
     def waits(self) -> Sequence[Wait]:
         """Return what the tasks of this rank wait for."""
         return [
-            Wait(each.owner, each.what, each.since, each.peers(), lambda each=each: each.look())  # type: ignore[misc]
+            Wait(each.owner, each.what, each.since, each.peers(), partial(each.look), each.kind)
             for each in self._blocked
         ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import trio
 
+from conduit.contract import Awaited
 from conduit.wall.clock import WallClock
 
 
@@ -17,6 +18,7 @@ class Blocked:
         ready: evaluated at every poll, in the context of its task.
         what: what is waited for, in words.
         ranks: for whom, for reports.
+        kind: what kind of thing that is, for reports.
         dest: of a wait for a slot, which `ready` takes: to which rank.
         shielded: whether a cancellation is put off until the wait is over.
 
@@ -36,6 +38,7 @@ class Blocked:
         "begun",
         "dest",
         "error",
+        "kind",
         "owner",
         "result",
         "shielded",
@@ -50,6 +53,7 @@ class Blocked:
         what: str,
         ranks: Iterable[int] = (),
         *,
+        kind: Awaited = Awaited.PREDICATE,
         dest: int = -1,
         shielded: bool = False,
     ) -> None:
@@ -59,6 +63,7 @@ class Blocked:
         self._task: trio.lowlevel.Task | None = None
         self.owner = trio.lowlevel.current_task()
         self.what = what
+        self.kind = kind
         self.since = clock.now
         self.dest = dest
         self.shielded = shielded

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from extended.collectives import signature as signatures
 from extended.collectives.call import Call, Mail
 from extended.collectives.signature import CollectiveMismatch
+from extended.telling import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from extended.collectives.signature import Signature, Words
+    from extended.telling import Told
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -71,6 +73,16 @@ class Box:
         self._in_epoch: dict[int, int] = {}
         self._fenced = 0  # epochs whose fences are done
         self._oldest = 0  # calls before this one are forgotten
+
+    def tell(self, told: Told) -> None:
+        """Tell how many calls this rank has begun, and which of them are under way, by what waits for them say."""
+        of_team = team_name(self.members)
+        waits: dict[str, int] = {}
+        for number, call in sorted(self.calls.items()):
+            if number >= 0:
+                for text in (call.text + of_team, f"{call.kind}_nb"):
+                    waits.setdefault(text, number)
+        told.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
 
     # ------------------------------------------------------------------------------------------------------------ mail
 
@@ -185,6 +197,10 @@ class Boxes:
         if box is None:
             box = self._boxes[lead, count] = Box((lead, count))
         return box
+
+    def known(self) -> list[Box]:
+        """Return those of teams that this rank knows to be in."""
+        return [box for box in self._boxes.values() if box.members]
 
     def drop(self, identity: Identity) -> None:
         """Forget a team."""

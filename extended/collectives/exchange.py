@@ -20,6 +20,7 @@ from extended.collectives.outbox import Outbox
 from extended.collectives.signature import CollectiveMismatch, described, sign
 from extended.events import program_line
 from extended.missing import Missing
+from extended.telling import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
     from extended.collectives.call import Steps
     from extended.events import Events
+    from extended.telling import Told
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -71,6 +73,11 @@ class Exchange:
     def close(self, box: Box) -> None:
         """Forget a team whose ranks have all finished all calls."""
         self._boxes.drop(box.identity)
+
+    def tell(self, told: Told) -> None:
+        """Tell how many calls of each team this rank has begun, and for which it waits."""
+        for box in self._boxes.known():
+            box.tell(told)
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
@@ -139,7 +146,8 @@ class Exchange:
             if call.is_done:
                 await trio.lowlevel.checkpoint_if_cancelled()
             else:
-                await self._ep.block_until(call.done, what=call.text, ranks=Missing(lambda: box.missing(call)))
+                what = call.text + team_name(box.members)
+                await self._ep.block_until(call.done, what=what, ranks=Missing(lambda: box.missing(call)))
         except trio.Cancelled:
             call.waited = False
             if not call.is_done:
@@ -162,7 +170,7 @@ class Exchange:
             return box.is_broken() or not (box.calls or box.waiting or box.greetings)
 
         try:
-            what = "the collective calls of a team to end"
+            what = f"the collective calls{team_name(box.members)} to end"
             await self._ep.block_until(settled, what=what, ranks=Missing(box.missing))
         except trio.Cancelled:
             # This rank has given no part of it, so that it ends for nobody.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
+    from extended.telling import Told
 
 
 class Kind(IntEnum):
@@ -115,8 +116,14 @@ class Meeting:
         self._given = False
         self._answer: tuple[int, ...] | None = None
         self._busy = False
+        self._number = 0  # of calls that this rank has made
+        self._waits: dict[str, int] = {}  # for which of them it waits, by its name
         self._lost: Kind | None = None  # the call in which this rank was cancelled
         self.outgoing = Outgoing(ep)
+
+    def tell(self, told: Told) -> None:
+        """Tell how many calls this rank has made, and for which it waits."""
+        told.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -135,6 +142,8 @@ class Meeting:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
         mine = Call(self._ep.rank, kind, number, align)
+        self._waits[name] = self._number
+        self._number += 1
         self._merge([mine])
         self._advance()
         await self.outgoing.send_at_once()
@@ -148,6 +157,7 @@ class Meeting:
             raise
         finally:
             self._busy = False
+            self._waits.clear()
         return self._result(name, mine)
 
     def _missing(self) -> list[int]:

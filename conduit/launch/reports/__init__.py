@@ -1,0 +1,27 @@
+"""The report of a job that gets no further: who waits where, for what, since when, and for whom (rule D).
+
+`gather` makes plain records of live ranks, `explain` a report of records, wherever these come from, and `text` the
+lines that people read: causes first, the rest put together.
+"""
+
+from conduit.launch.reports.explain import explain
+from conduit.launch.reports.gather import describe, gather
+from conduit.launch.reports.interrupt import note_interrupt
+from conduit.launch.reports.records import Cause, Edge, Place, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.text import brief, full
+
+__all__ = [
+    "Cause",
+    "Edge",
+    "Place",
+    "RankRecord",
+    "Report",
+    "TaskRecord",
+    "WaitRecord",
+    "brief",
+    "describe",
+    "explain",
+    "full",
+    "gather",
+    "note_interrupt",
+]

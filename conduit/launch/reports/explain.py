@@ -1,0 +1,32 @@
+"""Makes a report of the records of all ranks, which may come from this process or from others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conduit.launch.reports import graph
+from conduit.launch.reports.records import RankRecord, Report
+from conduit.launch.reports.words import time
+
+_HEADS = {
+    "deadlock": "nothing can happen any more: no message is on its way and every rank waits",
+    "livelock": "time does not pass any more",
+    "time limit": "the job's time is over",
+    "interrupted": "where the ranks were",
+    "stall": "there has been no progress for some time",
+}
+
+
+def explain(kind: str, now: int, ranks: Sequence[RankRecord], detail: str = "") -> Report:
+    """Return the report of a job.
+
+    Args:
+        kind: "deadlock", "livelock", "time limit", "interrupted" or "stall".
+        now: the time of the job in picoseconds.
+        ranks: all of them, by rank.
+        detail: what else is known of the cause, "" for nothing.
+    """
+    whole = graph.with_missing(ranks)
+    between = graph.edges(whole)
+    head = f"{kind} at {time(now)}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")
+    return Report(kind, now, head, whole, between, graph.causes(whole, between))

@@ -1,0 +1,47 @@
+"""Which files are programs, whose lines say something to their authors, and which are not."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from functools import cache
+
+from conduit.launch import registry
+
+_PROGRAMS = ("benchmarks", "commands", "conformance")
+
+
+@cache
+def is_own(file: str) -> bool:
+    """Say whether the lines of a file say nothing to the author of a program: the core's, the layers', the networks'.
+
+    Commands, benchmarks and suites are programs too.
+    """
+    return file.startswith(_own_folders())
+
+
+@cache
+def _own_folders() -> tuple[str, ...]:
+    names = ["conduit", "trio", "outcome", *registry.layers(), *registry.conduit_modules()]
+    return tuple(path for name in dict.fromkeys(names) for path in _parts_of(name))
+
+
+def _parts_of(module: str) -> list[str]:
+    """Return the files and folders of a package that are no programs; of a lone module its file."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # of a plugin that cannot be imported
+        return []
+    if spec is None:
+        return []
+    if not spec.submodule_search_locations:
+        return [spec.origin] if spec.origin else []
+    found = []
+    for folder in spec.submodule_search_locations:
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path):
+                found += [path + os.sep] * (name not in _PROGRAMS)
+            elif name.endswith(".py"):
+                found.append(path)
+    return found

@@ -1,0 +1,130 @@
+"""Makes records of the ranks of this process: their tasks, lines, waits, and what ports and layers tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import trio
+
+from conduit.contract import Wait
+from conduit.core import endpoint
+from conduit.launch import tasks
+from conduit.launch.life import LIFE, Life, Stage
+from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.records import Place, RankRecord, TaskRecord, WaitRecord
+
+_TRIO = "a wait of Trio's own"
+_RAN = "its task ran that"
+
+
+def describe(task: trio.lowlevel.Task) -> str:
+    """Return a task's name and the line of the program that it is in."""
+    place, _ = _place(task)
+    return f"task {task.name} at {place or 'its end'}"
+
+
+def error_line(error: BaseException) -> str:
+    """Return the innermost line of a program that an error was raised in, "" for none."""
+    return tasks.error_line(error, is_own)
+
+
+def gather(
+    lives: Sequence[Life],
+    *,
+    blamed: trio.lowlevel.Task | None = None,
+    interrupted: bool = False,
+    broken_off: bool = False,
+) -> list[RankRecord]:
+    """Return a record of every rank of a job of this process.
+
+    Args:
+        lives: those of all ranks.
+        blamed: the task that let no time pass.
+        interrupted: whether no code of the program may be called: it may be what never returns.
+        broken_off: whether an interrupt has come out of a task already, which then is in no program any more.
+    """
+    own: dict[int, list[trio.lowlevel.Task]] = {id(life): [] for life in lives}
+    for task in tasks.all_tasks():
+        mine = own.get(id(task.context.get(LIFE, None)))
+        if mine is not None:
+            mine.append(task)
+    return [_rank(number, life, own[id(life)], blamed, interrupted, broken_off) for number, life in enumerate(lives)]
+
+
+def _rank(
+    number: int,
+    life: Life,
+    own: Sequence[trio.lowlevel.Task],
+    blamed: trio.lowlevel.Task | None,
+    interrupted: bool,
+    broken_off: bool,
+) -> RankRecord:
+    rank, stage = life.rank, life.stage
+    if stage in (Stage.BEFORE, Stage.STARTING):
+        return RankRecord(number, stage.value, False, False, (), False, 0, (), ())
+    waits = {id(wait.task): wait for wait in rank.waits()}
+    found = []
+    for task in own:
+        wait = waits.get(id(task))
+        if wait is not None or not tasks.at_end_of_nursery(task):
+            found.append(_task(task, stage, wait, task is blamed, interrupted, broken_off))
+    told = rank.told()
+    polls = any(task.wait is not None or task.call != _TRIO for task in found)
+    return RankRecord(
+        number,
+        stage.value if found else "has ended",
+        bool(found) and stage is Stage.RUNNING,
+        stage is Stage.RETURNED,
+        tuple(sorted(found, key=lambda task: not task.blamed)),
+        polls,
+        rank.undelivered(),
+        tuple(rank.occupied()),
+        tuple(told.notes),
+        tuple(told.parts),
+    )
+
+
+def _task(
+    task: trio.lowlevel.Task, stage: Stage, wait: Wait | None, blamed: bool, interrupted: bool, broken_off: bool
+) -> TaskRecord:
+    place, started = _place(task)
+    if wait is not None:
+        if stage is Stage.RETURNED and (place is None or not _in_program(place)):
+            place = None  # what serves has no line of its own; what on_progress was given has
+        return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
+    if broken_off and (place is None or started or not _in_program(place)):
+        return TaskRecord(task.name, None, False, _RAN, None, blamed)
+    return TaskRecord(task.name, place, started, _endpoint_call(task), None, blamed)
+
+
+def _in_program(place: Place) -> bool:
+    return not is_own(place.file)
+
+
+def _place(task: trio.lowlevel.Task) -> tuple[Place | None, bool]:
+    """Return the line of a program that a task is in, or else the one that started it, and whether it is that."""
+    found = tasks.program_place(task, is_own)
+    if found is None:
+        found = tasks.started_at(task)
+        if found is not None:
+            return Place(*found), True
+        found = tasks.outermost_place(task)
+    return (None if found is None else Place(*found)), False
+
+
+def _wait(wait: Wait, *, look: bool) -> WaitRecord:
+    return WaitRecord(
+        wait.what, wait.kind.value, wait.since, tuple(sorted(set(wait.ranks))), over=look and _over(wait.ready)
+    )
+
+
+def _over(ready: Callable[[], bool]) -> bool:
+    return bool(ready())
+
+
+def _endpoint_call(task: trio.lowlevel.Task) -> str:
+    """Return which call of its endpoint a task is in."""
+    for frame, _ in tasks.frames(task):
+        if frame.f_code.co_filename == endpoint.__file__:
+            return f"ep.{frame.f_code.co_name.lstrip('_')}"
+    return _TRIO

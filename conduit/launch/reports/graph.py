@@ -1,0 +1,258 @@
+"""The graph of who waits for whom, and what in it is the cause: what nobody's wait explains.
+
+It is made of records alone, so that these may have come from other processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+
+import attrs
+
+from conduit.contract import Part
+from conduit.launch.reports.records import Cause, Edge, RankRecord, TaskRecord, WaitRecord
+
+_CAUSES = 16  # groups of ranks whose waiters are counted; what comes after them explains little
+
+
+def with_missing(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
+    """Return the ranks, each wait for what ranks do together with those that have not come.
+
+    Only all ranks together know that: each says how often it has come itself.
+    """
+    come: dict[str, dict[int, int]] = {}
+    for rank in ranks:
+        for part in rank.parts:
+            come.setdefault(part.name, {})[rank.rank] = part.come
+    found: dict[tuple[str, int], tuple[int, ...]] = {}
+
+    def missing(part: Part, turn: int) -> tuple[int, ...]:
+        key = part.name, turn
+        if key not in found:
+            counts = come[part.name]
+            found[key] = tuple(sorted(member for member in part.members if counts.get(member, 0) <= turn))
+        return found[key]
+
+    def complete(rank: RankRecord, task: TaskRecord) -> TaskRecord:
+        wait = task.wait
+        if wait is None:
+            return task
+        for part in rank.parts:
+            turn = part.waits.get(wait.what)
+            if turn is not None:
+                absent = missing(part, turn)
+                everybody = part.everybody and bool(absent)
+                return attrs.evolve(task, wait=attrs.evolve(wait, missing=absent, everybody=everybody))
+        return task
+
+    return tuple(
+        attrs.evolve(rank, tasks=tuple(complete(rank, task) for task in rank.tasks)) if rank.parts else rank
+        for rank in ranks
+    )
+
+
+def edges(ranks: Iterable[RankRecord]) -> tuple[Edge, ...]:
+    """Return who waits for whom; ranks that wait for the same ones for the same thing are together."""
+    groups: dict[tuple[tuple[int, ...], str], dict[int, None]] = {}
+    for rank in ranks:
+        for wait in waits(rank):
+            if wait.awaited:
+                groups.setdefault((wait.awaited, wait.what), {})[rank.rank] = None
+    return tuple(Edge(tuple(waiting), awaited, what) for (awaited, what), waiting in groups.items())
+
+
+def waits(rank: RankRecord) -> list[WaitRecord]:
+    """Return what the tasks of a rank wait for."""
+    return [task.wait for task in rank.tasks if task.wait is not None]
+
+
+def loose(task: TaskRecord) -> bool:
+    """Say whether what a task does waits for no rank that is known."""
+    return task.wait is None or not task.wait.awaited
+
+
+class Graph:
+    """Who waits for whom.  Nodes are the ranks, and behind them one for each edge, which many ranks may share.
+
+    Args:
+        size: number of ranks.
+        between: the edges.
+    """
+
+    def __init__(self, size: int, between: Sequence[Edge]) -> None:
+        self.size = size
+        self.after: list[list[int]] = [[] for _ in range(size + len(between))]
+        self.before: list[list[int]] = [[] for _ in range(size + len(between))]
+        for node, edge in enumerate(between, size):
+            for rank in edge.waiting:
+                self._join(rank, node)
+            for rank in edge.awaited:
+                self._join(node, rank)
+
+    def _join(self, node: int, other: int) -> None:
+        self.after[node].append(other)
+        self.before[other].append(node)
+
+    def knots(self) -> list[list[int]]:
+        """Return the sets of nodes each of which leads to all others of its set, and to nothing else.
+
+        A rank that waits for nobody is one by itself.  By Tarjan's algorithm, without recursion.
+        """
+        total = len(self.after)
+        number = [-1] * total  # in the order in which they are found
+        lowest = [0] * total
+        home = [-1] * total  # which set a node belongs to
+        sets: list[list[int]] = []
+        stack: list[int] = []
+        count = 0
+        for start in range(total):
+            if number[start] >= 0:
+                continue
+            path: list[tuple[int, int]] = [(start, 0)]
+            while path:
+                node, first = path.pop()
+                if number[node] < 0:
+                    number[node] = lowest[node] = count
+                    count += 1
+                    stack.append(node)
+                for turn in range(first, len(self.after[node])):
+                    other = self.after[node][turn]
+                    if number[other] < 0:
+                        path += [(node, turn), (other, 0)]
+                        break
+                    if home[other] < 0:
+                        lowest[node] = min(lowest[node], lowest[other])
+                else:
+                    if lowest[node] == number[node]:
+                        members = [stack.pop()]
+                        while members[-1] != node:
+                            members.append(stack.pop())
+                        for each in members:
+                            home[each] = len(sets)
+                        sets.append(members)
+        return [
+            sorted(members)
+            for index, members in enumerate(sets)
+            if all(home[other] == index for node in members for other in self.after[node])
+        ]
+
+    def waiting_for(self, ranks: Sequence[int]) -> tuple[set[int], set[int]]:
+        """Return the other ranks that wait for some of `ranks`, and those that wait for these in turn."""
+        targets = set(ranks)
+        direct = {rank for each in targets for edge in self.before[each] for rank in self.before[edge]} - targets
+        seen = targets | direct
+        pending = list(direct)
+        passed: set[int] = set()
+        while pending:
+            for edge in self.before[pending.pop()]:
+                if edge not in passed:
+                    passed.add(edge)
+                    pending += [rank for rank in self.before[edge] if rank not in seen]
+                    seen.update(self.before[edge])
+        return direct, seen - targets - direct
+
+    def cycle(self, knot: Sequence[int]) -> tuple[int, ...]:
+        """Return a shortest cycle through the lowest rank of a knot, () if there is none."""
+        start = knot[0]
+        came: dict[int, int] = {}
+        pending = [start]
+        for node in pending:
+            for other in self.after[node]:
+                if other == start:
+                    path = [start, node]
+                    while path[-1] != start:
+                        path.append(came[path[-1]])
+                    return tuple(each for each in reversed(path) if each < self.size) if node != start else ()
+                if other not in came:
+                    came[other] = node
+                    pending.append(other)
+        return ()
+
+
+def shape(rank: RankRecord) -> tuple[object, ...]:
+    """Return what ranks have in common that are in the same situation, whatever the peers and the times."""
+    return rank.stage, tuple(dict.fromkeys(task_shape(task) for task in rank.tasks))
+
+
+def task_shape(task: TaskRecord) -> tuple[object, ...]:
+    """Return the line of a task and the kind of its wait."""
+    wait = task.wait
+    return task.place, task.call, None if wait is None else (wait.kind, pattern(wait.what))
+
+
+def pattern(text: str) -> str:
+    """Return a text without its numbers, which differ from rank to rank."""
+    return re.sub(r"\d+", "#", text)
+
+
+def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause, ...]:
+    """Return what nobody's wait explains: first what most ranks wait for, then what is rarest."""
+    graph = Graph(len(ranks), between)
+    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []  # ranks and their cycle
+    alone: dict[object, list[int]] = {}
+    for knot in graph.knots():
+        members = [node for node in knot if node < graph.size]
+        cycle = graph.cycle(members) if len(knot) > 1 else ()
+        idle = [rank for rank in members if any(loose(task) for task in ranks[rank].tasks)]
+        if cycle and not 0 < len(idle) < len(members):
+            found.append((tuple(dict.fromkeys(cycle)), cycle))
+        else:
+            for rank in idle if cycle else members:
+                alone.setdefault(shape(ranks[rank]), []).append(rank)
+    found += [(tuple(sorted(group)), ()) for group in alone.values()]
+    found.sort(key=lambda each: (not each[1], -_urgency(ranks, each[0]), len(each[0])))
+    known = {rank for group, _ in found for rank in group}
+    primary = _counted(ranks, graph, found)
+    secondary = _counted(ranks, graph, [(group, ()) for group in _half_explained(ranks, graph, known)])
+    return primary + tuple(cause for cause in secondary if cause.direct)
+
+
+def _half_explained(ranks: Sequence[RankRecord], graph: Graph, known: Set[int]) -> list[tuple[int, ...]]:
+    """Return the awaited ranks that wait for others, but also for what no rank is known to bring about."""
+    alike: dict[object, list[int]] = {}
+    for rank in ranks:
+        if rank.rank not in known and rank.running and graph.before[rank.rank] and any(map(loose, rank.tasks)):
+            alike.setdefault(shape(rank), []).append(rank.rank)
+    return [tuple(group) for group in alike.values()]
+
+
+def _counted(
+    ranks: Sequence[RankRecord], graph: Graph, found: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> tuple[Cause, ...]:
+    """Return causes with the ranks that wait for them, most important first."""
+    counted = []
+    for group, cycle in found[:_CAUSES]:
+        direct, in_turn = graph.waiting_for(group)
+        if cycle or direct or any(_unexplained(ranks[rank]) for rank in group):
+            counted.append(Cause(group, cycle, tuple(sorted(direct)), tuple(sorted(in_turn))))
+    return tuple(sorted(counted, key=lambda cause: _order(ranks, cause)))
+
+
+def _unexplained(rank: RankRecord) -> bool:
+    """Say whether a rank does something that needs explaining although nobody is known to wait for it."""
+    return not rank.serving or any(task.wait is None or task.wait.kind != "return" for task in rank.tasks)
+
+
+def _urgency(ranks: Sequence[RankRecord], group: Sequence[int]) -> int:
+    """Return how sure it is that a group of ranks in one situation is a cause by itself."""
+    first = ranks[group[0]]
+    if any(task.blamed for rank in group for task in ranks[rank].tasks):
+        return 3
+    if any(wait.over for rank in group for wait in waits(ranks[rank])):
+        return 2
+    return int(first.running and not first.polls and any(ranks[rank].undelivered for rank in group))
+
+
+def _order(ranks: Sequence[RankRecord], cause: Cause) -> tuple[object, ...]:
+    urgency = _urgency(ranks, cause.ranks)
+    waiting = len(cause.direct) + len(cause.in_turn)
+    return (
+        urgency < 3,
+        not (waiting or cause.cycle),
+        -waiting,
+        not cause.cycle,
+        -urgency,
+        len(cause.ranks),
+        cause.ranks,
+    )

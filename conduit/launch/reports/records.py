@@ -1,0 +1,163 @@
+"""A report as a structure: plain records that can be pickled, sent from process to process, and written as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+
+from conduit.contract import Part
+
+
+@attrs.frozen
+class Place:
+    """A line of a program.
+
+    Attributes:
+        file: its path.
+        line: its number.
+        function: what it is in.
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+@attrs.frozen
+class WaitRecord:
+    """What a task waits for.
+
+    Attributes:
+        what: in words, "" if nobody said.
+        kind: what kind of thing: a value of `conduit.contract.Awaited`.
+        since: when the wait began, picoseconds.
+        ranks: whom it waits for, sorted, as far as is known.
+        over: whether it turned out to be over when it was looked at once more.
+        missing: of what ranks do together, all that have not come, sorted.
+        everybody: whether these are what the wait is for, rather than `ranks`.
+    """
+
+    what: str
+    kind: str
+    since: int
+    ranks: tuple[int, ...]
+    over: bool = False
+    missing: tuple[int, ...] = ()
+    everybody: bool = False
+
+    @property
+    def awaited(self) -> tuple[int, ...]:
+        """The ranks without which it does not end."""
+        return self.missing if self.everybody else self.ranks
+
+
+@attrs.frozen
+class TaskRecord:
+    """A task of a rank.
+
+    Attributes:
+        name: Trio's name of it.
+        place: the innermost line of the program that it is in; None if it is in none.
+        started: whether that line has only started it, and it runs no line of the program itself.
+        call: what it does if it does not wait in a call: "ep.compute", say, or "a wait of Trio's own".
+        wait: what it waits for in a call, polling; None if it does not.
+        blamed: whether it is what ended the job.
+    """
+
+    name: str
+    place: Place | None
+    started: bool
+    call: str
+    wait: WaitRecord | None
+    blamed: bool = False
+
+
+@attrs.frozen
+class RankRecord:
+    """One rank.
+
+    Attributes:
+        rank: its number.
+        stage: how far it has come, in words.
+        running: whether it is in its main.
+        serving: whether its main has returned.
+        tasks: those that are somewhere themselves, not only at the end of a nursery.
+        polls: whether a task of it is in a call that polls.
+        undelivered: messages that have arrived and were not handled.
+        occupied: a line for each kind of resource in use.
+        notes: what the layers above tell, in lines.
+        parts: its parts in what ranks do together.
+    """
+
+    rank: int
+    stage: str
+    running: bool
+    serving: bool
+    tasks: tuple[TaskRecord, ...]
+    polls: bool
+    undelivered: int
+    occupied: tuple[str, ...]
+    notes: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+
+
+@attrs.frozen
+class Edge:
+    """Who waits for whom.
+
+    Attributes:
+        waiting: the ranks that wait, sorted.
+        awaited: those that they wait for, sorted.
+        what: for what.
+    """
+
+    waiting: tuple[int, ...]
+    awaited: tuple[int, ...]
+    what: str
+
+
+@attrs.frozen
+class Cause:
+    """What no other rank's wait explains.
+
+    Attributes:
+        ranks: the ranks, sorted; several that stand at the same line for the same kind of thing.
+        cycle: ranks each of which waits for the next, first and last the same; () where they do not wait in a cycle.
+        direct: the other ranks that wait for them, sorted.
+        in_turn: those that wait for these, and so on, sorted.
+    """
+
+    ranks: tuple[int, ...]
+    cycle: tuple[int, ...]
+    direct: tuple[int, ...]
+    in_turn: tuple[int, ...]
+
+
+@attrs.frozen
+class Report:
+    """Why a job gets no further: who waits where, for what, since when, and for whom.
+
+    Attributes:
+        kind: "deadlock", "livelock", "time limit" or "interrupted".
+        time: of the job, picoseconds.
+        head: the first line of its text.
+        ranks: all ranks.
+        edges: who waits for whom.
+        causes: what explains the rest, most important first.
+    """
+
+    kind: str
+    time: int
+    head: str
+    ranks: tuple[RankRecord, ...]
+    edges: tuple[Edge, ...]
+    causes: tuple[Cause, ...]
+
+    def to_json(self) -> str:
+        """Return all of it as JSON: objects with the names of the attributes, without the `members` of parts."""
+        whole = attrs.asdict(self, filter=lambda attribute, _: attribute.name != "members")
+        return json.dumps(whole, separators=(",", ":"))

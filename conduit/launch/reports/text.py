@@ -1,0 +1,267 @@
+"""A report as people read it: what is the cause first, then the rest, put together by line and kind of wait.
+
+The first word on each line is whose it is.  What belongs to the same rank, or group of ranks, is indented under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from conduit.launch.reports.graph import pattern, shape, task_shape
+from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
+
+_MOST = 25  # lines
+_APART = 4  # ranks of one line and kind of wait that are shown one by one
+_STEPS = 5  # of a cycle that are shown
+_OF_EACH = 3  # lines of each of several causes, so that the first five lines name two of them
+_UNNAMED = "a predicate (block_until takes what= and ranks= for this report)"
+_OVER = {
+    "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
+    "interrupted": "",
+}
+_TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
+
+
+def brief(report: Report) -> str:
+    """Return the report in at most 25 lines for a cause that is simple, whatever the number of ranks."""
+    lines = _Text(report).brief()
+    if len(lines) > _MOST:
+        lines[_MOST - 1 :] = [f"... and {len(lines) - _MOST + 1} lines more; {_MORE}"]
+    return shorten("\n".join(lines), _files(report))
+
+
+def full(report: Report) -> str:
+    """Return the report with every rank by itself."""
+    return shorten("\n".join(_Text(report).full()), _files(report))
+
+
+def _files(report: Report) -> set[str]:
+    return {task.place.file for rank in report.ranks for task in rank.tasks if task.place is not None}
+
+
+class _Text:
+    """The lines of one report."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._over = _OVER.get(report.kind, _TRUE)
+
+    def brief(self) -> list[str]:
+        report = self._report
+        lines = [report.head]
+        most = _OF_EACH if len(report.causes) > 1 else _MOST
+        told: set[int] = set()
+        for cause in report.causes:
+            lines += self._cause(cause, most)
+            told.update(cause.ranks)
+        rest = [rank for rank in report.ranks if rank.rank not in told]
+        buckets = sorted(_alike(rest, shape), key=lambda bucket: (bucket[0].serving, len(bucket), bucket[0].rank))
+        apart = [line for bucket in buckets for line in self._bucket(bucket)]
+        if len(lines) + len(apart) > _MOST:
+            apart = self._by_line(rest)
+        return lines + apart
+
+    def full(self) -> list[str]:
+        report = self._report
+        lines = [report.head]
+        for cause in report.causes:
+            what = _cycle(cause.cycle, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
+            lines.append(what)
+            if cause.direct:
+                lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
+        for rank in report.ranks:
+            lines += _indented(f"rank {rank.rank}", self._lines(rank))
+        return lines
+
+    # -- causes --------------------------------------------------------------------------------------
+
+    def _first(self, cause: Cause) -> RankRecord:
+        return self._report.ranks[cause.ranks[0]]
+
+    def _cause(self, cause: Cause, most: int) -> list[str]:
+        ranks = [self._report.ranks[rank] for rank in cause.ranks]
+        if cause.cycle:
+            return self._cycle(cause, ranks, most)
+        lines = self._bucket(ranks)
+        if cause.direct:
+            lines.insert(1, f"    {_waiters(cause, ranks[0])}")
+        if len(lines) > most:
+            lines[most - 1 :] = [f"{lines[most - 1]} (and {len(lines) - most} lines more)"]
+        return lines
+
+    def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
+        lines = [_cycle(cause.cycle, _STEPS)]
+        if len(ranks) <= _APART:
+            further = []
+            for rank in ranks:
+                first, *more = self._lines(rank, first=lambda task: task.wait is not None and bool(task.wait.awaited))
+                lines.append(f"rank {rank.rank}: {first}")
+                further += [f"    rank {rank.rank}: {line.strip()}" for line in more]
+            lines += further[:most]
+        else:
+            lines += [line for bucket in _alike(ranks, shape) for line in self._bucket(bucket)]
+        if cause.direct:
+            lines.append(f"    {_waiters(cause, None)}")
+        return lines
+
+    # -- ranks ---------------------------------------------------------------------------------------
+
+    def _bucket(self, ranks: Sequence[RankRecord]) -> list[str]:
+        """Return the lines of ranks in one situation: one by one where there are few, else put together."""
+        exact = _alike(ranks, lambda rank: tuple(self._lines(rank)))
+        if len(ranks) > _APART and len(exact) > 1:
+            return self._merged(ranks)
+        lines = []
+        for alike in exact:
+            lines += _indented(_owner([rank.rank for rank in alike]), self._lines(alike[0]))
+        return lines
+
+    def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
+        """Return the lines of ranks that differ in peers and times alone."""
+        lines = [self._merged_task(found) for found in _by_shape(ranks)] or [ranks[0].stage]
+        waiting = [rank for rank in ranks if rank.undelivered]
+        if waiting:
+            total = sum(rank.undelivered for rank in waiting)
+            why = "" if any(rank.polls for rank in waiting) else ", because these ranks do not poll"
+            lines.append(f"{_messages(total)} not handled on {counted([rank.rank for rank in waiting])}{why}")
+        elif ranks[0].tasks and not any(rank.polls for rank in ranks):
+            lines.append("none of them polls")
+        if len({tuple(map(pattern, rank.occupied)) for rank in ranks}) == 1:
+            lines += [f"each: {common(texts)}" for texts in zip(*(rank.occupied for rank in ranks), strict=True)]
+        if len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1:
+            lines += [f"each {common(texts)}" for texts in zip(*(rank.notes for rank in ranks), strict=True)]
+        return _indented(counted([rank.rank for rank in ranks]), lines)
+
+    def _by_line(self, ranks: Sequence[RankRecord]) -> list[str]:
+        """Return a line for each line of the program and kind of wait, with all the ranks whose tasks are there."""
+        lines = []
+        for found in sorted(_by_shape(ranks), key=lambda found: (found[0][0].serving, len(found))):
+            owners = sorted({rank.rank for rank, _ in found})
+            lines.append(f"{counted(owners)}: {self._merged_task(found)}")
+        idle = _alike([rank for rank in ranks if not rank.tasks], shape)
+        lines += [f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}" for bucket in idle]
+        waiting = [rank for rank in ranks if rank.undelivered]
+        if waiting:
+            total = sum(rank.undelivered for rank in waiting)
+            lines.append(f"{counted([rank.rank for rank in waiting])}: {_messages(total)} not handled")
+        return lines
+
+    def _merged_task(self, found: Sequence[tuple[RankRecord, TaskRecord]]) -> str:
+        rank, task = found[0]
+        where = _where(rank, task)
+        if task.wait is None:
+            return _doing(where, task)
+        each = [task.wait for _, task in found if task.wait is not None]
+        over = f", {self._over}" if self._over and any(wait.over for wait in each) else ""
+        owners = {rank.rank for rank, _ in found}
+        return (
+            f"{where}: waits for {common(wait.what for wait in each) or _UNNAMED}{_whom_together(each, owners)} "
+            f"since {span(wait.since for wait in each)}{over}"
+        )
+
+    def _lines(self, rank: RankRecord, first: Callable[[TaskRecord], bool] | None = None) -> list[str]:
+        """Return the lines of one rank: its tasks, those before others that `first` chooses, and what it has."""
+        if not rank.tasks:
+            return [rank.stage]
+        order = first or (lambda task: task.blamed or task.wait is None)
+        lines = []
+        for task in sorted(rank.tasks, key=lambda task: not order(task)):
+            where = _where(rank, task)
+            wait = task.wait
+            if wait is None:
+                lines.append(_doing(where, task))
+                continue
+            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{_whom(wait.ranks)} since {time(wait.since)}")
+            if self._over and wait.over:
+                lines.append(f"   {self._over}")
+            if wait.missing and wait.missing != wait.ranks:
+                lines.append(f"   {_not_come(wait.missing)} to it")
+        if rank.undelivered:
+            why = "" if rank.polls else ", because this rank does not poll"
+            lines.append(f"{_messages(rank.undelivered)} not handled{why}")
+        elif not rank.polls:
+            lines.append("does not poll")
+        return [*lines, *rank.occupied, *rank.notes]
+
+
+def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]) -> list[list[RankRecord]]:
+    """Return ranks of equal keys together, in the order of their first."""
+    groups: dict[tuple[object, ...], list[RankRecord]] = {}
+    for rank in ranks:
+        groups.setdefault(key(rank), []).append(rank)
+    return list(groups.values())
+
+
+def _by_shape(ranks: Iterable[RankRecord]) -> list[list[tuple[RankRecord, TaskRecord]]]:
+    """Return the tasks at one line that wait for the same kind of thing together."""
+    groups: dict[tuple[object, ...], list[tuple[RankRecord, TaskRecord]]] = {}
+    for rank in ranks:
+        for task in rank.tasks:
+            groups.setdefault(task_shape(task), []).append((rank, task))
+    return list(groups.values())
+
+
+def _owner(ranks: Sequence[int]) -> str:
+    return f"{named(ranks)}, each" if len(ranks) > 1 else named(ranks)
+
+
+def _indented(owner: str, lines: Sequence[str]) -> list[str]:
+    return [f"{owner}: {lines[0]}", *(f"    {line}" for line in lines[1:])]
+
+
+def _where(rank: RankRecord, task: TaskRecord) -> str:
+    if task.place is None:
+        return rank.stage if rank.serving else ""
+    return f"{task.place} (started there)" if task.started else str(task.place)
+
+
+def _doing(where: str, task: TaskRecord) -> str:
+    return f"{where}: is in {task.call}" if where else task.call
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'s' * (count > 1)}"
+
+
+def _whom(ranks: Sequence[int]) -> str:
+    return f", which {named(ranks)} must bring about," if ranks else ""
+
+
+def _not_come(ranks: Sequence[int]) -> str:
+    return f"{named(ranks)} {'have' if len(ranks) > 1 else 'has'} not come"
+
+
+def _whom_together(waits: Sequence[WaitRecord], owners: set[int]) -> str:
+    """Return whom several ranks wait for, as far as that helps: not where they wait for one another."""
+    missing = sorted({rank for wait in waits for rank in wait.missing})
+    if missing:
+        return f", to which {_not_come(missing)},"
+    awaited = sorted({rank for wait in waits for rank in wait.ranks})
+    return "," if not awaited or owners.intersection(awaited) else _whom(awaited)
+
+
+def _waiters(cause: Cause, first: RankRecord | None, *, all_of_them: bool = False) -> str:
+    """Return who waits for a cause, and whether that polls."""
+    waiting = sorted([*cause.direct, *cause.in_turn])
+    many = len(cause.ranks) > 1
+    whom = "it" if not many else "one of these" if cause.cycle else "them"
+    if len(waiting) == 1:
+        text = f"rank {waiting[0]} waits for {whom}"
+    else:
+        text = f"{len(waiting)} ranks wait for {whom}"
+        if all_of_them:
+            text += f" ({ranges(waiting, len(waiting))})"
+        if cause.in_turn:
+            text += f": {len(cause.direct)} directly, {len(cause.in_turn)} in turn"
+    if first is not None and first.polls and first.tasks and not first.undelivered:
+        text += f"; {'they poll and have' if many else 'it polls and has'} handled all that came"
+    return text
+
+
+def _cycle(cycle: Sequence[int], most: int) -> str:
+    if len(cycle) <= most + 1:
+        return "cycle: rank " + " waits for rank ".join(map(str, cycle))
+    shown = " waits for rank ".join(map(str, cycle[: most - 1]))
+    return f"cycle of {len(cycle) - 1} ranks: rank {shown} waits for ... waits for rank {cycle[-1]}"

@@ -1,0 +1,84 @@
+"""Programs with a planted cause: its rank and its line stand in the first five lines of the report.
+
+`pytest tests/hangs -m thousand` runs them on 1,024 ranks.
+"""
+
+import importlib.util
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import conduit
+
+NETWORKS = ["loggp", "sci", "sunfire", "startx"]
+FILE = "programs.py"
+
+
+def _hangs():
+    spec = importlib.util.spec_from_file_location("hangs_programs", Path(__file__).with_name(FILE))
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.HANGS
+
+
+HANGS = _hangs()
+
+
+def ranks_of(text):
+    """Return the ranks that stand before the colon of a line: `rank 3`, `ranks 0, 2-5, each`, `3 ranks (0, 4-5)`."""
+    found = re.match(r" *(?:ranks? ([\d, -]+?)(?:, each)?|\d+ ranks \(([\d, .-]+)\)): ", text)
+    if not found:
+        return set()
+    named = set()
+    for part in (found[1] or found[2]).split(", "):
+        if part != "...":
+            first, _, last = part.partition("-")
+            named.update(range(int(first), int(last or first) + 1))
+    return named
+
+
+async def _nothing(ep, odd):
+    await ep.attach()
+
+
+@cache
+def _started(network, ranks):
+    return conduit.run(_nothing, 0, ranks=ranks, conduit=network).seconds
+
+
+def report(name, network, ranks):
+    """Run a program that hangs; return its error."""
+    hang = HANGS[name]
+    limit = None if hang.limit is None else _started(network, ranks) + hang.limit
+    with pytest.raises(hang.error) as caught:
+        conduit.run(hang.main, ranks // 2, ranks=ranks, conduit=network, segment=1 << 16, time_limit=limit)
+    return caught.value
+
+
+def check(name, network, ranks):
+    error = report(name, network, ranks)
+    hang = HANGS[name]
+    lines = str(error).splitlines()
+    named = set().union(*map(ranks_of, lines[:5]))
+    assert len(lines) <= 25, error
+    for rank in hang.causes(ranks // 2, ranks):
+        assert rank in named, f"rank {rank} is not in the first five lines\n{error}"
+    for number in hang.lines:
+        assert any(f"{FILE}:{number}" in line for line in lines[:5]), f"line {number} is not there\n{error}"
+
+
+@pytest.mark.parametrize("ranks", [3, 64])
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", HANGS)
+def test_the_rank_and_line_of_the_cause_stand_in_the_first_five_lines(name, network, ranks):
+    check(name, network, ranks)
+
+
+@pytest.mark.thousand
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", HANGS)
+def test_the_same_of_a_thousand_ranks(name, network):
+    check(name, network, 1024)
