@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import output, starting
-from conduit.launch.process import broken
+from conduit.launch.process import ended_by
 from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -80,7 +80,7 @@ def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
     notes: Sequence[str] = getattr(exc, "__notes__", ())
     text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
-    output.complain("\n  ".join((f"conduit {name}: {text}", *notes)) + "\n", alike=not notes and not broken())
+    output.complain("\n  ".join((f"conduit {name}: {text}", *notes)) + "\n", alike=not notes and ended_by() is None)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 

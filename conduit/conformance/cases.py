@@ -23,6 +23,7 @@ FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
 # One case runs all checks in about 12 s; two hours have room for this many.
 FULL_CASES = 600
+PLACED = "which choose where ranks are; the launcher has placed them"
 OTHER_RANKS = "which have jobs of another number of ranks; there are as many as processes"
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.
 TIME_LIMIT = 60.0
@@ -84,6 +85,11 @@ class Case:
     def simulated(self) -> bool:
         """Whether jobs run in virtual time."""
         return self.network.simulated
+
+    @property
+    def together(self) -> bool:
+        """Whether all ranks are tasks of this process, so that they share the variables of a check."""
+        return self.network.rank_kind is RankKind.TASK
 
     @property
     def thresholds(self) -> tuple[int, ...]:

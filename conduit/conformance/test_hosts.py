@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conduit import BadRequest, Endpoint
-from conduit.conformance.cases import Case
+from conduit.conformance.cases import PLACED, Case
 from conduit.conformance.programs import names, refusal
 
 
@@ -29,6 +29,8 @@ def test_all_ranks_agree_on_the_hosts(case: Case) -> None:
 @pytest.mark.rule("R59")
 def test_ranks_per_host_places_consecutive_ranks(case: Case) -> None:
     """K consecutive ranks share a host, as many hosts as it takes."""
+    if not case.together:
+        pytest.skip(PLACED)
     for per_host in (1, 2, 3):
         try:
             case.cls.placement(case.options, case.size, per_host)
@@ -85,6 +87,8 @@ def test_messages_cross_hosts_and_stay_on_them_alike(case: Case) -> None:
 
 
 def _fits(case: Case, per_host: int) -> bool:
+    if not case.together:
+        return False
     try:
         case.cls.placement(case.options, case.size, per_host)
     except BadRequest:

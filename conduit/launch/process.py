@@ -136,13 +136,17 @@ class ProcessJob:
 
     # -- for the watch, in its thread ------------------------------------------------------------
 
+    def now(self) -> int:
+        """Return picoseconds since its start."""
+        return self._clock.now
+
     def progress(self) -> int:
         """Return a number that grows with every message."""
         return self._rank.moved()
 
     def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
         """Have `answer` called with what this rank waits for."""
-        self._job.call(lambda: answer(standstill.state_of(self._job.lives[0])))
+        self._job.call(lambda: answer(standstill.state_of(self._processes.rank, self._job.lives[0])))
 
     def fail(self, error: BaseException) -> None:
         """End the job because of an error that is no rank's."""
@@ -178,7 +182,7 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
-        state = standstill.state_of(self._job.lives[0], error)
+        state = standstill.state_of(self._processes.rank, self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
             error.add_note(standstill.interrupted({self._processes.rank: state}))
 

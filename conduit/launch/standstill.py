@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
 
 import attrs
 
-from conduit.launch.life import Life, Stage
-from conduit.launch.reports import Place, RankRecord, TaskRecord, brief, explain, gather
+from conduit.launch.life import Life
+from conduit.launch.reports import Place, RankRecord, Report, TaskRecord, brief, explain, gather
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.gather import RAN, error_line
+from conduit.launch.tasks import error_line
+
+_COMPUTES = "code of its own, and does not poll"
 
 
 @attrs.frozen
 class State:
-    """What one rank does, in a form that can travel.
+    """What one rank does.
 
     Attributes:
-        record: what the report says of it; its number is set when it arrives.
+        record: as in every report.
         waits: whether it waits, and does not compute.
     """
 
@@ -26,32 +29,41 @@ class State:
     waits: bool = True
 
 
-def state_of(life: Life, interrupt: BaseException | None = None) -> State:
+def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> State:
     """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
-    line = "" if interrupt is None else error_line(interrupt)
-    record = gather([life], interrupted=True, broken_off=bool(line))[0]
-    ran = [attrs.evolve(task, call=f"ran {line}") if task.call == RAN else task for task in record.tasks]
-    return State(attrs.evolve(record, tasks=tuple(ran)))
+    line = "" if interrupt is None else error_line(interrupt, is_own)
+    (record,) = gather([life], interrupted=True, broken_off=bool(line))
+    if line:
+        ran = [attrs.evolve(task, call=f"ran {line}") if _ran(task) else task for task in record.tasks]
+        record = attrs.evolve(record, tasks=tuple(ran))
+    return State(attrs.evolve(record, rank=rank))
 
 
-def computing(frame: FrameType | None) -> State:
-    """Return what a rank does that is not in its loop, by the innermost frame of its thread."""
+def _ran(task: TaskRecord) -> bool:
+    """Return whether an interrupt has come out of a task already."""
+    return task.wait is None and task.place is None
+
+
+def computing(rank: int, thread: int) -> State:
+    """Return what a rank does whose loop does not answer, by the innermost line of a program in its thread."""
+    frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     place = None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-    task = TaskRecord("main", place, False, "computes, and does not poll", None)
-    return State(RankRecord(0, Stage.RUNNING.value, True, False, (task,), True, 0, (), ()), waits=False)
+    task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
+    return State(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
 
 
-def standstill(seconds: float, states: Sequence[State]) -> str:
+def standstill(now: int, seconds: float, states: Sequence[State]) -> Report:
     """Return the report of a job in real time that has not moved for some seconds.
 
     Args:
+        now: the time of the job in picoseconds.
         seconds: since the last message was sent or handled.
-        states: what each rank does.
+        states: what each rank does, by rank.
     """
-    head = f"stall: no rank has sent or handled a message for {seconds:.0f} s"
-    return _text("stall", head, dict(enumerate(states)))
+    ranks = [state.record for state in states]
+    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
 
 
 def interrupted(states: Mapping[int, State]) -> str:
@@ -60,15 +72,8 @@ def interrupted(states: Mapping[int, State]) -> str:
     Args:
         states: what ranks did, of those that could say.
     """
-    return _text("interrupted", "interrupted: where the ranks were", states)
-
-
-def _text(kind: str, head: str, states: Mapping[int, State]) -> str:
-    ranks = [_numbered(rank, states.get(rank)) for rank in range(max(states, default=-1) + 1)]
-    return brief(attrs.evolve(explain(kind, 0, ranks), head=head))
-
-
-def _numbered(rank: int, state: State | None) -> RankRecord:
-    if state is None:
-        return RankRecord(rank, "has not said where it was", False, False, (), False, 0, (), ())
-    return attrs.evolve(state.record, rank=rank)
+    count = max(states) + 1
+    silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
+    ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
+    report = explain("interrupted", 0, ranks)
+    return brief(attrs.evolve(report, head="interrupted: where the ranks were"))

@@ -22,6 +22,7 @@ from conduit.contract import Processes
 from conduit.errors import TimeLimit
 from conduit.launch import standstill
 from conduit.launch.output import Speech
+from conduit.launch.reports import brief
 
 TURN_S = 0.2
 """Between two looks."""
@@ -41,6 +42,9 @@ ABORT_S = 3.0
 
 class Job(Protocol):
     """What a watch asks of a job."""
+
+    def now(self) -> int:
+        """Return picoseconds since its start."""
 
     def progress(self) -> int:
         """Return a number that grows with every message."""
@@ -228,7 +232,7 @@ class Watch:
         if state is None:
             if now - self._asked < ANSWER_S:
                 return
-            state = standstill.computing(sys._current_frames().get(self._worker))
+            state = standstill.computing(self._processes.rank, self._worker)
         else:
             self._asked = 0.0
         if silent < self._patience():
@@ -266,12 +270,14 @@ class Watch:
         waiting = [state.waits for state in states]
         if self._limit is not None and silent >= self._limit:
             limit, self._limit = self._limit, None
-            text = standstill.standstill(silent, states)
-            job.fail(TimeLimit(f"{text}\nended, because nothing may stand still for {limit:g} s (stall_limit)"))
+            report = standstill.standstill(job.now(), silent, states)
+            text = f"{brief(report)}\nended, because nothing may stand still for {limit:g} s (stall_limit)"
+            job.fail(TimeLimit(text, report))
             return
         patience = STANDSTILL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
         self._told = True
-        sys.stderr.write(standstill.standstill(silent, states) + "\nthe job goes on waiting\n")
+        text = brief(standstill.standstill(job.now(), silent, states))
+        sys.stderr.write(f"{text}\nthe job goes on waiting\n")
         sys.stderr.flush()

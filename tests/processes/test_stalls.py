@@ -27,7 +27,7 @@ async def main(ep, moves=""):
 def test_a_limit_ends_a_job_that_stands_still(run_program):
     done = run_program(STUCK, ranks=2, options=("--stall-limit", "2s"))
     assert done.status == 1
-    assert "standstill: no rank has sent or handled a message for 2 s" in done.err
+    assert "there has been no progress for some time (no rank has sent or handled a message for 2 s)" in done.err
     assert "program.py:15 in main: waits for an answer, which rank 1 must bring about" in done.err
     assert "rank 1: its main has returned: waits for the other ranks to return" in done.err
     assert "nothing may stand still for 2 s (stall_limit)" in done.err
@@ -57,7 +57,8 @@ async def main(ep):
     )
     assert done.status == 0
     assert done.lines[:2] == ["done"] * 2
-    assert done.err.count("standstill: no rank has sent or handled a message for") == 1
+    assert done.err.count("no rank has sent or handled a message for") == 1
+    assert done.err.endswith("the job goes on waiting\n")
     assert "waits for news, which rank 1 must bring about" in done.err
     assert "program.py:13 in main: is in a wait of Trio's own" in done.err
 
@@ -65,7 +66,7 @@ async def main(ep):
 def test_a_rank_that_computes_is_named_as_such(run_program):
     done = run_program(STUCK, ranks=3, options=("--stall-limit", "3"))
     assert done.status == 1
-    assert "program.py:17 in main: computes, and does not poll" in done.err or "program.py:16 in main" in done.err
+    assert "in main: is in code of its own, and does not poll" in done.err
 
 
 def test_a_limit_in_virtual_time_is_refused(shell):

@@ -14,8 +14,7 @@ from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.records import Place, RankRecord, TaskRecord, WaitRecord
 
 _TRIO = "a wait of Trio's own"
-RAN = "its task ran that"
-"""What a task of an interrupted rank did, where the interrupt has come out of it already."""
+_RAN = "its task ran that"
 
 
 def describe(task: trio.lowlevel.Task) -> str:
@@ -94,7 +93,7 @@ def _task(
             place = None  # what serves has no line of its own; what on_progress was given has
         return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
     if broken_off and (place is None or started or not _in_program(place)):
-        return TaskRecord(task.name, None, False, RAN, None, blamed)
+        return TaskRecord(task.name, None, False, _RAN, None, blamed)
     return TaskRecord(task.name, place, started, _endpoint_call(task), None, blamed)
 
 
