@@ -141,10 +141,11 @@ class _Job:
                 new[key] = _worst(self._reports[key])
         self._told |= new.keys()
         if self.over:
-            left = [key for key in self._keys if key not in self._told]
-            if left:  # the first of them has ended the job
-                new[left[0]] = self._last(left[0])
-                self._told.add(left[0])
+            left = next((key for key in self._keys if key not in self._told), None)
+            # It has ended the job, unless one did that all processes have come to the end of.
+            if left is not None and (left in self._begun or not self._told):
+                new[left] = self._last(left)
+                self._told.add(left)
         return new
 
     def close(self) -> None:

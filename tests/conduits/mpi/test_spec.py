@@ -1,0 +1,52 @@
+"""How the network is named, and what is refused before anything begins."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conduit.contract import RankKind
+from conduit.errors import BadRequest
+from conduit.launch.registry import parse_spec
+
+
+def test_the_default_library_is_refused_with_those_that_are_there():
+    with pytest.raises(BadRequest, match=r"option 'library' of conduit 'mpi' cannot be 'scampi'; there are: mpi4py"):
+        parse_spec("mpi")
+
+
+def test_the_text_of_a_spec_names_the_library():
+    spec = parse_spec("mpi:library=mpi4py,credits=3,shared=no")
+    assert spec.text == "mpi:library=mpi4py,credits=3,shared=no"
+    assert (spec.rank_kind, spec.simulated, spec.limits.max_medium) == (RankKind.PROCESS, False, 8192)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [("credits=0", "credits"), ("credits=2000", "credits"), ("medium=511", "medium"), ("shared=perhaps", "shared")],
+)
+def test_options_are_checked(option, text):
+    with pytest.raises(BadRequest, match=text):
+        parse_spec(f"mpi:library=mpi4py,{option}")
+
+
+def test_naming_the_network_does_not_begin_mpi():
+    program = (
+        "import sys; from conduit.launch.registry import networks, parse_spec; parse_spec('mpi:library=mpi4py'); "
+        "networks(); sys.exit('mpi4py.MPI' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [({}, None), ({"PMI_SIZE": "3"}, 3), ({"OMPI_COMM_WORLD_SIZE": "4"}, 4), ({"PMIX_RANK": "0"}, 0)],
+)
+def test_a_launcher_is_known_by_the_environment(monkeypatch, variables, expected):
+    for name in [name for name in os.environ if name.startswith(("PMI", "OMPI"))]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    spec = parse_spec("mpi:library=mpi4py")
+    assert spec.cls.announced(spec.options) == expected
