@@ -41,13 +41,13 @@ class Options:
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
     ranks: Integer | None = None
-    """Number of ranks; by default 2."""
+    """Number of ranks; by default 2, or as many as there are processes."""
 
     ranks_per_host: Integer | None = None
     """Consecutive ranks on each host; by default the fewest that the network's hosts allow."""
 
     iterations: Integer | None = None
-    """How often each operation is done; by default 20."""
+    """How often each operation is done; by default 20, in real time 1000."""
 
     min_size: Integer | None = None
     """Smallest payload in bytes."""

@@ -59,7 +59,7 @@ def run(
         program: File of the program.
         args: Given to its main, as text; after '--' they may begin with a hyphen.
         conduit: Where to run, as NAME or NAME:option=value,...
-        ranks: Number of ranks; by default 2.
+        ranks: Number of ranks; by default 2, or as many as there are processes.
         seed: Of everything random.
         segment: Bytes of every rank's segment.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conduit.contract import RankKind
+from conduit.core import arguments
 from conduit.launch.registry import Spec
 from conduit.launch.starting import WORDS, Outcome
 from conduit.launch.starting import start as start_command
 
 DEFAULT_RANKS = 2
+MOST_RANKS = (1 << 31) - 1
 
 
 def wanted(spec: Spec) -> bool:
@@ -31,8 +33,8 @@ def start(spec: Spec, ranks: int | None, environment: Mapping[str, str] | None =
         environment: variables that they are to have.
 
     Raises:
-        BadRequest: this machine has no launcher for them.
+        BadRequest: no such number can be started, or this machine has no launcher.
     """
-    count = DEFAULT_RANKS if ranks is None else ranks
+    count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
     return start_command(command, defaults, environment or {})

@@ -139,10 +139,11 @@ def _prepare(
     _check_main(main, args)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
-    nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
     per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
-    limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
     kind = kind_of_job(spec)
+    hosts = kind.hosts(spec, count, per_host)  # from here on a process knows its rank: what all refuse is said once
+    nbytes = arguments.amount("run", "segment", segment, 0, _MOST)
+    limit = None if time_limit is None else arguments.number("run", "time_limit", time_limit, arguments.MOST_SECONDS)
     if limit is not None and not spec.simulated:
         raise BadRequest(
             f"run: time_limit={limit!r} is of virtual time, which conduit={conduit!r} does not have; leave it out, and "
@@ -156,7 +157,6 @@ def _prepare(
             f"run: stall_limit={patience!r} is for ranks that are processes, and those of conduit={conduit!r} are "
             "tasks of this one; leave it out" + (": a deadlock is found at once" if spec.simulated else "")
         )
-    hosts = kind.hosts(spec, count, per_host)
     spec.cls.check_segment(spec.options, nbytes)
     quiet_python()
     setup = JobSetup(ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))

@@ -1,5 +1,6 @@
 """`conduit run`: programs, their output, their failures."""
 
+import json
 import re
 import sys
 import textwrap
@@ -256,6 +257,36 @@ def test_warnings_go_to_stderr_with_their_rank(run):
     assert status == 0
     assert err == "warning from rank 0: 0 is slow\nwarning from rank 1: 1 is slow\n"
     assert LAST_LINE.fullmatch(out.rstrip())
+
+
+def test_full_report_has_every_rank_as_text_or_as_json(run, tmp_path):
+    source = "async def main(ep): await ep.block_until(lambda: False, what='news', ranks=[0] if ep.rank else [])"
+    text, structure = tmp_path / "report.txt", tmp_path / "report.json"
+    assert run(source, "--ranks", "40", "--full-report", str(text))[0] == 1
+    lines = text.read_text().splitlines()
+    assert [sum(line.startswith(f"rank {rank}: ") for line in lines) for rank in range(40)] == [1] * 40
+    assert run(source, "--ranks", "40", "--full-report", str(structure))[0] == 1
+    report = json.loads(structure.read_text())
+    assert [rank["tasks"][0]["wait"]["ranks"] for rank in report["ranks"]] == [[]] + [[0]] * 39
+    assert report["causes"][0] == {"ranks": [0], "cycle": [], "direct": list(range(1, 40)), "in_turn": []}
+
+
+def test_full_report_of_a_job_that_ends_well_is_not_written(run, tmp_path):
+    assert run("async def main(ep): pass", "--full-report", str(tmp_path / "report.txt"))[0] == 0
+    assert not list(tmp_path.glob("report.txt"))
+
+
+def test_full_report_in_a_folder_that_is_not_there_is_a_wrong_call(run, tmp_path):
+    status, _, err = run("async def main(ep): pass", "--full-report", str(tmp_path / "no" / "report.txt"))
+    assert status == 2
+    assert "--full-report=" in err
+    assert "make it first" in err
+
+
+def test_a_warning_of_many_ranks_is_said_once(run):
+    status, _, err = run("async def main(ep): ep.warn('slow') if ep.rank != 1 else ep.warn('odd')", "--ranks", "4")
+    assert status == 0
+    assert err == "warning from ranks 0, 2-3: slow\nwarning from rank 1: odd\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Whom the report of a deadlock names: the ranks that are missing by then, and none that has done its part."""
 
 import contextlib
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conduit
+from conduit.launch.reports import brief
 from extended import Extended
 from extended.collectives.algorithms import TABLE, check_algorithm
 from extended.topology import topology
@@ -247,3 +249,91 @@ def test_a_wait_for_implicit_operations_names_those_that_have_not_answered(how):
 
     expected = {2} if how == "sync_gets" else {1, 2}
     assert _waits(_report(main, ranks=4))[0] == expected
+
+
+def test_a_teams_barrier_names_the_team_and_the_jobs_does_not():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(ep.rank % 2)
+        await (team.barrier() if ep.rank in (1, 3) else x.barrier())
+        await x.barrier()
+
+    text = brief(_report(main, ranks=6))
+    assert "rank 1: " in text
+    assert "waits for a barrier of the team of ranks 1, 3, 5, which rank 5 must bring about," in text
+    assert "waits for a barrier, which" in text
+
+
+def test_a_lock_names_its_holder_the_line_that_took_it_and_its_queue():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        lock = x.lock("a")
+        if ep.rank == 1:
+            await lock.acquire()
+            await x.barrier()
+            await trio.sleep_forever()
+        await x.barrier()
+        await lock.acquire()
+
+    line = main.__code__.co_firstlineno + 4
+    report = _report(main, ranks=4)
+    notes = [note for rank in report.ranks for note in rank.notes]
+    assert f"holds lock 'a', taken at {__file__}:{line}" in notes
+    (queue,) = (note for note in notes if "queue" in note)
+    assert queue.startswith("keeps the queue of lock 'a', held by rank 1: 3 ranks, in this order ")
+
+
+def test_a_call_handed_to_a_nursery_is_shown_at_the_line_that_did_it():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        if ep.rank == 0:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(x.barrier)
+                nursery.start_soon(ep.block_until, lambda: False)
+
+    start = main.__code__.co_firstlineno
+    report = _report(main, ranks=2)
+    assert {(task.place.line - start, task.started) for task in report.ranks[0].tasks} == {(4, True), (5, True)}
+    assert "(started there): waits for a barrier, which rank 1 must bring about," in brief(report)
+
+
+def test_a_task_in_the_body_of_a_nursery_is_shown_beside_those_that_it_runs():
+    async def main(ep):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ep.block_until, lambda: False)
+            await trio.Event().wait()
+
+    start = main.__code__.co_firstlineno
+    report = _report(main, ranks=1)
+    assert sorted((task.place.line - start, task.call) for task in report.ranks[0].tasks) == [
+        (2, ""),
+        (3, "a wait of Trio's own"),
+    ]
+
+
+def test_what_a_layer_tells_is_in_the_report_and_what_fails_is_left_out():
+    async def main(ep):
+        def tell(told):
+            told.note(f"a note of rank {ep.rank}")
+            told.part("turns", range(ep.size), ep.rank, {"the turn": 0} if ep.rank else {}, everybody=True)
+            raise LookupError("after that")
+
+        ep.on_report(tell)
+        with pytest.raises(conduit.BadRequest, match=r"ep\.on_report: function=3 cannot be called; pass a plain"):
+            ep.on_report(3)
+        await ep.block_until(lambda: False, what="the turn")
+
+    report = _report(main, ranks=3)
+    assert [rank.notes for rank in report.ranks] == [(f"a note of rank {rank}",) for rank in range(3)]
+    assert report.causes[0].ranks == (0,)
+    assert report.causes[0].direct == (1, 2)
+
+
+def test_an_error_with_its_report_can_be_pickled():
+    async def main(ep):
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(main, conduit="loggp")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.report) == (str(caught.value), caught.value.report)

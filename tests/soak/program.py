@@ -26,7 +26,7 @@ def resident():
 class Soak:
     def __init__(self, ep, x, seed):
         self.ep, self.x, self.seed = ep, x, seed
-        self.sent = self.answered = self.handled = 0
+        self.answered = self.handled = self.coming = 0
         self.total = 0
         self.counter = x.atomic("i8")
 
@@ -59,8 +59,9 @@ class Soak:
             (draw.randrange(ep.size), draw.randrange(ep.size), draw.choice("sml"), draw.randrange(1, 4096))
             for _ in range(draw.randrange(1, 40))
         ]
-        handled = self.handled + sum(dest == ep.rank for _, dest, _, _ in plan)
-        answers = self.answered
+        # Another rank may have begun this round already: what has come of it counts.
+        self.coming += sum(dest == ep.rank for _, dest, _, _ in plan)
+        handled, answers = self.coming, self.answered
         long_offset = 2 * ep.size * REGION
         for number, (source, dest, kind, nbytes) in enumerate(plan):
             if source != ep.rank:

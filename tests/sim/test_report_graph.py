@@ -1,0 +1,96 @@
+"""The graph of who waits for whom: causes and cycles against a naive search, on records alone."""
+
+import pickle
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conduit.contract import Part
+from conduit.launch.reports import Place, RankRecord, TaskRecord, WaitRecord, brief, explain, full
+
+PLACE = Place("program.py", 7, "main")
+
+
+def record(rank, ranks, *, what="a word", parts=()):
+    wait = WaitRecord(what, "predicate", 1_000_000 * rank, tuple(sorted(ranks)))
+    task = TaskRecord(f"rank {rank}", PLACE, False, "", wait)
+    return RankRecord(rank, "runs its main", True, False, (task,), True, 0, (), (), tuple(parts))
+
+
+def reach(follows, start):
+    """Return all that a rank waits for, directly or in turn."""
+    seen, pending = set(), [start]
+    while pending:
+        for other in follows[pending.pop()]:
+            if other not in seen:
+                seen.add(other)
+                pending.append(other)
+    return seen
+
+
+@st.composite
+def graphs(draw):
+    size = draw(st.integers(1, 9))
+    return [draw(st.sets(st.integers(0, size - 1), max_size=3)) for _ in range(size)]
+
+
+@given(graphs())
+def test_causes_are_what_nobodys_wait_explains(follows):
+    report = explain("deadlock", 0, [record(rank, ranks) for rank, ranks in enumerate(follows)])
+    found = {rank: reach(follows, rank) for rank in range(len(follows))}
+    last = {rank for rank in found if all(rank in found[other] for other in found[rank])}
+    named = {rank for cause in report.causes for rank in cause.ranks}
+    assert named <= last
+    for rank in last:
+        alone = not found[rank]
+        assert rank in named or (not alone and named & found[rank]), report
+    for cause in report.causes:
+        waiting = {rank for rank in found if found[rank] & set(cause.ranks)} - set(cause.ranks)
+        assert set(cause.direct) | set(cause.in_turn) == waiting
+        assert set(cause.direct) == {rank for rank in waiting if follows[rank] & set(cause.ranks)}
+        assert bool(cause.cycle) == bool(found[cause.ranks[0]])
+        for one, other in zip(cause.cycle, cause.cycle[1:], strict=False):
+            assert other in follows[one]
+
+
+@given(graphs())
+def test_a_report_survives_pickling_and_every_rank_is_in_both_texts(follows):
+    records = [record(rank, ranks) for rank, ranks in enumerate(follows)]
+    report = explain("stall", 5_000_000, pickle.loads(pickle.dumps(records)))
+    assert report == explain("stall", 5_000_000, records)
+    assert brief(pickle.loads(pickle.dumps(report))) == brief(report)
+    assert len(brief(report).splitlines()) <= 25
+    assert all(f"\nrank {rank}: " in full(report) for rank in range(len(follows)))
+
+
+def test_who_has_not_come_is_known_by_all_ranks_together():
+    """Ranks 0 and 1 of a team of four wait, rank 2 has given its part and gone on, rank 3 has not come."""
+    members = (0, 1, 2, 3)
+
+    def part(come, *, waits):
+        return Part("barriers", members, come, {"a barrier": come - 1} if waits else {}, True)
+
+    records = [
+        record(0, [1], what="a barrier", parts=[part(5, waits=True)]),
+        record(1, [3], what="a barrier", parts=[part(5, waits=True)]),
+        record(2, [], what="news", parts=[part(5, waits=False)]),
+        record(3, [], what="news", parts=[part(4, waits=False)]),
+    ]
+    report = explain("deadlock", 0, records)
+    assert [rank.tasks[0].wait.missing for rank in report.ranks] == [(3,), (3,), (), ()]
+    assert report.causes[0].direct == (0, 1)
+
+
+def test_the_work_of_a_report_grows_with_the_ranks_and_not_with_their_square(monkeypatch):
+    """Of a thousand ranks half of which wait for the other half no list is as long as the product."""
+    size = 1024
+    here, there = tuple(range(size // 2)), tuple(range(size // 2, size))
+
+    def part(come, *, waits):
+        return Part("barriers", range(size), come, {"a barrier": 0} if waits else {}, True)
+
+    records = [record(rank, [], what="a barrier", parts=[part(1, waits=True)]) for rank in here]
+    records += [record(rank, [], what="news", parts=[part(0, waits=False)]) for rank in there]
+    report = explain("deadlock", 0, records)
+    assert [(edge.waiting, edge.awaited) for edge in report.edges] == [(here, there)]
+    assert len(brief(report).splitlines()) < 8
