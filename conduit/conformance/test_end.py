@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import trio
 
-from conduit import BadRequest, Endpoint, TimeLimit, Token
+from conduit import BadRequest, Deadlock, Endpoint, TimeLimit, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.programs import attached, chain, names, neighbour
+from conduit.conformance.patterns import pattern
+from conduit.conformance.programs import CATEGORIES, attached, chain, names, neighbour, send
 
 
 @pytest.mark.rule("R64")
@@ -356,3 +357,40 @@ def test_any_value_may_be_returned(case: Case) -> None:
     values = case.run(main).values
     assert values[0] is None
     assert len(values) < 2 or isinstance(values[1], ValueError)
+
+
+@pytest.mark.rule("R67", "R48")
+@pytest.mark.simulated
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_flood_to_a_rank_that_never_polls_comes_to_rest(case: Case, category: str) -> None:
+    """Everything that it can hold is sent; then nothing can happen, and nothing is tried for ever."""
+    case = case.at_least(2)
+    size = 0 if category == "short" else min(case.limits.max_medium, case.longest(), 300)
+
+    async def main(ep: Endpoint) -> None:
+        box = await attached(ep)
+        if ep.rank == 1:
+            await trio.sleep_forever()
+        for number in range(2000 if ep.rank == 0 else 0):
+            await send(ep, category, 1, box[category], number, payload=pattern(size, number))
+
+    with pytest.raises(Deadlock, match=r"(?s)rank 0: .*slot"):
+        case.run(main)
+
+
+@pytest.mark.rule("R67")
+@pytest.mark.simulated
+def test_a_deadlock_says_how_many_messages_nobody_has_handled(case: Case) -> None:
+    """They have come to a rank that does not poll."""
+    case = case.at_least(2)
+
+    async def main(ep: Endpoint) -> None:
+        box = await attached(ep)
+        if ep.rank == 1:
+            await trio.sleep_forever()
+        if ep.rank == 0:
+            await ep.request_short(1, box.short)
+        await ep.block_until(lambda: False)
+
+    with pytest.raises(Deadlock, match=r"\b1 message\b"):
+        case.run(main)

@@ -10,7 +10,7 @@ import trio
 
 from conduit import Deadlock, Endpoint, Livelock, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.programs import attached, linger, names, neighbour, refusal
+from conduit.conformance.programs import CATEGORIES, answer, attached, linger, names, neighbour, refusal
 
 
 @pytest.mark.rule("R39")
@@ -519,3 +519,39 @@ def test_a_rank_in_a_bare_wait_counts_as_blocked(case: Case) -> None:
 
     with pytest.raises(Deadlock, match=r"(?s)\A.*poll"):
         case.run(main)
+
+
+@pytest.mark.rule("R46")
+@pytest.mark.simulated
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_what_follows_a_charge_leaves_when_its_time_is_over(case: Case, category: str) -> None:
+    """A reply after it, and a request of the call whose poll ran the handler."""
+    case = case.at_least(2)
+    work = 2e-3
+
+    async def main(ep: Endpoint) -> tuple[float, list[float]]:
+        over = 0.0
+        came: list[float] = []
+
+        def ask(token: Token) -> None:
+            nonlocal over
+            ep.charge(work)
+            over = ep.now
+            answer(token, category, follow)
+
+        def follow(token: Token, *payload: memoryview) -> None:
+            came.append(ep.now)
+
+        await ep.attach(ask, follow)
+        if ep.rank == 0:
+            await ep.request_short(1, ask)
+            await ep.block_until(lambda: len(came) == 2)
+        elif ep.rank == 1:
+            await ep.compute(work)  # by now the request has come
+            await ep.request_short(0, follow)
+        await ep.attach()
+        return over, came
+
+    values = case.run(main).values
+    assert values[1][0] > 2 * work
+    assert all(time >= values[1][0] for time in values[0][1])

@@ -82,12 +82,13 @@ class SimulatedPort(Port):
         "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
         "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
         "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
-        "doors", "host", "hosts", "in_flight", "kernel", "memory", "paths", "rank", "task", "work",
+        "doors", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "paths", "rank", "task", "work",
     )  # fmt: skip
 
-    # Of a port that is listened to alone (`conduit.simnet.observed`).
+    # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
     doors: Doors
     in_flight: object
+    ledger: Any
     work: str
 
     def __init__(self, conduit: Network, rank: int, core: Core) -> None:

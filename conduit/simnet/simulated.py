@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
+from conduit.simnet.checked import Ledger, check
 from conduit.simnet.host import HostModel
 from conduit.simnet.meeting import Meeting
 from conduit.simnet.observed import InFlight, observe
@@ -48,6 +50,7 @@ class SimulatedConduit(Conduit):
         self.host_model = self.host_model.on(self.kernel)
         self._meetings: list[Meeting] = []
         self._in_flight = InFlight()  # where somebody listens
+        self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
         self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
         self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
@@ -114,6 +117,8 @@ class SimulatedConduit(Conduit):
         port = self.make_port(rank, core)
         if core.doors is not None:
             observe(port, core.doors, self._in_flight)
+        if sys.flags.dev_mode:
+            check(port, self._ledger)
         port.add_path(self._checked_path(port))
         host = self.setup.hosts[rank]
         size = self._on_host[host]

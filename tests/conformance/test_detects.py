@@ -22,6 +22,9 @@ FAULTS = {
     "overruns": "test_messages",
     "past": "test_repeat",
     "starves": "test_flow",
+    "hastens": "test_progress",
+    "denies": "test_end",
+    "insists": "test_end",
 }
 
 

@@ -1,0 +1,223 @@
+"""What a path must keep, checked at every call; for who writes a network, in Python's development mode alone.
+
+The class of each path and port becomes one of those below (`python -X dev`), so that nothing is spent where nobody
+asked for it.  What is found ends the job with an error that names the path and what it did.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from conduit.contract import Message
+from conduit.errors import ConduitError
+from conduit.sim.memory import Buffer, Flat
+from conduit.simnet.path import LATER, Path, Then
+from conduit.simnet.port import SimulatedPort
+
+
+class Ledger:
+    """What the paths of a job are about.
+
+    Attributes:
+        inside: the rank whose path is being called, and which method; None in events.
+    """
+
+    def __init__(self) -> None:
+        self.inside: tuple[int, str] | None = None
+        self._sent: dict[tuple[int, int, bool], int] = {}
+        self._held: dict[tuple[int, int, int], str] = {}  # slots that are in use, by rank, peer and number
+
+    def sent(self, source: int, dest: int, message: Message) -> None:
+        """Take note of a message that is sent."""
+        key = source, dest, message.is_request
+        self._sent[key] = self._sent.get(key, 0) + 1
+
+    def took(self, dest: int, message: Message) -> str:
+        """Take note of a message that has arrived; return what is wrong with it, "" for nothing."""
+        key = message.source, dest, message.is_request
+        left = self._sent.get(key, 0)
+        self._sent[key] = left - 1
+        kind = "requests" if message.is_request else "replies"
+        return "" if left else f"a message of rank {message.source}, of whom no more {kind} are on their way"
+
+    def hand_out(self, rank: int, dest: int, slot: object) -> bool:
+        """Take note of a slot; return whether it is in use already.  Only numbers tell one slot from another."""
+        if not isinstance(slot, int):
+            return False
+        key = rank, dest, slot
+        if key in self._held:
+            return True
+        self._held[key] = ""
+        return False
+
+    def give_back(self, rank: int, dest: int, slot: object) -> None:
+        """A request in this slot has been taken: the slot may be free at any time."""
+        if isinstance(slot, int):
+            self._held.pop((rank, dest, slot), None)
+
+
+def check(port: SimulatedPort, ledger: Ledger) -> None:
+    """Let a port that has no paths yet look at what they do."""
+    port.__class__ = _checked_port(type(port))
+    port.ledger = ledger
+    port.memory = _Memory(port, port.memory)
+
+
+@cache
+def _checked_port(plain: Any) -> Any:
+    return type(plain.__name__, (_CheckingPort, plain), {"__slots__": (), "__module__": plain.__module__})
+
+
+@cache
+def _checked_path(plain: Any) -> Any:
+    return type(plain.__name__, (_CheckingPath, plain), {"__module__": plain.__module__})
+
+
+class _Memory(Flat):
+    """A segment that nobody else writes to but in events."""
+
+    __slots__ = ("_memory", "_port")
+
+    def __init__(self, port: Any, memory: Flat) -> None:
+        super().__init__(memory.view)
+        self._port = port
+        self._memory = memory
+
+    def write(self, address: int, data: Buffer) -> None:
+        self._port.touched("wrote to the segment")
+        self._memory.view = self.view
+        self._memory.write(address, data)
+
+
+class _CheckingPort(SimulatedPort):
+    """A port that looks at who touches it."""
+
+    __slots__ = ()
+
+    def add_path(self, path: Path) -> None:
+        path.__class__ = _checked_path(type(path))
+        super().add_path(path)
+
+    def touched(self, what: str) -> None:
+        """Refuse what another rank's path does at once that belongs into an event."""
+        inside = self.ledger.inside
+        if inside is not None and inside[0] != self.rank:
+            rank, method = inside
+            raise ConduitError(
+                f"rank {rank}, {method}: {what} of rank {self.rank} at once, ahead of its own clock; what touches "
+                "anything that is not the rank's own happens in an event: port.kernel.at(port.cpu.free, ...)"
+            )
+
+    def notify(self) -> None:
+        self.touched("called notify()")
+        super().notify()
+
+    def resume_pass(self) -> None:
+        late = [path for path in self.paths if getattr(path, "stopped", False)]
+        name = ", ".join(type(path).__name__ for path in late or self.paths)
+        if not late:
+            raise ConduitError(f"rank {self.rank}, {name}: resume_pass() although no take() has returned LATER since")
+        if self.ledger.inside is not None:
+            raise ConduitError(
+                f"rank {self.rank}, {name}: resume_pass() inside {self.ledger.inside[1]}, not in an event"
+            )
+        if self.kernel.now > self.cpu.free:
+            raise ConduitError(
+                f"rank {self.rank}, {name}: resume_pass() at {self.kernel.now} ps, after cpu.free={self.cpu.free} ps; "
+                "set cpu.free to where the CPU may go on"
+            )
+        for path in late:
+            path.stopped = False  # type: ignore[attr-defined]
+        super().resume_pass()
+
+
+class _Once:
+    """A send's `then`, which is to be called once and in an event."""
+
+    def __init__(self, path: Any, what: str, then: Then) -> None:
+        self.path = path
+        self.what = what
+        self.then: Then | None = then
+        self.rank: int = path.port.rank
+
+    def __call__(self) -> None:
+        then, self.then = self.then, None
+        ledger = self.path.port.ledger
+        who = f"rank {self.rank}, {type(self.path).__name__}.{self.what}"
+        if then is None:
+            raise ConduitError(f"{who} called then() a second time; a send ends once")
+        if ledger.inside is not None:
+            raise ConduitError(
+                f"{who} called then() inside {ledger.inside[1]}; a send ends in an event: port.kernel.at"
+            )
+        then()
+
+
+class _CheckingPath(Path):
+    """A path of which every call is looked at."""
+
+    port: Any
+    stopped = False
+
+    def _in(self, name: str) -> _Inside:
+        return _Inside(self.port.ledger, self.port.rank, f"{type(self).__name__}.{name}")
+
+    def take(self) -> Message | None:
+        if self.stopped:
+            raise ConduitError(f"rank {self.port.rank}, {type(self).__name__}.take: called while a pass is stopped")
+        with self._in("take"):
+            message = super().take()  # type: ignore[safe-super]
+        if message is LATER:
+            self.stopped = True
+        elif message is not None:
+            self._check_taken(message)
+        return message
+
+    def _check_taken(self, message: Any) -> None:
+        who = f"rank {self.port.rank}, {type(self).__name__}.take returned"
+        if not isinstance(message, Message):
+            raise ConduitError(f"{who} {message!r}; return a Message, None or LATER")
+        if not 0 <= message.source < len(self.port.hosts) or message.source == self.port.rank:
+            raise ConduitError(f"{who} a message of source={message.source}; set it to the rank that has sent it")
+        ledger: Ledger = self.port.ledger
+        if wrong := ledger.took(self.port.rank, message):
+            raise ConduitError(f"{who} {wrong}: it was taken twice, or nobody has sent it")
+        if message.is_request:
+            ledger.give_back(message.source, self.port.rank, message.slot)
+
+    def acquire(self, dest: int) -> Any | None:
+        with self._in("acquire"):
+            slot = super().acquire(dest)  # type: ignore[safe-super]
+        if slot is not None and self.port.ledger.hand_out(self.port.rank, dest, slot):
+            raise ConduitError(
+                f"rank {self.port.rank}, {type(self).__name__}.acquire: slot {slot} to rank {dest} is in use; the "
+                "request that was sent in it has not been taken yet"
+            )
+        return slot
+
+    def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
+        self.port.ledger.sent(self.port.rank, dest, message)
+        with self._in("send_request"):
+            super().send_request(dest, slot, message, _Once(self, "send_request", then))  # type: ignore[safe-super]
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        sent = self.port.conduit.messages_sent
+        with self._in("send_reply"):
+            super().send_reply(request, reply, _Once(self, "send_reply", then))  # type: ignore[safe-super]
+        if self.port.conduit.messages_sent == sent:  # else it is told in another way than by a message
+            self.port.ledger.sent(self.port.rank, request.source, reply)
+
+
+class _Inside:
+    """While a path's method runs."""
+
+    def __init__(self, ledger: Ledger, rank: int, what: str) -> None:
+        self._ledger = ledger
+        self._inside = rank, what
+
+    def __enter__(self) -> None:
+        self._before, self._ledger.inside = self._ledger.inside, self._inside
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.inside = self._before
