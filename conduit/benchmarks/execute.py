@@ -15,7 +15,7 @@ from conduit.benchmarks.console import make_console, print_text
 from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
-from conduit.benchmarks.record import Record, RecordList, merge
+from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import Rate, Run, json_text, print_runs
 from conduit.contract import Limits
 from conduit.launch.registry import Spec, parse_spec
@@ -139,12 +139,15 @@ def _run(
     console: Console,
 ) -> Run:
     hosts: tuple[int, ...] = ()
+    announced = False
     shown = {
         **attrs.asdict(parameters),
         **program.settings,
         "ranks_per_host": options.ranks_per_host,
         "segment": segment,
     }
+    if options.repeat > 1 or options.seed:
+        shown |= {"seed": options.seed, "repeat": options.repeat}
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)
@@ -154,13 +157,19 @@ def _run(
             nonlocal hosts
             if ep.rank == 0:
                 hosts = ep.hosts
-                _announce(program, spec, shown, notes, ep.size, console)
+                if not announced:
+                    _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
-        result = conduit.run(
-            main, ranks=options.ranks, conduit=spec.text, segment=segment, ranks_per_host=options.ranks_per_host
-        )
-    records = merge([records for records in result.values if records is not None])
+        runs = []
+        for repetition in range(options.repeat):
+            announced = announced or repetition > 0
+            result = conduit.run(
+                main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
+                ranks_per_host=options.ranks_per_host,
+            )  # fmt: skip
+            runs.append(merge([records for records in result.values if records is not None]))
+    records = middle(runs)
     if not records:
         raise BadRequest(
             f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "

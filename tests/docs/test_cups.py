@@ -1,4 +1,4 @@
-"""The example of unreliable networks in docs/writing_a_conduit.md, found by its entry point as an installed package is."""
+"""The example of unreliable networks in docs/writing_a_conduit.md, found by its entry point."""
 
 import os
 import subprocess

@@ -81,8 +81,5 @@ class CupsPath(LoggpPath, TendedPath):
             self.open.pop((source, slot))[1].stop()
         self.arrive((source, is_request, slot), *data)
 
-    def pending(self):
-        return bool(self.arrived or self.due)
-
     def take(self):
         return self.begin_tending() if self.due else super().take()
