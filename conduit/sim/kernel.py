@@ -177,7 +177,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
-                    limit = min(limit, self._next_background() - 1)
+                    if self._background:
+                        limit = min(limit, self._background[0][0] - 1)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
