@@ -193,7 +193,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _may_go_on(self, waiter: Waiter) -> bool:
         """Return whether the driver may go on: False where code of its own rank cancelled it."""
         self.look = False
-        owner, self.user_code = self.user_code, None
+        owner = self.user_code
+        self.user_code = None
         return owner is not self.owner or self.task is None or not trio_private.cancelled(self.task)
 
     def _next_deadline(self) -> int:
