@@ -17,7 +17,7 @@ from conduit.benchmarks.console import make_console, print_text
 from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
-from conduit.benchmarks.record import Record, RecordList, merge
+from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import Rate, Run, json_text, print_runs
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
@@ -175,12 +175,15 @@ def _run(
 ) -> Run:
     parameters, segment, note = plan
     hosts: tuple[int, ...] = ()
+    announced = False
     shown = {
         **attrs.asdict(parameters),
         **program.settings,
         "ranks_per_host": options.ranks_per_host,
         "segment": segment,
     }
+    if options.repeat > 1 or options.seed:
+        shown |= {"seed": options.seed, "repeat": options.repeat}
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)
@@ -189,16 +192,21 @@ def _run(
         async def main(ep: Endpoint) -> RecordList | None:
             nonlocal hosts
             hosts = ep.hosts
-            if ep.rank == 0:
+            if ep.rank == 0 and not announced:
                 _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
-        result = conduit.run(
-            main, ranks=options.ranks, conduit=spec.text, segment=segment, ranks_per_host=options.ranks_per_host
-        )
+        runs = []
+        for repetition in range(options.repeat):
+            announced = announced or repetition > 0
+            result = conduit.run(
+                main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
+                ranks_per_host=options.ranks_per_host,
+            )  # fmt: skip
+            runs.append(merge([records for records in result.values if records is not None]))
     if not output.is_first():
         console = Console(file=StringIO())
-    records = merge([records for records in result.values if records is not None])
+    records = middle(runs)
     if not records:
         raise BadRequest(
             f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "

@@ -70,6 +70,12 @@ class Options:
     warmup: bool = True
     """Run some operations untimed first."""
 
+    seed: Integer = 0
+    """Of everything random; the first of several runs."""
+
+    repeat: Integer = 1
+    """Run so often, with one seed after the other; tables show the median, the least and the most of each figure."""
+
     json: Annotated[File | None, Parameter(negative=())] = None
     """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""
 
@@ -114,6 +120,7 @@ def parameters_for(options: Options, simulated: bool, sections: str, default_siz
     for name, given in (("ranks", options.ranks), ("ranks-per-host", options.ranks_per_host)):
         if given is not None:
             _at_least(1, name, given)
+    _at_least(1, "repeat", options.repeat)
     iterations = options.iterations
     if iterations is None:
         iterations = SIMULATED_ITERATIONS if simulated else REAL_ITERATIONS

@@ -1,7 +1,7 @@
 """What a benchmark measured, and the arithmetic of its figures."""
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, median
 
 import attrs
 
@@ -25,6 +25,8 @@ class Record:
         at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
         at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
         digits: decimals of its microseconds in tables.
+        least, most: microseconds of one iteration in the fastest and the slowest of several runs, of which this is the
+            median; None for a single run.
     """
 
     section: str
@@ -37,6 +39,8 @@ class Record:
     at_limit: bool = False
     at_most: str = ""
     digits: int = 3
+    least: float | None = None
+    most: float | None = None
 
     @property
     def microseconds(self) -> float:
@@ -51,8 +55,10 @@ class Record:
         return self.nbytes * self.iterations * self.payloads / MB / self.seconds
 
     def as_json(self) -> dict[str, object]:
-        """Return the record as `--json` writes it; only that of a bound has the last two entries."""
+        """Return the record as `--json` writes it; only that of a bound says so, that of several runs their spread."""
         bound: dict[str, object] = {"bound": "at most", "because": self.at_most} if self.at_most else {}
+        if self.least is not None:
+            bound |= {"least_us": self.least, "most_us": self.most}
         return {
             "section": self.section,
             "operation": self.operation,
@@ -66,6 +72,21 @@ class Record:
 
 
 RecordList = list[Record]
+
+
+def middle(runs: Sequence[RecordList]) -> RecordList:
+    """Return the records of several runs as one: the median of their times, and the least and the most of them."""
+    if len(runs) == 1:
+        return runs[0]
+    return [
+        attrs.evolve(
+            records[0],
+            seconds=median(record.seconds for record in records),
+            least=min(record.microseconds for record in records),
+            most=max(record.microseconds for record in records),
+        )
+        for records in zip(*runs, strict=True)
+    ]
 
 
 def merge(lists: Sequence[RecordList]) -> RecordList:

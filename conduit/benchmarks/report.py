@@ -181,7 +181,12 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
     columns: list[tuple[str, Callable[[Record], str]]] = []
     if single and run.totals:
         columns.append(("total s", lambda record: f"{record.seconds:.6f}"))
-    columns.append(("average us", _average))
+    if any(record.least is not None for record in run.records):
+        columns.append(("median us", _average))
+        columns.append(("least us", lambda record: _figure(record, record.least)))
+        columns.append(("most us", lambda record: _figure(record, record.most)))
+    else:
+        columns.append(("average us", _average))
     if any(record.mb_per_s is not None for record in run.records):
         factor = 1 if rate == "MB/s" else 1024
         columns.append((rate, lambda record: "" if record.mb_per_s is None else f"{record.mb_per_s * factor:.3f}"))
@@ -196,6 +201,10 @@ def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[
 def _average(record: Record) -> str:
     digits = f"{record.microseconds:.{record.digits}f}"
     return f"<= {digits}" if record.at_most else digits
+
+
+def _figure(record: Record, microseconds: float | None) -> str:
+    return "" if microseconds is None else f"{microseconds:.{record.digits}f}"
 
 
 def _cell(record: Record | None, show: Callable[[Record], str]) -> str:

@@ -180,7 +180,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                     if self._deadlines:
                         limit = min(limit, self._next_deadline())
-                    limit = min(limit, self._next_background() - 1)
+                    if self._background:
+                        limit = min(limit, self._background[0][0] - 1)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -195,7 +196,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def _may_go_on(self, waiter: Waiter) -> bool:
         """Return whether the driver may go on: False where code of its own rank cancelled it."""
         self.look = False
-        owner, self.user_code = self.user_code, None
+        owner = self.user_code
+        self.user_code = None
         return owner is not self.owner or self.task is None or not trio_private.cancelled(self.task)
 
     def _next_deadline(self) -> int:

@@ -451,3 +451,35 @@ def test_a_size_that_was_given_is_not_cut_in_silence(testam, install, words, not
     assert [line for line in head.splitlines() if "note" in line] == [
         f"  note: no {what} holds more than {most} bytes here: max_size lowered for these" for most, what in notes
     ]
+
+
+def test_several_runs_show_median_least_and_most(tmp_path):
+    import json
+
+    from conduit.benchmarks import Options
+    from conduit.commands.testam import testam
+
+    def records(**options):
+        file = tmp_path / "out.json"
+        common = {"conduit": ("udp:loss=0.1",), "sections": "A", "iterations": 3, "json": file}
+        assert testam(Options(**common, **options)) == 0
+        (run,) = json.loads(file.read_text())
+        return run["records"]
+
+    several = records(seed=5, repeat=3)
+    single = [records(seed=seed) for seed in (5, 6, 7)]
+    for index, record in enumerate(several):
+        times = sorted(run[index]["microseconds"] for run in single)
+        assert [record["least_us"], record["microseconds"], record["most_us"]] == times
+        assert "least_us" not in single[0][index]
+
+
+def test_no_run_at_all_is_refused():
+    import pytest
+
+    import conduit
+    from conduit.benchmarks import Options
+    from conduit.commands.testam import testam
+
+    with pytest.raises(conduit.BadRequest, match=r"^--repeat 0 is too small; it must be at least 1$"):
+        testam(Options(conduit=("loggp",), repeat=0))
