@@ -365,3 +365,66 @@ def test_random_blocks_lie_where_the_model_says(case: Case, request: pytest.Fixt
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     hypothesis.seed(case.seed)(limits(hypothesis.given(steps)(check)))()
+
+
+@pytest.mark.rule("X115")
+@pytest.mark.crowds
+def test_one_rank_allocates_for_all(case: Case) -> None:
+    """Any rank, apart from what all have; freed by any other, once."""
+
+    async def main(ep: Endpoint) -> Any:
+        x = await attached(ep)
+        together = await x.all_alloc(100)
+        mine = [await x.global_alloc(nbytes, align=128) for nbytes in (0, 60, 300)]
+        offsets = await x.all_gather(mine)
+        if ep.rank == 0:
+            for offset in offsets.reshape(-1).tolist():
+                await x.global_free(offset)
+                assert f"offset={offset}" in await _refused(lambda offset=offset: x.global_free(offset))
+            await x.global_free(together)
+            assert x.heap_low == SEGMENT * 16
+        await x.barrier()
+        assert "nbytes=70000" in await _refused(lambda: x.global_alloc(70_000))
+        return together, mine
+
+    taken: set[int] = set()
+    values = case.run(main, segment=SEGMENT * 16).values
+    blocks = [(values[0][0], 100)] + [(at, n) for _, mine in values for at, n in zip(mine, (1, 60, 300), strict=True)]
+    for offset, nbytes in blocks:
+        assert not taken & {*range(offset, offset + nbytes)}
+        taken |= {*range(offset, offset + nbytes)}
+    assert all(offset % 128 == 0 for _, mine in values for offset in mine)
+
+
+@pytest.mark.rule("X115")
+def test_what_a_cancelled_rank_took_alone_is_given_back(case: Case) -> None:
+    """At whichever instant it is cancelled."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        if ep.rank == ep.size - 1:
+            for delay in (0.0, 1e-6, 3e-6, 10e-6, 30e-6, 100e-6):
+                with trio.move_on_after(delay):
+                    await x.global_free(await x.global_alloc(SEGMENT - 256))
+                await x.barrier()
+        else:
+            for _ in range(6):
+                await x.barrier()
+        await x.barrier()
+        await ep.compute(1e-3)
+        await x.barrier()
+
+    case.at_least(2).run(main, segment=SEGMENT)
+
+
+@pytest.mark.rule("X115")
+def test_wrong_calls_of_one_rank_are_refused(case: Case) -> None:
+    """At the call."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        assert names(refusal(lambda: x.global_alloc(-1)), "global_alloc", "nbytes")
+        assert names(refusal(lambda: x.global_alloc(8, align=3)), "align=3")
+        assert names(refusal(lambda: x.global_free(1.5)), "global_free", "offset")
+
+    case.run(main)

@@ -53,7 +53,11 @@ class Suite:
         return cited
 
 
-SUITES = (Suite("core", "R", "contract.md", 80), Suite("extended", "X", "extended.md", 200))
+SUITES = (
+    Suite("core", "R", "contract.md", 80),
+    Suite("extended", "X", "extended.md", 200),
+    Suite("upc", "U", "upc.md", 30),
+)
 every_suite = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 
 

@@ -1,0 +1,84 @@
+"""Many numbers of one rank changed by one call."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conduit import Endpoint
+from conduit.conformance.cases import Case
+from conduit.conformance.programs import refusal
+from extended.conformance.programs import attached
+
+OPS = ("add", "sub", "mul", "min", "max", "and_", "or_", "xor")
+
+
+@pytest.mark.rule("X116", "X92", "X96")
+@pytest.mark.crowds
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8"])
+def test_every_number_is_changed_as_by_a_call_of_its_own(case: Case, dtype: str) -> None:
+    """Offsets in any order, some of them repeatedly."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        d = x.atomic(dtype)
+        size, random = int(dtype[1]), np.random.default_rng(ep.rank)
+        base = 2048 * ep.rank  # a region of each rank's own on its neighbour
+        there = (ep.rank + 1) % ep.size
+        for op in OPS[: 5 if dtype[0] == "f" else None]:
+            offsets = base + size * random.permutation(20)
+            values = random.integers(-5, 100, 20) / (2 if dtype[0] == "f" else 1)
+            operands = values if dtype[0] == "f" else values.astype("i8")
+            await d.accumulate(there, offsets, operands, op=op)
+            for offset, operand in zip((offsets + 1000 // size * size).tolist(), operands.tolist(), strict=True):
+                await getattr(d, op)(there, offset, operand)
+            one, other = (
+                await x.get(there, base, 20 * size),
+                await x.get(there, base + 1000 // size * size, 20 * size),
+            )
+            assert bytes(one) == bytes(other)
+
+    case.run(main, segment=2048 * 17)
+
+
+@pytest.mark.rule("X116", "X117")
+@pytest.mark.crowds
+def test_repeated_offsets_and_lists_longer_than_a_message(case: Case) -> None:
+    """All ranks add at once; the sum is exact, and the messages are as few as the limits allow."""
+    count = max(case.limits.max_medium // 12, 1) * 2 + 1
+
+    async def main(ep: Endpoint) -> Any:
+        x = await attached(ep)
+        d = x.atomic("u8")
+        offsets, values = 8 * (np.arange(count) % 7), np.arange(count)
+        handle = await d.accumulate_nb(0, offsets, values)
+        offsets[:], values[:] = 9999999, -1
+        await handle
+        await d.accumulate(0, [56, 56], 1)
+        await d.accumulate(0, [], 1)
+        await x.barrier()
+        return handle.messages, x.ep.segment[:64].view("u8").tolist()
+
+    values = case.run(main).values
+    assert all(messages == (3 if rank else 0) for rank, (messages, _) in enumerate(values))
+    wanted = [len(values) * sum(range(start, count, 7)) for start in range(7)]
+    assert values[0][1] == [*wanted, 2 * len(values)]
+
+
+@pytest.mark.rule("X116", "X99")
+def test_wrong_arguments_are_refused(case: Case) -> None:
+    """Each at the call, naming the element."""
+
+    async def main(ep: Endpoint) -> None:
+        x = await attached(ep)
+        d, f = x.atomic("i8"), x.atomic("f8")
+        for call, words in (
+            (lambda: d.accumulate(0, [0, 9], 1), "offsets[1]=9"), (lambda: d.accumulate(0, [0], [1, 2]), "shape (2,)"),
+            (lambda: d.accumulate(0, [0], 1.5), "float64"), (lambda: d.accumulate(0, [0], 1, op="nand"), "op='nand'"),
+            (lambda: f.accumulate(0, [0], 1, op="xor"), "bitwise"), (lambda: d.accumulate(ep.size, [0], 1), "dest="),
+            (lambda: d.accumulate(0, [1 << 40], 1), "offsets[0]"), (lambda: d.accumulate(0, 8, 1), "offsets"),
+            (lambda: f.accumulate_nb(0, [0], "x"), "values"),
+        ):  # fmt: skip
+            assert words in refusal(call)
+
+    case.run(main)
