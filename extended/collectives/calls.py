@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from conduit import Endpoint
+    from extended.collectives.algorithms.estimates import Model
     from extended.collectives.box import Box
     from extended.collectives.exchange import Exchange
     from extended.collectives.plans import Plan
@@ -128,6 +129,11 @@ class Collectives:
     def eager_bytes(self) -> int:
         """The largest data that collectives send at once, bytes."""
         return self._exchange.outbox.eager_bytes
+
+    @property
+    def model(self) -> Model | None:
+        """What the network says of its messages, by which algorithms are chosen; None where it says nothing."""
+        return self._exchange.model
 
     def check_usable(self, call: str) -> None:
         """Refuse a call on a team that is no more; see `Team`."""

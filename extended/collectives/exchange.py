@@ -13,6 +13,7 @@ import trio
 import conduit
 from extended.collectives import signature as signatures
 from extended.collectives.algorithms import TABLE
+from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
 from extended.collectives.box import Box, Boxes, Broken
 from extended.collectives.call import Call, Work
@@ -40,6 +41,7 @@ class Exchange:
     Attributes:
         ready: the calls that have got what they waited for.
         outbox: what they have to send.
+        model: what the network says of its messages, None where it says nothing.
         handlers: of their messages.
 
     Args:
@@ -53,6 +55,7 @@ class Exchange:
         self._boxes = Boxes()
         self.ready: deque[Call] = deque()
         self.outbox = Outbox(ep)
+        self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes)
         self.handlers = self.outbox.handlers = Arrivals(ep, self._boxes, self.outbox, self)
 
     # ----------------------------------------------------------------------------------------------------------- teams

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from extended.collectives.algorithms.estimates import Model
     from extended.topology import Topology
 
     Array = npt.NDArray[Any]
@@ -54,6 +55,10 @@ class Members(Protocol):
     @property
     def eager_bytes(self) -> int:
         """Return the largest data that is sent at once."""
+
+    @property
+    def model(self) -> Model | None:
+        """Return what the network says of itself, None where that is nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -89,7 +94,7 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
         check_writable_out(call, out)
     if team.rank != number:
         named = check_algorithm(kind, algorithm, team.topology, 0, None, team.eager_bytes)
-        senders = partial(heads_from, kind, named, team.topology, number, team.rank)
+        senders = partial(heads_from, kind, named, team.topology, number, team.rank, team.model)
         return Plan(kind=kind, build=lambda: (_to_come(call, out, senders), 0), root=number, asked="", used="")
     if array is None:
         raise conduit.BadRequest(f"{call}: array=None on the root, rank {number} of the team; give what is to be sent")
@@ -120,7 +125,7 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
         as_bytes(result.array)[:] = as_bytes(contiguous(given))
         return work, given.nbytes
 
-    used = asked or pick(kind, team.topology, nbytes, None)
+    used = asked or pick(kind, team.topology, nbytes, None, team.model)
     return Plan(kind=kind, build=build, root=number, asked="", used=used)
 
 
@@ -176,7 +181,7 @@ def of_blocks(
             work.made = as_bytes(work.result.array).reshape(size, nbytes)
         return work, copied
 
-    used = asked or pick(kind, team.topology, nbytes, None)
+    used = asked or pick(kind, team.topology, nbytes, None, team.model)
     text = f"{given.shape}; {given.dtype}"
     return Plan(kind=kind, build=build, root=number, asked=asked, used=used, text=text)
 

@@ -27,7 +27,7 @@ CALLS = (
     "scan",
 )  # fmt: skip
 ALGORITHMS = (
-    "", "eager", "flat", "tree", "two_level", "pipelined", "dissemination", "ring", "pairwise",
+    "", "eager", "flat", "tree", "two_level", "pipelined", "dissemination", "ring", "pairwise", "binomial",
 )  # fmt: skip
 """Names of algorithms; the place of each is its number in messages, so new ones are added at the end."""
 

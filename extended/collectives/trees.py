@@ -1,7 +1,7 @@
 """Trees over the ranks of a team, for any root; each rank works out its own place only.
 
 Every subtree is a range of positions in an order of the ranks, so that the blocks of a subtree lie side by side.  In
-all shapes but those that follow the hosts, that order is the order of ranks; in these it is host after host.
+most shapes that order is the order of ranks; in those that follow the hosts it is host after host.
 
 The children of a node are listed in the order in which data is sent down to them, the largest subtree first.  In the
 reverse of that order each child's range adjoins what the node and the children before it cover, so that operands are
@@ -10,6 +10,7 @@ combined in rank order.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -82,11 +83,46 @@ def flat(topology: Topology, root: int, rank: int) -> Node:
     return node
 
 
-def binomial(topology: Topology, root: int, rank: int) -> Node:
+def halving(topology: Topology, root: int, rank: int) -> Node:
     """Ranks are halved until each is alone: ceil(log2 n) levels."""
     node = Node(range(topology.size), rank)
     node.descend(0, topology.size, root)
     return node
+
+
+def binomial(topology: Topology, root: int, rank: int) -> Node:
+    """The binomial tree that doubles, blind to placement: in round k who has the data sends it 2**k ranks on.
+
+    Ranks are counted from the root on, and around; the parent of the one that is `r` on lacks the highest bit of `r`.
+    """
+    size = topology.size
+    steps, places = _doubling(size)
+    step = (rank - root) % size
+    node = Node([(root + each) % size for each in steps], places[step])
+    level = step.bit_length()
+    node.low, node.high = _doubled(places, step, level)
+    node.parent = (root + step - (1 << level - 1)) % size if step else None
+    for power in range(level, (size - 1).bit_length()):
+        child = step + (1 << power)
+        if child < size:
+            node.children.append(Branch((root + child) % size, *_doubled(places, child, power + 1)))
+    return node
+
+
+@lru_cache(maxsize=16)
+def _doubling(size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the order in which subtrees of the doubling tree lie side by side, and the place of each step in it."""
+    bits = (size - 1).bit_length()
+    steps = sorted(range(size), key=lambda step: f"{step:0{bits}b}"[::-1])
+    places = [0] * size
+    for place, step in enumerate(steps):
+        places[step] = place
+    return tuple(steps), tuple(places)
+
+
+def _doubled(places: Sequence[int], step: int, level: int) -> tuple[int, int]:
+    """Return the range of places of a subtree: the steps that agree in the lowest `level` bits."""
+    return places[step], places[step] + len(range(step, len(places), 1 << level))
 
 
 def two_level(topology: Topology, root: int, rank: int) -> Node:

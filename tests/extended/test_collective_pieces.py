@@ -41,8 +41,8 @@ DTYPES = (
     "u1", ">i4", "<f8", "S3", "<U2", "M8[25us]", "V7", "i4,>f8", "(2,3)u1,S1", "?", "c16",
     OVERLAPPING, NESTED, PARTS, RECORD, NAMED,
 )  # fmt: skip
-SHAPES = (trees.flat, trees.binomial, trees.two_level, trees.chain, trees.arms)
-IN_ORDER = (trees.flat, trees.binomial, trees.arms)  # two_level too, where hosts are in order
+SHAPES = (trees.flat, trees.halving, trees.binomial, trees.two_level, trees.chain, trees.arms)
+IN_ORDER = (trees.flat, trees.halving, trees.arms)  # two_level too, where hosts are in order
 
 
 def _nodes(shape, hosts, root):

@@ -13,6 +13,7 @@ from extended.collectives import trees
 from extended.collectives.algorithms.algorithm import PIECE, Algorithm
 from extended.collectives.algorithms.blocks import TreeAllGather, TreeGather, TreeScatter
 from extended.collectives.algorithms.broadcasts import EagerBroadcast, TreeBroadcast
+from extended.collectives.algorithms.estimates import ESTIMATES, Model, best
 from extended.collectives.algorithms.exchanges import (
     DisseminationAllGather,
     DisseminationAllToAll,
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=Algorithm)
 
-SHAPES = {"flat": trees.flat, "tree": trees.binomial, "two_level": trees.two_level}
+IN_ORDER = {"flat": trees.flat, "tree": trees.halving, "two_level": trees.two_level}
+"""Shapes in which operands can be combined in rank order, whatever the root is."""
+SHAPES = {**IN_ORDER, "binomial": trees.binomial}
 SMALL_BLOCK = 512
 """Blocks up to here are worth copying and forwarding to save messages.  Assumed: a message costs what some hundreds of
 bytes cost."""
@@ -68,18 +71,18 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
         [
             DisseminationAllGather(),
             RingAllGather(),
-            TreeAllGather("tree", trees.binomial),
+            TreeAllGather("tree", trees.halving),
             TreeAllGather("two_level", trees.two_level),
         ]
     ),
     "all_to_all": _table([PairwiseAllToAll(), DisseminationAllToAll()]),
     "reduce": _table(
-        [*(TreeReduce(name, shape) for name, shape in SHAPES.items()), TreeReduce("pipelined", trees.arms)]
+        [*(TreeReduce(name, shape) for name, shape in IN_ORDER.items()), TreeReduce("pipelined", trees.arms)]
     ),
     "all_reduce": _table(
         [
             DisseminationAllReduce(),
-            TreeAllReduce("tree", trees.binomial),
+            TreeAllReduce("tree", trees.halving),
             TreeAllReduce("two_level", trees.two_level),
             TreeAllReduce("pipelined", trees.arms),
         ]
@@ -88,15 +91,18 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
 }
 
 
-def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None) -> str:
-    """Choose an algorithm by size and topology.
+def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, model: Model | None = None) -> str:
+    """Choose an algorithm by size and topology, and by what the network says of itself.
 
     Args:
         call: the collective.
         topology: of the team.
         nbytes: of one rank's contribution or share.
         operator: of a reduction.
+        model: of the network; None where it says nothing.
     """
+    if model is not None and call in ESTIMATES:
+        return best(call, model, topology, nbytes)
     streams = _streams(topology.size, nbytes)
     if call == "broadcast":
         if streams:
@@ -119,7 +125,7 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None) 
     return "dissemination" if call == "all_reduce" else "tree"
 
 
-def heads_from(call: str, asked: str, topology: Topology, root: int, rank: int) -> set[int]:
+def heads_from(call: str, asked: str, topology: Topology, root: int, rank: int, model: Model | None) -> set[int]:
     """Return the ranks of the team that may send one the first message of a broadcast or scatter.
 
     Only the root knows which algorithm it is, where that depends on the size.
@@ -130,9 +136,11 @@ def heads_from(call: str, asked: str, topology: Topology, root: int, rank: int) 
         topology: of the team.
         root: the call's.
         rank: who gets the message.
+        model: of the network; None where it says nothing.
     """
-    sizes = 0, SMALL_BLOCK + 1, 1 << 62  # one for each way in which `pick` decides
-    names = {asked} if asked else {pick(call, topology, nbytes, None) for nbytes in sizes}
+    # One for each way in which `pick` decides: by a model, by the next power of two.
+    sizes = (0, SMALL_BLOCK + 1, 1 << 62) if model is None else (0, *(1 << power for power in range(41)))
+    names = {asked} if asked else {pick(call, topology, nbytes, None, model) for nbytes in sizes}
     parents = {HEADED[call][name].shape(topology, root, rank).parent for name in names}
     return {parent for parent in parents if parent is not None}
 

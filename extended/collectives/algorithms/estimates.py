@@ -1,0 +1,234 @@
+"""What a collective would take by one algorithm or another, as far as the network says what its messages cost.
+
+The model is plain: a message takes its sender and its receiver for their share of the start-up and for its bytes, is
+at its destination after all of these, and large data is asked for first.  Ranks of a host share the way out of it.  It
+ranks algorithms; it does not predict times.  Sizes are rounded up to powers of two, so that few answers serve all
+calls, and each is worked out once for all ranks of a job.
+
+Source: the model is that of A. Alexandrov, M. Ionescu, K. Schauser and C. Scheiman, LogGP (1995).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import attrs
+
+from extended.collectives import trees
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conduit import Endpoint
+    from extended.collectives.trees import Node, Shape
+    from extended.topology import Topology
+
+SHAPES = {"flat": trees.flat, "tree": trees.halving, "two_level": trees.two_level}
+
+
+@attrs.frozen
+class Way:
+    """Messages between two ranks; seconds.
+
+    Attributes:
+        start: of a short message.
+        send: of it, the sender's share.
+        receive: of it, the receiver's share.
+        byte: each byte of a payload.
+    """
+
+    start: float
+    send: float
+    receive: float
+    byte: float
+
+
+@attrs.frozen
+class Model:
+    """What is known of the network, the same on every rank.
+
+    Attributes:
+        on_host, off_host: the two ways.
+        copy_byte: seconds of a byte that is copied.
+        medium_bytes: most bytes of one message.
+        eager_bytes: data up to here is sent at once.
+    """
+
+    on_host: Way
+    off_host: Way
+    copy_byte: float
+    medium_bytes: int
+    eager_bytes: int
+
+    def way(self, topology: Topology, source: int, dest: int) -> Way:
+        """Return how messages go between two ranks of a team."""
+        return self.on_host if topology.group_of[source] == topology.group_of[dest] else self.off_host
+
+    def messages(self, nbytes: int) -> int:
+        """Return how many messages so many bytes take."""
+        return max(1, -(-nbytes // self.medium_bytes))
+
+    def asked(self, way: Way, nbytes: int) -> float:
+        """Return what asking for data takes, none where it comes unasked."""
+        return way.start if nbytes > self.eager_bytes else 0.0
+
+    def transfer(self, way: Way, nbytes: int, sharing: int = 1) -> float:
+        """Return the time from sending data until it has been received, with so many ranks on the way out."""
+        return way.start + (self.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
+
+
+def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int) -> Model | None:
+    """Return what the network says of itself, None where that is not enough.
+
+    Args:
+        ep: the endpoint.
+        medium_bytes: most bytes of one message of a collective.
+        eager_bytes: data up to here is sent at once.
+    """
+    on, off, copy_byte = ep.costs.on_host, ep.costs.off_host, ep.costs.copy_byte
+    if on is None or off is None or copy_byte is None:
+        return None
+    near, far = (Way(each.start, each.send, each.receive, each.medium_byte) for each in (on, off))
+    return Model(near, far, copy_byte, medium_bytes, eager_bytes)
+
+
+def best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
+    """Return the algorithm that takes least by the model, of those that have an estimate.
+
+    Args:
+        call: scatter, gather or all_gather.
+        model: of the network.
+        topology: of the team.
+        nbytes: of one rank's block.
+    """
+    return _best(call, model, topology, 1 << (nbytes - 1).bit_length() if nbytes else 0)
+
+
+@lru_cache(maxsize=1024)
+def _best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
+    estimates = ESTIMATES[call]
+    return min(estimates, key=lambda name: estimates[name](model, topology, nbytes))  # the first of equals
+
+
+class _Cpus:
+    """When the CPU of each rank is free, and the messages that take it."""
+
+    def __init__(self, model: Model, topology: Topology) -> None:
+        self._model, self._topology = model, topology
+        self.free = [0.0] * topology.size
+
+    def message(self, source: int, dest: int, nbytes: int, *, asked: bool = False) -> float:
+        """Send as soon as the sender can; return when the receiver has it, and is free again.
+
+        Args:
+            source: rank of the team.
+            dest: rank of the team.
+            nbytes: how much.
+            asked: whether the receiver has asked for it from the beginning.
+        """
+        model, way = self._model, self._model.way(self._topology, source, dest)
+        count, data = model.messages(nbytes), nbytes * way.byte
+        begun = self.free[source]
+        if nbytes > model.eager_bytes:
+            begun = max(begun, way.start if asked else self.free[dest] + way.start)
+        self.free[source] = begun + count * way.send + data
+        arrived = begun + way.start - way.receive + data
+        taken = max(self.free[dest], arrived - data) + count * way.receive + data
+        self.free[dest] = max(taken, arrived + way.receive)
+        return self.free[dest]
+
+    def copy(self, rank: int, nbytes: int) -> None:
+        """Let a rank copy."""
+        self.free[rank] += nbytes * self._model.copy_byte
+
+
+def _nodes(shape: Shape, topology: Topology) -> list[Node]:
+    return [shape(topology, 0, rank) for rank in range(topology.size)]
+
+
+def _scatter(shape: Shape) -> Callable[[Model, Topology, int], float]:
+    def estimate(model: Model, topology: Topology, nbytes: int) -> float:
+        nodes, cpus = _nodes(shape, topology), _Cpus(model, topology)
+        if not isinstance(nodes[0].order, range):
+            cpus.copy(0, topology.size * nbytes)
+        due = [0]
+        for rank in due:
+            for child in nodes[rank].children:
+                cpus.message(rank, child.rank, (child.high - child.low) * nbytes)
+                due.append(child.rank)
+        return max(cpus.free)
+
+    return estimate
+
+
+def _gather(shape: Shape) -> Callable[[Model, Topology, int], float]:
+    def estimate(model: Model, topology: Topology, nbytes: int) -> float:
+        nodes, cpus = _nodes(shape, topology), _Cpus(model, topology)
+        order = [0]
+        for rank in order:
+            order.extend(child.rank for child in nodes[rank].children)
+        for rank in reversed(order):
+            node = nodes[rank]
+            cpus.copy(rank, nbytes if node.children else 0)
+            for child in reversed(node.children):
+                cpus.message(child.rank, rank, (child.high - child.low) * nbytes, asked=True)
+        if not isinstance(nodes[0].order, range):
+            cpus.copy(0, topology.size * nbytes)
+        return cpus.free[0]
+
+    return estimate
+
+
+def _down_and_up(shape: Shape) -> Callable[[Model, Topology, int], float]:
+    up = _gather(shape)
+
+    def estimate(model: Model, topology: Topology, nbytes: int) -> float:
+        cpus, nodes, whole = _Cpus(model, topology), _nodes(shape, topology), topology.size * nbytes
+        due = [0]
+        for rank in due:
+            for child in nodes[rank].children:
+                cpus.message(rank, child.rank, whole)
+                due.append(child.rank)
+        return up(model, topology, nbytes) + max(cpus.free)
+
+    return estimate
+
+
+def _step(model: Model, topology: Topology, distance: int, nbytes: int) -> float:
+    """Return a step in which every rank sends to the one `distance` on."""
+    size, groups = topology.size, topology.group_of
+    leaving = Counter(groups[rank] for rank in range(size) if groups[rank] != groups[(rank + distance) % size])
+    off = model.transfer(model.off_host, nbytes, max(leaving.values())) if leaving else 0.0
+    on = model.transfer(model.on_host, nbytes) if leaving.total() < size else 0.0
+    way = model.off_host if leaving else model.on_host
+    return max(on, off) + model.asked(way, nbytes)
+
+
+def _dissemination(model: Model, topology: Topology, nbytes: int) -> float:
+    took, have = (topology.size + 1) * nbytes * model.copy_byte, 1
+    while have < topology.size:
+        count = min(have, topology.size - have)
+        took += _step(model, topology, have, count * nbytes)
+        have += count
+    return took
+
+
+def _ring(model: Model, topology: Topology, nbytes: int) -> float:
+    way = model.off_host if len(topology.groups) > 1 else model.on_host
+    # Blocks are asked for some steps ahead.
+    step = _step(model, topology, 1, nbytes) - model.asked(way, nbytes)
+    return model.asked(way, nbytes) + (topology.size - 1) * step
+
+
+ESTIMATES = {
+    "scatter": {name: _scatter(shape) for name, shape in SHAPES.items()},
+    "gather": {name: _gather(shape) for name, shape in SHAPES.items()},
+    "all_gather": {
+        "dissemination": _dissemination,
+        "ring": _ring,
+        "tree": _down_and_up(trees.halving),
+        "two_level": _down_and_up(trees.two_level),
+    },
+}
