@@ -10,7 +10,7 @@ from zlib import crc32
 import attrs
 import pytest
 
-from conduit.conformance.cases import OTHER_RANKS, PLACED, Case, cases
+from conduit.conformance.cases import CLOCKS, OTHER_RANKS, PLACED, Case, cases
 from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
@@ -121,7 +121,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many checks real networks were spared."""
-    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS, PLACED):
+    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS, PLACED, CLOCKS):
         skipped = [each for each in terminalreporter.getreports("skipped") if reason in str(each.longrepr)]
         if skipped:
             terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {reason}")
