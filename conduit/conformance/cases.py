@@ -23,6 +23,7 @@ FULL_RANKS = (1, 2, 3, 5, 8, 16)
 FULL_SEEDS = 5
 # One case runs all checks in about 12 s; two hours have room for this many.
 FULL_CASES = 600
+CLOCKS = "which compare the clocks of ranks; every process has its own"
 PLACED = "which choose where ranks are; the launcher has placed them"
 OTHER_RANKS = "which have jobs of another number of ranks; there are as many as processes"
 # Simulated seconds; no check needs a tenth of it, and a conduit that never ends must not hang the suite.

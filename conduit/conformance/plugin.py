@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conduit.conformance.cases import FIRST, OTHER_RANKS, PLACED, Case, cases
+from conduit.conformance.cases import CLOCKS, FIRST, OTHER_RANKS, PLACED, Case, cases
 from conduit.conformance.processes import Jobs
 from conduit.conformance.suites import suite_folders
 from conduit.errors import ConduitError
@@ -147,7 +147,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many checks real networks were spared, and how to repeat a run that failed."""
-    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS, PLACED):
+    for reason in (NOT_IN_REAL_TIME, OTHER_RANKS, PLACED, CLOCKS):
         skipped = [each for each in terminalreporter.getreports("skipped") if reason in str(each.longrepr)]
         if skipped:
             terminalreporter.write_line(f"conformance: {len(skipped)} checks skipped, {reason}")

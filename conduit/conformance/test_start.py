@@ -8,7 +8,7 @@ import pytest
 
 import conduit
 from conduit import BadRequest, Endpoint, Token
-from conduit.conformance.cases import Case
+from conduit.conformance.cases import CLOCKS, Case
 from conduit.conformance.programs import attached, names, neighbour, refusal
 
 
@@ -23,7 +23,8 @@ def test_main_runs_once_per_rank_and_values_come_in_rank_order(case: Case) -> No
 
     result = case.run(main)
     assert list(result.values) == [(rank, case.size) for rank in range(case.size)]
-    assert sorted(runs) == list(range(case.size))
+    assert len(runs) == (case.size if case.together else 1)
+    assert set(runs) <= set(range(case.size))
 
 
 @pytest.mark.rule("R1")
@@ -60,6 +61,8 @@ def test_arguments_are_each_ranks_own_copy(case: Case) -> None:
 @pytest.mark.rule("R3")
 def test_nobody_leaves_attach_before_all_have_entered(case: Case) -> None:
     """Attach is a barrier, whoever comes last."""
+    if not case.together:
+        pytest.skip(CLOCKS)
 
     async def main(ep: Endpoint) -> tuple[float, float]:
         await ep.compute(1e-6 * ((ep.rank * 5 + 3) % ep.size))
