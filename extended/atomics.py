@@ -13,6 +13,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 import conduit
+from extended import accumulate
+from extended.accumulate import Accumulates
 from extended.arithmetic import BITWISE, TYPES, Number, Op, type_index
 from extended.buffers import flat
 from extended.calls import public
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint, Token
     from extended.checks import Bounds
-    from extended.events import Events
+    from extended.events import Events, Handle
+    from extended.transfers import Transfers
+    from extended.vis.places import Offsets
 
 # A request's code: the operation in bits 0-3, whether the reply brings the old number, the type from bit 5 on.
 _OP = 15
@@ -51,16 +55,22 @@ class Atomics:
     Args:
         ep: the rank's endpoint.
         events: its outstanding operations.
+        transfers: what sends operations of several messages.
+
+    Attributes:
+        events: as given.
+        accumulates: the operations on many numbers.
     """
 
-    def __init__(self, ep: Endpoint, events: Events) -> None:
+    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers) -> None:
         self._ep = ep
-        self._events = events
+        self.events = self._events = events
+        self.accumulates = Accumulates(ep, events, transfers)
         self._memory = flat(ep.segment)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
-        return self.atomic_apply, self.atomic_applied
+        return self.atomic_apply, self.atomic_applied, self.accumulates.accumulate
 
     async def perform(self, call: str, code: int, dest: int, offset: int, operands: Sequence[Number]) -> Any:
         """Do one operation; return the number before it where `code` asks for that, else None."""
@@ -167,6 +177,14 @@ def _on_operand(name: str, op: Op, text: str, *, fetch: bool) -> Any:
     return public(check, owner="atomic")(method)
 
 
+def _for_accumulate(call: str) -> Callable[..., tuple[Any, ...]]:
+    def check(self: Atomic, dest: object, offsets: object, values: object, op: object = "add") -> tuple[Any, ...]:
+        # Every operation goes on with its arguments checked and copied, in the place of those that were given.
+        return self, accumulate.checked(call, self.bounds, self.kind, dest, offsets, values, op), None, None
+
+    return check
+
+
 def _for_compare_swap(self: Atomic, dest: object, offset: object, expected: object, new: object) -> None:
     self.check("atomic.compare_swap", Op.COMPARE_SWAP, dest, offset, expected=expected, new=new)
 
@@ -181,11 +199,16 @@ class Atomic:
         atomics: the rank's part in them.
         bounds: how far the segments of the ranks reach.
         type_index: which of the types.
+
+    Attributes:
+        bounds: as given.
+        kind: which of the types.
     """
 
     def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int) -> None:
         self._atomics = atomics
-        self._bounds = bounds
+        self.bounds = bounds
+        self.kind = type_index
         self._kind = TYPES[type_index]
         self._code = type_index << _TYPE
 
@@ -242,6 +265,44 @@ class Atomic:
         operands = self.number(call, "expected", expected), self.number(call, "new", new)
         return await self._perform(call, Op.COMPARE_SWAP, dest, offset, operands, fetch=True)
 
+    @public(_for_accumulate("atomic.accumulate"), owner="atomic")
+    async def accumulate(self, dest: SupportsIndex, offsets: Offsets, values: Any, op: str = "add") -> None:
+        """Apply an operation to many numbers of one rank, as few messages as the limits allow; return when it is done.
+
+        Each is atomic by itself; an offset that is given twice is changed twice.  In which order, among those of one
+        call too, is not said.
+
+        Args:
+            dest: rank whose segment holds the numbers.
+            offsets: in that segment, bytes; multiples of the type's size.
+            values: an operand for each, or one for all; integers are taken modulo 2**bits.
+            op: add sub mul min max and_ or_ xor.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a bitwise operation on floats.
+        """
+        operation = await self._accumulate("atomic.accumulate", dest)
+        await self._atomics.events.finish(operation)
+
+    @public(_for_accumulate("atomic.accumulate_nb"), owner="atomic")
+    async def accumulate_nb(self, dest: SupportsIndex, offsets: Offsets, values: Any, op: str = "add") -> Handle[None]:
+        """Begin to apply an operation to many numbers; arguments as `accumulate`, which may be changed at once.
+
+        Returns:
+            the handle, which gives None.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+        """
+        operation = await self._accumulate("atomic.accumulate_nb", dest)
+        return self._atomics.events.handle("atomic.accumulate_nb", operation, lambda: None)
+
+    async def _accumulate(self, call: str, checked: Any) -> Operation:
+        dest, starts, operands, op = checked
+        operation = Operation(PUT, call, dest)
+        await self._atomics.accumulates.begin(operation, dest, self.kind, op, starts, operands)
+        return operation
+
     def number(self, call: str, name: str, value: object) -> Number:
         """Return an operand as a number of this type.
 
@@ -261,7 +322,7 @@ class Atomic:
             raise conduit.BadRequest(
                 f"{call}: a number of dtype {kind.name} has no bitwise operations; use x.atomic('u{kind.size}')"
             )
-        self._bounds.check(call, dest, offset, kind.size)
+        self.bounds.check(call, dest, offset, kind.size)
         if (start := index(offset)) % kind.size:  # type: ignore[arg-type]
             below = start - start % kind.size
             raise conduit.BadRequest(

@@ -37,7 +37,7 @@ class Awaited(Protocol):
     """What a handle waits for.
 
     Attributes:
-        pieces: the requests that it was cut into.
+        pieces: the requests that this rank has sent for it.
     """
 
     pieces: int
@@ -336,7 +336,7 @@ class Handle(Generic[T_co]):
 
     @property
     def messages(self) -> int:
-        """The requests that the operation was cut into by the conduit's limits; 0 where it needed none."""
+        """Requests that this rank sent for it, 0 where it needed none; of a collective its sends, large ones once."""
         return self.awaited.pieces
 
     def result(self) -> T_co:

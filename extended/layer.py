@@ -42,7 +42,7 @@ class Attachment:
         self.heap = Meeting(ep)
         self.exchange = Exchange(ep, self.events)
         self.barriers = Barriers(ep)
-        self.atomics = Atomics(ep, self.events)
+        self.atomics = Atomics(ep, self.events, self.transfers)
         self.locks = Locks(ep)
         self.layer = kind(self)
         self.complete = False

@@ -238,6 +238,7 @@ class Call:
         self.receives: dict[Place, Receive] = {}
         self.held: dict[Place, memoryview] = {}  # sends that wait until their destination is ready
         self.unsent = 0  # sends that have been posted and not made
+        self.pieces = 0  # those that have ever been posted
         self.mail = Mail()
 
     def done(self) -> bool:

@@ -147,6 +147,7 @@ class Outbox:
         """Post a send: at once if it is small or asked for, else as soon as it is."""
         place = call.members[dest], tag
         call.unsent += 1
+        call.pieces += 1
         if len(data) <= self.eager_bytes:
             self._one(call, place[0], self.handlers.collective_data, tag, *call.signature.words, of=call, payload=data)
         elif place in call.mail.cleared:
@@ -167,6 +168,7 @@ class Outbox:
 
     def _head(self, call: Call, dest: int, words: tuple[int, ...], payload: memoryview) -> None:
         call.unsent += 1
+        call.pieces += 1
         self._one(call, call.members[dest], self.handlers.collective_head, *words, of=call, payload=payload)
 
     def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
@@ -184,6 +186,7 @@ class Outbox:
         offset = offset_in(self._ep.segment, into)
         landing = NOWHERE if offset is None else offset
         call.unsent += 1
+        call.pieces += 1
         words = (tag, low(landing), high(landing), *call.signature.words)
         self._one(call, place[0], self.handlers.collective_ready, *words, of=call)
         return receive

@@ -11,6 +11,7 @@ from extended.calls import public
 from extended.heap.meeting import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import SupportsIndex
 
     from extended.heap.meeting import Meeting
@@ -26,15 +27,21 @@ def _number(call: str, name: str, value: object) -> int:
     return number
 
 
-def _for_all_alloc(x: SymmetricHeap, nbytes: object, align: object = 64) -> None:
-    _number("all_alloc", "nbytes", nbytes)
-    multiple = _number("all_alloc", "align", align)
-    if not multiple or multiple & (multiple - 1):
-        raise conduit.BadRequest(f"all_alloc: align={multiple} is no power of two; give 1, 2, 4, 8 and so on")
+def _for_alloc(call: str) -> Callable[..., None]:
+    def check(x: SymmetricHeap, nbytes: object, align: object = 64) -> None:
+        _number(call, "nbytes", nbytes)
+        multiple = _number(call, "align", align)
+        if not multiple or multiple & (multiple - 1):
+            raise conduit.BadRequest(f"{call}: align={multiple} is no power of two; give 1, 2, 4, 8 and so on")
+
+    return check
 
 
-def _for_free(x: SymmetricHeap, offset: object) -> None:
-    _number("free", "offset", offset)
+def _for_free(call: str) -> Callable[..., None]:
+    def check(x: SymmetricHeap, offset: object) -> None:
+        _number(call, "offset", offset)
+
+    return check
 
 
 class SymmetricHeap:
@@ -46,7 +53,7 @@ class SymmetricHeap:
 
     _heap: Meeting
 
-    @public(_for_all_alloc)
+    @public(_for_alloc("all_alloc"))
     async def all_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
         """Allocate the same bytes of every rank's segment; collective, returns when all ranks have called it.
 
@@ -66,7 +73,7 @@ class SymmetricHeap:
         """
         return await self._heap.call("all_alloc", Kind.ALLOCATE, index(nbytes), index(align))
 
-    @public(_for_free)
+    @public(_for_free("free"))
     async def free(self, offset: SupportsIndex) -> None:
         """Free what `all_alloc` gave; collective, returns when all ranks have called it.
 
@@ -78,6 +85,38 @@ class SymmetricHeap:
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
         await self._heap.call("free", Kind.FREE, index(offset), 0)
+
+    @public(_for_alloc("global_alloc"))
+    async def global_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
+        """Allocate the same bytes of every rank's segment, by this rank alone; rank 0 is asked, which must poll.
+
+        The others learn of the block from this rank.  What is in it is what was there before.
+
+        Args:
+            nbytes: how many bytes on each rank; none give an offset of its own as well.
+            align: power of two that the offset is to be a multiple of.
+
+        Returns:
+            the offset, the same on all ranks.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or too little room, with what is left.
+
+        Source: UPC Language Specifications 1.3, 7.2.4.2, `upc_global_alloc`.
+        """
+        return await self._heap.call_alone("global_alloc", Kind.ALLOCATE, index(nbytes), index(align))
+
+    @public(_for_free("global_free"))
+    async def global_free(self, offset: SupportsIndex) -> None:
+        """Free what `global_alloc` or `all_alloc` gave, by this rank alone, once for all ranks.
+
+        Args:
+            offset: what it returned, on whichever rank.
+
+        Raises:
+            conduit.BadRequest: no integer, or one that is no block's.
+        """
+        await self._heap.call_alone("global_free", Kind.FREE, index(offset), 0)
 
     @property
     def heap_low(self) -> int:

@@ -1,9 +1,11 @@
-"""How the calls of all ranks on the heap meet at rank 0, and how its answer reaches them.
+"""How the calls of all ranks on the heap meet at rank 0, how one rank calls alone, and how the answers come back.
 
 The ranks form a tree.  Each waits for the calls of those below, and sends up whether they agree with its own; rank 0
 asks the map, and the answer goes down the same way.  What travels up names the lowest rank and, where calls differ, the
 lowest whose call is another.  A rank sends up its next call only when it has the answer to the last, and hands an
 answer down only when it is ready for the next: calls cannot be mistaken for one another.
+
+A rank that calls alone asks rank 0 directly; between its request and the answer any number of calls may go by.
 
 Handlers cannot send: they list what is to be sent and ask for progress.
 """
@@ -40,6 +42,9 @@ class Kind(IntEnum):
 
 NAMES = ("all_alloc", "free")
 """What users call them."""
+
+_NOBODY = -1
+"""Ticket of a call whose answer nobody waits for."""
 
 
 class Answer(IntEnum):
@@ -116,11 +121,13 @@ class Meeting:
         self._answer: tuple[int, ...] | None = None
         self._busy = False
         self._lost: Kind | None = None  # the call in which this rank was cancelled
+        self._alone: dict[int, tuple[int, ...] | None] = {}  # this rank's calls of its own: ticket to answer
+        self._tickets = 0
         self.outgoing = Outgoing(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
-        return self.heap_call, self.heap_answer
+        return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told
 
     async def call(self, name: str, kind: Kind, number: int, align: int) -> int:
         """Make a call with all ranks; return the offset that rank 0 answers.
@@ -148,7 +155,42 @@ class Meeting:
             raise
         finally:
             self._busy = False
-        return self._result(name, mine)
+        return self._result(name, mine, self._answer)
+
+    async def call_alone(self, name: str, kind: Kind, number: int, align: int) -> int:
+        """Make a call by this rank alone; return the offset that rank 0 answers.
+
+        Cancelled, an allocation is given back.
+
+        Raises:
+            conduit.BadRequest: there is no room, or no such block.
+        """
+        mine = Call(self._ep.rank, kind, number, align)
+        if self._map is not None:
+            await self._ep.poll()
+            return self._result(name, mine, self._ask(self._map, mine))
+        ticket = self._tickets
+        self._tickets = (ticket + 1) & 0x3FFF_FFFF
+        self._alone[ticket] = None
+        try:
+            await self._ep.request_short(0, self.heap_asked, ticket, *mine.words())
+        except BaseException:
+            del self._alone[ticket]
+            raise
+        try:
+            await self._ep.block_until(lambda: self._alone[ticket] is not None, what=name, ranks=(0,))
+        except trio.Cancelled:
+            answer = self._alone.pop(ticket)
+            if answer is not None:
+                self._give_back(kind, answer)
+                self.outgoing.ask()
+            raise
+        return self._result(name, mine, self._alone.pop(ticket))
+
+    def _give_back(self, kind: int, answer: tuple[int, ...]) -> None:
+        if kind == Kind.ALLOCATE and answer[0] == Answer.DONE:
+            unused = Call(self._ep.rank, Kind.FREE, joined(answer[1], answer[2]), 0)
+            self.outgoing.add(0, self.heap_asked, _NOBODY, *unused.words())
 
     def _missing(self) -> list[int]:
         if self._answer is not None:
@@ -156,9 +198,9 @@ class Meeting:
         below = [rank for rank in self._below if rank not in self._come]
         return below if below or self._above is None else [self._above]
 
-    def _result(self, name: str, mine: Call) -> int:
-        assert self._answer is not None
-        code, *words = self._answer
+    def _result(self, name: str, mine: Call, answer: tuple[int, ...] | None) -> int:
+        assert answer is not None
+        code, *words = answer
         if code == Answer.MISMATCH:
             one, other = Call.of_words(tuple(words[:WORDS])), Call.of_words(tuple(words[WORDS:]))
             for call in (one, other):
@@ -178,7 +220,7 @@ class Meeting:
         if code == Answer.UNKNOWN:
             raise conduit.BadRequest(
                 f"{name}: offset={mine.number} is not that of a block of the heap, or of one that was freed before; "
-                "give what all_alloc returned, once"
+                "give what all_alloc or global_alloc returned, once"
             )
         self.low = second
         return first
@@ -196,6 +238,20 @@ class Meeting:
         """Request: what rank 0 says."""
         self._hand_down(words)
         self.outgoing.ask()
+
+    def heap_asked(self, token: Token, ticket: int, *words: int) -> None:
+        """Request: the call of one rank alone."""
+        assert self._map is not None  # sent to rank 0 alone
+        call = Call.of_words(words)
+        token.reply_short(self.heap_told, ticket, call.kind, *self._ask(self._map, call))
+
+    def heap_told(self, token: Token, ticket: int, kind: int, *words: int) -> None:
+        """Reply: what rank 0 says to a call of this rank alone; what nobody waits for any more is given back."""
+        if ticket in self._alone:
+            self._alone[ticket] = words
+        elif ticket != _NOBODY:
+            self._give_back(kind, words)
+            self.outgoing.ask()
 
     def _merge(self, calls: list[Call]) -> None:
         known = sorted([*self._calls, *calls], key=lambda call: call.rank)
@@ -215,6 +271,9 @@ class Meeting:
         call, *others = self._calls
         if others:
             return Answer.MISMATCH, *call.words(), *others[0].words()
+        return self._ask(heap, call)
+
+    def _ask(self, heap: HeapMap, call: Call) -> tuple[int, ...]:
         if call.kind == Kind.FREE:
             found = heap.free(call.number)
             return _answer(Answer.DONE if found else Answer.UNKNOWN, call.number, heap.low)

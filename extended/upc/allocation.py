@@ -6,12 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import trio
+
 import conduit
 from extended import BarrierMismatch
 from extended.upc import arguments
 from extended.upc.array import SharedArray
 from extended.upc.calls import public
 from extended.upc.keys import Description
+from extended.upc.places import check_array
 
 if TYPE_CHECKING:
     from extended.upc.runtime import Runtime
@@ -29,23 +32,20 @@ def _for_all_alloc(t: Allocation, shape: Any, dtype: Any = "f8", block: Any = No
     return _for_alloc("t.all_alloc", t, shape, dtype, block)
 
 
-def check_array(call: str, t: Allocation, a: Any) -> None:
-    """Refuse what is no array of this thread, or was freed.
+def _for_global_alloc(t: Allocation, shape: Any, dtype: Any = "f8", block: Any = None) -> tuple[Any, ...]:
+    return _for_alloc("t.global_alloc", t, shape, dtype, block)
 
-    Raises:
-        conduit.BadRequest: so it is.
-    """
-    if not isinstance(a, SharedArray):
-        raise conduit.BadRequest(
-            f"{call}: a={arguments.shown(a)} is a {type(a).__name__}; give a shared array, as the allocations return it"
-        )
-    if a.memory.x is not t.runtime.x:
-        raise conduit.BadRequest(f"{call}: the array belongs to another thread; open it here by its key, t.array(key)")
-    a.check_alive(call)
+
+def _for_own_alloc(t: Allocation, shape: Any, dtype: Any = "f8") -> tuple[Any, ...]:
+    return _for_alloc("t.alloc", t, shape, dtype, "indefinite")[:-1]
+
+
+def _for_free(t: Allocation, a: Any) -> None:
+    check_array("t.free", t.runtime, "a", a)
 
 
 def _for_all_free(t: Allocation, a: Any) -> None:
-    check_array("t.all_free", t, a)
+    check_array("t.all_free", t.runtime, "a", a)
 
 
 class Allocation:
@@ -56,8 +56,10 @@ class Allocation:
     """
 
     runtime: Runtime
-    _arrays = 0
+    _together = 0
     """Arrays that all threads have made together."""
+    _alone = 0
+    """Arrays that this thread has made alone."""
 
     @public("t", _for_all_alloc)
     async def all_alloc(self, shape: Any, dtype: Any = "f8", block: Any = None) -> SharedArray:
@@ -77,15 +79,16 @@ class Allocation:
         """
         runtime = self.runtime
         await runtime.fence()
-        number = self._arrays
-        self._arrays += 1
+        number = self._together
+        self._together += 1
         made = Description(number * (runtime.ep.size + 1), 0, shape, dtype, block, 0)
         nbytes = made.layout(runtime.ep.size).most() * dtype.itemsize
         try:
             offset = await runtime.x.all_alloc(nbytes, _ALIGN)
         except conduit.BadRequest as error:
             raise self._no_room("t.all_alloc", made, nbytes, error) from None
-        array = SharedArray(runtime, made.at(offset))
+        made = made.at(offset)
+        array = runtime.arrays[made.id] = SharedArray(runtime, made)
         array.memory.clear()
         try:
             # Nobody writes into memory that its owner has still to clear; and threads that disagree find out.
@@ -119,3 +122,94 @@ class Allocation:
         await self.runtime.fence()
         await self.runtime.x.free(a.description.offset)
         self.runtime.freed[a.description.id] = "by t.all_free"
+
+    @public("t", _for_global_alloc)
+    async def global_alloc(self, shape: Any, dtype: Any = "f8", block: Any = None) -> SharedArray:
+        """Allocate an array of zeros over all threads, by this thread alone; others open it by its key.
+
+        Args:
+            shape: an integer, or a tuple of them.
+            dtype: any of numpy's with a fixed size.
+            block: as for `all_alloc`.
+
+        Returns:
+            the array.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or too little room, with what is needed.
+        """
+        return await self._allocate("t.global_alloc", shape, dtype, block, 0)
+
+    @public("t", _for_own_alloc)
+    async def alloc(self, shape: Any, dtype: Any = "f8") -> SharedArray:
+        """Allocate an array of zeros whose elements are all this thread's, by this thread alone.
+
+        The room is taken in every thread's segment, as there is one map of the memory for all.
+
+        Args:
+            shape: an integer, or a tuple of them.
+            dtype: any of numpy's with a fixed size.
+
+        Returns:
+            the array.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or too little room, with what is needed.
+        """
+        return await self._allocate("t.alloc", shape, dtype, None, self.runtime.ep.rank)
+
+    async def _allocate(self, call: str, shape: Any, dtype: Any, block: int | None, first: int) -> SharedArray:
+        runtime, threads = self.runtime, self.runtime.ep.size
+        await runtime.writes.make_room()
+        self._alone += 1
+        made = Description(self._alone * (threads + 1) + 1 + runtime.ep.rank, 0, shape, dtype, block, first)
+        nbytes = made.layout(threads).most() * dtype.itemsize
+        try:
+            offset = await runtime.x.global_alloc(nbytes, _ALIGN)
+        except conduit.BadRequest as error:
+            raise self._no_room(call, made, nbytes, error) from None
+        made = made.at(offset)
+        array = SharedArray(runtime, made)
+        try:
+            await array.memory.clear_all()
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await runtime.x.sync()  # what clears the memory must not come later than its next owner
+                await runtime.x.global_free(offset)
+            raise
+        runtime.arrays[made.id] = array
+        return array
+
+    @public("t", _for_free)
+    async def free(self, a: SharedArray) -> None:
+        """Free an array, by one thread, once for all; a fence.  Every thread's later use of it is refused.
+
+        Args:
+            a: the array, however it was allocated.
+
+        Raises:
+            conduit.BadRequest: no array, or one that was freed.
+        """
+        await self.runtime.fence()
+        a.check_alive("t.free")
+        await self.runtime.free(a.description.id, a.description.offset)
+
+    def array(self, key: bytes) -> SharedArray:
+        """Open an array that another thread has allocated; plain.
+
+        Args:
+            key: its ``a.key``.
+
+        Returns:
+            the array; the same object as long as this thread has it open.
+
+        Raises:
+            conduit.BadRequest: no key, or that of an array that was freed.
+        """
+        made = Description.of_key(key)
+        what = f"the array of shape {made.shape} and dtype {made.dtype}"
+        self.runtime.check_alive(made.id, what, "t.array")
+        found = self.runtime.arrays.get(made.id)
+        if found is None:
+            found = self.runtime.arrays[made.id] = SharedArray(self.runtime, made)
+        return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 import conduit
-from extended.upc import selection
+from extended.upc import arguments, selection
 from extended.upc.buffer import Pending
 from extended.upc.calls import public
 from extended.upc.errors import NotAwaited, WrongIndex
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from extended import Atomic
     from extended.upc.keys import Description
     from extended.upc.layout import Indices
     from extended.upc.runtime import Runtime
@@ -144,7 +145,7 @@ class SharedArray:
     @local.setter
     def local(self, value: Any) -> None:
         self.check_alive("a.local")
-        _refuse_read(value)
+        refuse_read(value)
         self.memory.local[...] = value
 
     @property
@@ -182,7 +183,7 @@ class SharedArray:
 
     def __getitem__(self, index: Any) -> Read:
         self.check_alive("a[i]")
-        _refuse_read(index)
+        refuse_read(index)
         flat = selection.single("a", self.shape, index)
         if flat is None:
             chosen = selection.select("a", self.shape, index)
@@ -219,8 +220,8 @@ class SharedArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.check_alive("a[i] = v")
-        _refuse_read(index)
-        _refuse_read(value)
+        refuse_read(index)
+        refuse_read(value)
         flat = selection.single("a", self.shape, index)
         if flat is None:
             self._write(selection.select("a", self.shape, index), value)
@@ -266,7 +267,7 @@ class SharedArray:
     def _for_index(self, index: Any, *values: Any) -> None:
         self.check_alive("a.read" if not values else "a.write")
         for each in (index, *values):
-            _refuse_read(each)
+            refuse_read(each)
         if selection.single("a", self.shape, index) is None:
             selection.select("a", self.shape, index)
 
@@ -319,20 +320,146 @@ class SharedArray:
             return await self._read_one(flat)
         return await self._read(selection.select("a", self.shape, index))
 
-    async def _settle(self) -> None:
+    # -------------------------------------------------------------------------------------------------------- atomics
+
+    def _for_add(self, index: Any, v: Any) -> tuple[Any, ...]:
+        self._check_atomic("a.add_at", index, v)
+        chosen = selection.select("a", self.shape, index)
+        given = np.asarray(v)
+        if given.dtype.kind not in ("iubf" if self.dtype.kind == "f" else "iub"):
+            raise conduit.BadRequest(
+                f"a.add_at: v has dtype {given.dtype}, which cannot be added to dtype {self.dtype} as it is; convert it"
+            )
+        try:
+            operands = np.broadcast_to(given, chosen.shape).reshape(-1)
+        except ValueError as error:
+            raise conduit.BadRequest(f"a.add_at: {error}; give as many values as the index selects, or one") from None
+        return self, chosen.flat, operands
+
+    @public("a", _for_add)
+    async def add_at(self, index: Any, v: Any) -> None:
+        """Add to elements, each addition atomic, repeated indices repeatedly; complete when it returns.
+
+        Args:
+            index: as numpy takes it.
+            v: numbers, broadcast to what the index selects.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
+        """
+        await self.settle()
+        await self.memory.add(index, v)
+
+    def _for_fetch_add(self, i: Any, v: Any) -> tuple[Any, ...]:
+        self._check_atomic("a.fetch_add", i, v)
+        place = self.memory.place(selection.one("a.fetch_add", "a", self.shape, i))
+        return self, place, self._atomic("a.fetch_add").number("a.fetch_add", "v", v)
+
+    @public("a", _for_fetch_add)
+    async def fetch_add(self, i: Any, v: Any) -> Any:
+        """Add to one element and return its value before, in one atomic step.
+
+        Args:
+            i: the index of one element.
+            v: a number.
+
+        Returns:
+            the value before, of the array's dtype.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
+        """
+        await self.settle()
+        return self.dtype.type(await self._atomic("a.fetch_add").fetch_add(i[0], i[1], v))
+
+    def _for_compare_swap(self, i: Any, expected: Any, new: Any) -> tuple[Any, ...]:
+        call = "a.compare_swap"
+        self._check_atomic(call, i, expected, new)
+        place = self.memory.place(selection.one(call, "a", self.shape, i))
+        atomic = self._atomic(call)
+        return self, place, atomic.number(call, "expected", expected), atomic.number(call, "new", new)
+
+    @public("a", _for_compare_swap)
+    async def compare_swap(self, i: Any, expected: Any, new: Any) -> Any:
+        """Store `new` in one element where it is `expected`, in one atomic step.
+
+        Args:
+            i: the index of one element.
+            expected: a number.
+            new: a number.
+
+        Returns:
+            the value before, of the array's dtype.
+
+        Raises:
+            conduit.BadRequest: a wrong argument, or a dtype without atomic operations.
+        """
+        await self.settle()
+        return self.dtype.type(await self._atomic("a.compare_swap").compare_swap(i[0], i[1], expected, new))
+
+    def _check_atomic(self, call: str, *values: Any) -> None:
+        self.check_alive(call)
+        for each in values:
+            refuse_read(each)
+        self._atomic(call)
+
+    def _atomic(self, call: str) -> Atomic:
+        try:
+            return self.memory.x.atomic(self.dtype)
+        except conduit.BadRequest:
+            raise conduit.BadRequest(
+                f"{call}: an array of dtype {self.dtype} has no atomic operations; allocate it as i4, u4, i8, u8, f4 "
+                "or f8, or use a lock"
+            ) from None
+
+    # ------------------------------------------------------------------------------------------------ the whole array
+
+    async def settle(self) -> None:
         """Complete this thread's writes to this array."""
+        await self._runtime.writes.make_room()
         await self._runtime.writes.complete(self)
 
-    @public("a")
+    def _for_to_numpy(self) -> None:
+        self.check_alive("a.to_numpy")
+
+    @public("a", _for_to_numpy)
     async def to_numpy(self) -> Values:
         """Return the whole array, read by this thread alone; its own writes to it are complete first.
 
         Returns:
             a new array.
         """
-        self.check_alive("a.to_numpy")
-        await self._settle()
+        await self.settle()
         return (await self.memory.read_all()).reshape(self.shape)
+
+    def _for_gather_to(self, thread: Any) -> tuple[Any, ...]:
+        self.check_alive("a.gather_to")
+        threads = self._layout.threads
+        what = f"a thread, 0 to {threads - 1}, the same on all"
+        return self, arguments.integer("a.gather_to", "thread", thread, 0, threads - 1, what)
+
+    @public("a", _for_gather_to)
+    async def gather_to(self, thread: int) -> Values | None:
+        """Bring the whole array to one thread; collective, and a fence.
+
+        Args:
+            thread: which, the same on all threads.
+
+        Returns:
+            a new array there, None elsewhere.
+
+        Raises:
+            conduit.BadRequest: no thread.
+        """
+        await self._runtime.fence()
+        await self._runtime.x.barrier()
+        whole = (await self.memory.read_all()).reshape(self.shape) if thread == self._rank else None
+        await self._runtime.x.barrier()
+        return whole
+
+    def store(self, flat: Indices, values: Values) -> None:
+        """Write elements relaxed, by their flattened indices; for the calls that all threads make together."""
+        self._write(selection.Selection(flat, flat.shape, False), values)
 
     # ------------------------------------------------------------------------------- what an array that lies here does
 
@@ -372,7 +499,12 @@ def _spelled(index: Any) -> str:
     return "..." if index is ... else repr(index)
 
 
-def _refuse_read(value: Any) -> None:
+def refuse_read(value: Any) -> None:
+    """Refuse a read that was not awaited, or a whole array, in the place of a value.
+
+    Raises:
+        NotAwaited: so it is.
+    """
     if isinstance(value, Read):
         raise NotAwaited(value.explain("as a value or an index"))
     if isinstance(value, SharedArray):
@@ -387,7 +519,7 @@ def _among(shape: tuple[int, ...], mine: Indices, arguments: tuple[Any, ...]) ->
             "and choose among the tuples, or use flat=True"
         )
     if any(isinstance(each, Read) for each in arguments):
-        _refuse_read(next(each for each in arguments if isinstance(each, Read)))
+        refuse_read(next(each for each in arguments if isinstance(each, Read)))
     try:
         wanted = range(*arguments)
     except (TypeError, ValueError) as error:

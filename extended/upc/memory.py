@@ -58,6 +58,11 @@ class Memory:
         self.local.view(np.uint8)[...] = 0
         self.ep.charge(copied=self.local.nbytes)
 
+    async def clear_all(self) -> None:
+        """Set all elements to zero, by this thread alone."""
+        threads = range(self.layout.threads)
+        await self.x.wait_all([await self.x.memset_nb(k, self.offset, 0, self.part_bytes(k)) for k in threads])
+
     def own(self, flat: Indices) -> npt.NDArray[np.bool_]:
         """Return which elements are this thread's."""
         mine: npt.NDArray[np.bool_] = self.layout.owner(flat) == self.rank
@@ -130,6 +135,20 @@ class Memory:
             handles.append(await self.x.put_indexed_nb(owner, offsets, size, data))
         self._count("written", len(flat), sum(handle.messages for handle in handles), len(flat) * size)
         return handles
+
+    async def add(self, flat: Indices, operands: Values) -> None:
+        """Add to elements, each addition atomic; one transfer for each thread that has some."""
+        atomic = self.x.atomic(self.dtype)
+        handles: list[Handle[Any]] = []
+        remote = 0
+        for owner, positions in self.layout.by_owner(flat):
+            local = self.layout.local(flat[positions])
+            offsets = self.offset + local * self.dtype.itemsize
+            handles.append(await atomic.accumulate_nb(owner, offsets, operands[positions]))
+            remote += len(local) if owner != self.rank else 0
+        await self.x.wait_all(handles)
+        if remote:
+            self._count("added", remote, sum(handle.messages for handle in handles), remote * self.dtype.itemsize)
 
     def _count(self, what: str, elements: int, messages: int, nbytes: int) -> None:
         self.ep.count(f"upc_elements_{what}", elements)

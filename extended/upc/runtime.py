@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import trio
 
 import conduit
 from extended.upc.watch import Watch
 from extended.upc.writes import Writes
 
 if TYPE_CHECKING:
+    from conduit import Token
     from extended import Extended
 
 
@@ -25,6 +29,7 @@ class Runtime:
         writes: the write buffer.
         watch: notices reads of single elements.
         freed: ids of the arrays that were freed, with who did it.
+        arrays: those that this thread has open, by id.
     """
 
     def __init__(self, x: Extended, write_buffer: int) -> None:
@@ -33,14 +38,35 @@ class Runtime:
         self.writes = Writes(x, write_buffer)
         self.watch = Watch(x.ep)
         self.freed: dict[int, str] = {}
+        self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._noted: dict[int, list[bool]] = {}  # answers to notices of this thread, by the array's id
+        self._advised = False  # of rank 0: whether a thread has given its advice
+        self._may_advise: bool | None = None
 
     async def connect(self) -> None:
         """Attach what this layer adds, on all ranks, and see to the end of main."""
+        await self.ep.attach(self.array_freed, self.array_freed_noted, self.advise, self.advised)
         self.ep.on_exit(self.finish)
 
     async def finish(self) -> None:
-        """Complete what main has left in the write buffer."""
+        """Complete what main has left in the write buffer, and give the advice that it has earned."""
         await self.fence()
+        advice = self.watch.worst()
+        if advice is not None:
+            # One thread's is enough: rank 0 gives the word to who asks first.
+            await self.ep.request_short(0, self.advise)
+            await self.ep.block_until(lambda: self._may_advise is not None, what="the end of main", ranks=(0,))
+            if self._may_advise:
+                self.ep.warn(advice)
+
+    def advise(self, token: Token) -> None:
+        """Request: may this thread give its advice?"""
+        token.reply_short(self.advised, not self._advised)
+        self._advised = True
+
+    def advised(self, token: Token, first: int) -> None:
+        """Reply: it may, or another one has."""
+        self._may_advise = bool(first)
 
     async def fence(self) -> None:
         """Complete all writes of this thread; polls at least once."""
@@ -58,3 +84,41 @@ class Runtime:
             raise conduit.BadRequest(
                 f"{using}: {what} was freed {who}; use arrays before they are freed, and free them after a barrier"
             )
+
+    # ----------------------------------------------------------------------------------- an array freed by one thread
+
+    async def free(self, id: int, offset: int) -> None:
+        """Free an array for all threads, by this one alone: first all learn of it, then its memory is given back.
+
+        Args:
+            id: of the array.
+            offset: of its memory.
+
+        Raises:
+            conduit.BadRequest: another thread was first.
+        """
+        if not (await self._notify(id, [0]))[0]:
+            raise conduit.BadRequest(
+                f"t.free: the array was freed {self.freed.get(id, 'by another thread')}; let one thread free it, once"
+            )
+        with trio.CancelScope(shield=True):  # or its memory would be lost
+            await self._notify(id, list(range(1, self.ep.size)))
+            await self.x.global_free(offset)
+
+    async def _notify(self, id: int, threads: list[int]) -> list[bool]:
+        answers = self._noted[id] = []
+        for thread in threads:
+            await self.ep.request_short(thread, self.array_freed, id & 0xFFFF_FFFF, id >> 32)
+        await self.ep.block_until(lambda: len(answers) == len(threads), what="t.free", ranks=threads)
+        del self._noted[id]
+        return answers
+
+    def array_freed(self, token: Token, low: int, high: int) -> None:
+        """Request: an array is being freed; say whether that is new."""
+        id = (low & 0xFFFF_FFFF) | (high << 32)
+        token.reply_short(self.array_freed_noted, low, high, id not in self.freed)
+        self.freed.setdefault(id, f"by t.free of thread {token.rank}")
+
+    def array_freed_noted(self, token: Token, low: int, high: int, new: int) -> None:
+        """Reply: a thread knows it now."""
+        self._noted[(low & 0xFFFF_FFFF) | (high << 32)].append(bool(new))

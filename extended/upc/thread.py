@@ -9,8 +9,10 @@ from extended import Extended
 from extended.upc import arguments
 from extended.upc.allocation import Allocation
 from extended.upc.calls import public
+from extended.upc.collectives import Collectives
 from extended.upc.errors import NotAwaited
 from extended.upc.locks import SharedLock
+from extended.upc.places import Bytes
 from extended.upc.reads import Read
 from extended.upc.runtime import Runtime
 
@@ -21,7 +23,7 @@ WRITE_BUFFER = 65536
 """Bytes of the write buffer unless told otherwise."""
 
 
-class Thread(Allocation):
+class Thread(Allocation, Bytes, Collectives):
     """One thread; `upc.run` gives it to main.
 
     Attributes:

@@ -1,0 +1,129 @@
+"""What reductions combine elements with, within a thread's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import conduit
+from extended.upc import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    Values = npt.NDArray[Any]
+
+NAMED: dict[str, np.ufunc] = {
+    "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+"""The operations that have names, as in the collectives of `extended`."""
+
+
+class Operator:
+    """An associative operation on elements of one dtype.
+
+    Args:
+        function: combines two arrays, element by element.
+        dtype: of the elements, which the result keeps.
+
+    Attributes:
+        any_order: whether operands may be combined in any order.
+    """
+
+    def __init__(self, function: Callable[[Values, Values], Any], dtype: np.dtype[Any]) -> None:
+        self._function = function
+        self._dtype = dtype
+        self.any_order = isinstance(function, np.ufunc)
+
+    def combine(self, first: Values, second: Values) -> Values:
+        """Return the combination of two arrays, element by element.
+
+        Raises:
+            conduit.BadRequest: the function gives something else.
+        """
+        with np.errstate(all="ignore"):
+            found = np.asarray(self._function(first, second))
+        if found.shape != first.shape:
+            raise conduit.BadRequest(
+                f"op: the function made shape {found.shape} of two arrays of shape {first.shape}; it combines them "
+                "element by element"
+            )
+        return found.astype(self._dtype, copy=False)
+
+    def fold(self, values: Values) -> Values:
+        """Return the combination along the last axis, in order; of one or more."""
+        while values.shape[-1] > 1:
+            even = values.shape[-1] // 2 * 2
+            joined = self.combine(values[..., 0:even:2], values[..., 1:even:2])
+            values = np.concatenate([joined, values[..., even:]], axis=-1)
+        return values
+
+    def scan(self, values: Values) -> Values:
+        """Return the combinations of all up to each place along the last axis."""
+        values, step = values.copy(), 1
+        while step < values.shape[-1]:
+            values[..., step:] = self.combine(values[..., :-step].copy(), values[..., step:].copy())
+            step *= 2
+        return values
+
+
+def operator(call: str, op: Any, dtype: np.dtype[Any]) -> Operator:
+    """Return an operation that a program has named or given.
+
+    Raises:
+        conduit.BadRequest: none, or one that numpy does not have for the dtype.
+    """
+    function = NAMED.get(op) if isinstance(op, str) else op
+    if function is None or not callable(function):
+        raise conduit.BadRequest(
+            f"{call}: op={arguments.shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
+            "of two arrays"
+        )
+    if isinstance(function, np.ufunc):
+        try:
+            made = function(np.zeros(1, dtype), np.zeros(1, dtype))
+        except Exception:
+            made = None
+        if not isinstance(made, np.ndarray) or not np.can_cast(made.dtype, dtype, "same_kind"):
+            raise conduit.BadRequest(
+                f"{call}: op={op!r} does not make one {dtype} of two; choose another, or an array of another dtype"
+            )
+    return Operator(function, dtype)
+
+
+def _blocks(values: Values, block: int) -> tuple[Values, Values]:
+    """Return whole blocks as rows, and the rest."""
+    whole = len(values) // block * block
+    return values[:whole].reshape(-1, block), values[whole:]
+
+
+def totals(op: Operator, values: Values, block: int) -> Values:
+    """Return the combination of the elements of each block, in order; the last may be shorter."""
+    rows, rest = _blocks(values, block)
+    found = [op.fold(rows)[:, 0]] if len(rows) else []
+    if len(rest):
+        found.append(op.fold(rest))
+    return np.concatenate(found) if found else np.empty(0, values.dtype)
+
+
+def continued(op: Operator, values: Values, block: int, before: Values, numbers: npt.NDArray[Any]) -> Values:
+    """Return the scan of a thread's elements, each block continuing what is before it.
+
+    Args:
+        op: the operation.
+        values: the thread's elements.
+        block: elements of a block.
+        before: the scan of all blocks' combinations.
+        numbers: which of these blocks the thread's are.
+    """
+    rows, rest = _blocks(values, block)
+    parts = [row for row in (op.scan(rows).reshape(-1), op.scan(rest)) if len(row)]
+    scanned = np.concatenate(parts) if parts else np.empty(0, values.dtype)
+    owner = np.arange(len(values)) // block
+    later = numbers[owner] > 0
+    scanned[later] = op.combine(before[numbers[owner[later]] - 1], scanned[later])
+    return scanned
