@@ -10,14 +10,14 @@ import numpy as np
 
 api = "upc"
 ROOM = 4096  # places of each thread
-CHUNK = 4  # nodes in a place
+CHUNK = 2  # nodes in a place
 
 
 def children(node):
     """Return the nodes below one; a node is the seed of its subtree and its depth."""
     seed, depth = node
     draw = random.Random(seed * 64 + depth)
-    count = 4 if depth == 0 else draw.choice((0, 0, 0, 3, 2)) if depth < 40 else 0
+    count = 8 if depth == 0 else draw.choice((0, 0, 0, 1, 4)) if depth < 60 else 0
     return [(draw.getrandbits(40), depth + 1) for _ in range(count)]
 
 
@@ -58,7 +58,7 @@ class Shared:
         return [tuple(map(int, pair)) for pair in flat.reshape(-1, 2)]
 
 
-async def main(t, seed="7"):
+async def main(t, seed="2"):
     root = (int(seed), 0)
     shared = await Shared().make(t)
     if t.MYTHREAD == 0:
@@ -70,7 +70,7 @@ async def main(t, seed="7"):
     while True:
         while stack:
             below = children(stack.pop())
-            await t.ep.compute(2e-6)
+            await t.ep.compute(20e-6)
             counted, change = counted + 1, change + len(below) - 1
             stack += below
             if len(stack) > 2 * CHUNK and shared.tops.local[0] < ROOM:
@@ -81,10 +81,11 @@ async def main(t, seed="7"):
             await shared.left.add_at(0, change)
             change = 0
         stack = await shared.take(t.MYTHREAD)
-        if not stack:
-            victim = t.ep.random.randrange(t.THREADS)
+        for victim in t.ep.random.sample(range(t.THREADS), t.THREADS) if not stack else ():
             stack = await shared.take(victim)
-            stolen += bool(stack) and victim != t.MYTHREAD
+            if stack:
+                stolen += victim != t.MYTHREAD
+                break
         if not stack and await shared.left.read(0) == 0:
             break
     seconds = t.ep.now - start
