@@ -84,10 +84,10 @@ class _Memory(Flat):
         self._port = port
         self._memory = memory
 
-    def write(self, address: int, data: Buffer) -> None:
+    def write(self, address: int, data: Buffer, source: int = -1) -> None:
         self._port.touched("wrote to the segment")
         self._memory.view = self.view
-        self._memory.write(address, data)
+        self._memory.write(address, data, source)
 
 
 class _CheckingPort(SimulatedPort):

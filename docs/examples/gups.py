@@ -6,7 +6,7 @@ api = "upc"
 
 
 def updates(thread, threads, size, count):
-    """Return the elements that a thread updates; what all of them update together is the same for any number of them."""
+    """Return the elements that a thread updates; those of all threads together are the same for any number of them."""
     everybody = np.random.default_rng(1).integers(0, size, count)
     return everybody[thread::threads]
 

@@ -1,4 +1,4 @@
-"""Sample sort: splitters come from a sample of all keys, each key goes to its splitter's thread, and is sorted there."""
+"""Sample sort: splitters come from a sample of all keys, each key goes to its splitter's thread and is sorted there."""
 
 import numpy as np
 
