@@ -31,7 +31,7 @@ LEAST = _constant(
 
 # -- Ethernet ----------------------------------------------------------------------------------------------
 
-RATE = _constant("link.rate", 125, "MB/s", "assumed", "Gigabit Ethernet, each way")
+RATE = _constant("link.rate", 125, "MB/s", "assumed", "Gigabit Ethernet, the same each way")
 CABLE = _constant("link.cable", 100, "ns", "assumed", "20 m of cable at 5 ns for each")
 SWITCH = _constant(
     "switch.forward", 2, "us", "assumed", "order of what a switch needs to look up where a frame goes, once it has it"
@@ -79,7 +79,7 @@ SOCKET = _constant(
     "socket.buffer", 262144, "bytes", "assumed", "of datagrams that have arrived; what Linux gives a program that asks"
 )
 COPY_RATE = _constant("host.copy_rate", 1500, "MB/s", "assumed", "a copy in memory, half of what DDR-400 moves")
-COPY_START = _constant("host.copy_start", 50, "ns", "assumed", "a call of memcpy")
+COPY_START = _constant("host.copy_start", 50, "ns", "assumed", "order of a call of memcpy")
 FLOPS = _constant("host.flops", 1e9, "1/s", "assumed", "2 GHz, one operation in two cycles")
 LINE = _constant("host.line", 100, "ns", "assumed", "order of a cache line passed between two processors")
 LOOK = _constant("host.poll", 10, "ns", "assumed", "order of a load that misses no cache")

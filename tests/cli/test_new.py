@@ -102,7 +102,7 @@ def test_folder_that_cannot_be_written(command, elsewhere, monkeypatch):
 def test_name_that_is_taken(command):
     status, _, err = command("new", "loggp")
     assert status == 2
-    assert err.startswith("conduit new: there is a conduit 'loggp' already; choose a name other than loggp, sci")
+    assert err.startswith("conduit new: there is a conduit 'loggp' already; choose a name other than loggp, mpi")
 
 
 def test_folder_that_exists_is_left_alone(command, elsewhere):

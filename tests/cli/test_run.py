@@ -296,8 +296,8 @@ def test_a_warning_of_many_ranks_is_said_once(run):
         ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
         ("async def main(ep:\n", "program.py, line 1 is no Python: "),
         (
-            "api = 'upc'\nasync def main(t): pass",
-            "program.py is written for api = 'upc', a front end that is",
+            "api = 'caf'\nasync def main(t): pass",
+            "program.py is written for api = 'caf', a front end that is",
         ),
     ],
 )
@@ -362,8 +362,8 @@ def test_front_end_that_is_installed_runs_its_programs(run, install):
         calls.append((args, settings))
         return SimpleNamespace(warnings=[], ranks=3, conduit="loggp", seconds=0.5, digest=None)
 
-    install(FRONT_ENDS, "upc", runner)
-    status, out, _ = run("api: str = 'upc'\nasync def main(t, *args): pass", "--ranks", "3", "--", "x")
+    install(FRONT_ENDS, "caf", runner)
+    status, out, _ = run("api: str = 'caf'\nasync def main(t, *args): pass", "--ranks", "3", "--", "x")
     assert (status, out) == (0, "ranks=3 conduit=loggp seconds=0.5 digest=none\n")
     [(args, settings)] = calls
     assert args == ("x",)

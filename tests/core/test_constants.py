@@ -17,10 +17,10 @@ CONSTANTS = [
 
 def test_every_installed_conduit_can_be_imported_and_has_constants():
     available = conduit.available()
-    assert {"loggp", "sci"} <= set(available)
+    assert {"loggp", "mpi", "sci"} <= set(available)
     for cls in available.values():
         assert issubclass(cls, Conduit)
-        assert cls.constants
+        assert cls.constants or not cls.simulated  # what is real has none
         names = [constant.name for constant in cls.constants]
         assert len(names) == len(set(names))
 

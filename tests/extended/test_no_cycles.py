@@ -23,6 +23,10 @@ async def nothing(x):
     """No call at all: what this finds is the test's own."""
 
 
+async def allocated_alone(x):
+    await x.global_free(await x.global_alloc(64))
+
+
 def put_get(x):
     big, out = np.zeros(BIG, np.uint8), np.zeros(BIG, np.uint8)
     to = (x.rank + 1) % x.size
@@ -63,6 +67,8 @@ def put_get(x):
         "sync": x.sync,
         "sync_puts": x.sync_puts,
         "sync_gets": x.sync_gets,
+        "global_alloc": lambda: allocated_alone(x),
+        "global_free": lambda: allocated_alone(x),
         "access_region": lambda: region(x, to, big),
         "wait_all": lambda: several(x, x.wait_all, to, big),
         "wait_some": lambda: several(x, x.wait_some, to, big),
@@ -90,7 +96,12 @@ def together(x):
 def atomics(x):
     d, to = x.atomic("i8"), (x.rank + 1) % x.size
     values = {"compare_swap": (1, 2)} | dict.fromkeys(["get", "inc", "dec", "fetch_inc", "fetch_dec"], ())
-    return {name: lambda name=name: getattr(d, name)(to, FAR, *values.get(name, (1,))) for name in calls_of(Atomic)}
+    of_many = {
+        "accumulate": lambda: d.accumulate(to, [FAR, FAR + 8], [1, 2]),
+        "accumulate_nb": lambda: waited(d.accumulate_nb(to, [FAR, FAR + 8], [1, 2])),
+    }
+    single = calls_of(Atomic) - set(of_many)
+    return of_many | {name: lambda name=name: getattr(d, name)(to, FAR, *values.get(name, (1,))) for name in single}
 
 
 def locks(x):

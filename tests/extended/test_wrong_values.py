@@ -58,6 +58,8 @@ def test_whatever_the_value_the_refusal_can_be_read(name):
         x = await Extended.attach(ep)
         team, numbers = await x.split(0), x.atomic("f8")
         for value in VALUES:
+            if name == "operand" and isinstance(value, int):
+                continue  # infinite, as a number of floats
             with pytest.raises(conduit.BadRequest, match=r"\A[\w.]+: ") as caught:
                 CALLS[name](x, team, numbers, value)
             assert len(str(caught.value)) < 700
