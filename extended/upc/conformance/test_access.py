@@ -55,6 +55,7 @@ def test_a_write_is_sent_by_no_assignment(case: Case, how: str) -> None:
         # Barriers of the layer below, which complete nothing of this one.
         await t.extended.barrier()
         assert t.MYTHREAD != 1 or (a.local == a.local_index).all()
+        await t.extended.barrier()
         if t.MYTHREAD == 0:
             await (t.fence() if how == "fence" else a[0])
         await t.extended.barrier()
