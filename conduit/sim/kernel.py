@@ -141,7 +141,11 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 limit = min(limit, self._next_deadline())
             if self._next_background() < first:
                 continue  # what has run has put it there
-            if not self._background or first > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
+            if (
+                not self._background
+                or first > limit
+                or (limit == FOREVER and not self._heap and not self._count_timer())
+            ):
                 return
             when, ticket, action = heappop(self._background)
             heappush(self._heap, (when, ticket - FIRST, action))  # it is the next, and counts as others do

@@ -409,9 +409,11 @@ def test_what_a_cancelled_rank_took_alone_is_given_back(case: Case) -> None:
                     offset = await x.global_alloc(SEGMENT - 256)
                 if offset is not None:
                     await x.global_free(offset)
+                await ep.compute(1e-3)  # by then the answer has come that gives the block back
+                await x.barrier()
                 await x.barrier()
         else:
-            for _ in range(6):
+            for _ in range(12):
                 await x.barrier()
         await x.barrier()
         await ep.compute(1e-3)

@@ -60,6 +60,7 @@ def test_a_write_is_sent_by_no_assignment(case: Case, how: str) -> None:
             await (t.fence() if how == "fence" else a[0])
         await t.extended.barrier()
         assert t.MYTHREAD != 1 or (a.local == (a.local_index if how == "kept" else -1)).all()
+        await t.extended.barrier()  # the end of main completes what is left
 
     play(case.at_least(2), main, write_buffer=800 if how == "full" else 801)
 
