@@ -156,7 +156,7 @@ class _Insists(_Path):
     def arrive(self, name, slot, payload, offset):
         if len(self.arrived) >= 4:
             kernel = self.port.kernel
-            kernel.at(kernel.now + 1_000_000, self.arrive, name, slot, payload, offset)
+            kernel.at(kernel.now + 1_000_000_000, self.arrive, name, slot, payload, offset)  # after a millisecond
         else:
             self.land(name, slot, payload, offset)
 

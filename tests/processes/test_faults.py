@@ -66,7 +66,8 @@ async def main(ep, what, where):
 
 def ends_soon(done):
     fell = next(float(line.split()[-1]) for line in done.lines if line.startswith("falls at "))
-    assert done.ended - fell < SOON_S
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # who else wants a processor takes it from these
+    assert done.ended - fell < SOON_S * crowd
 
 
 @pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
