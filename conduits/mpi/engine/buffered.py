@@ -1,0 +1,114 @@
+"""The buffer that a program attaches for buffered sends: a part of it for each that is under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conduits.mpi.engine.device import Matching
+from conduits.mpi.errors import ErrorClass, MpiError
+
+OVERHEAD = 96
+"""Bytes that each buffered send takes beside its own: MPICH's number (MPI.BSEND_OVERHEAD)."""
+
+
+class Kept:
+    """A part of the buffer.
+
+    Args:
+        start: where it begins.
+        data: the bytes of the message.
+
+    Attributes:
+        data: the same.
+        end: where the next may begin.
+        send: what sends them, None while nothing does.
+    """
+
+    __slots__ = ("data", "end", "send", "start")
+
+    def __init__(self, start: int, data: memoryview) -> None:
+        self.start = start
+        self.data = data
+        self.end = start + len(data) + OVERHEAD
+        self.send: Any = None
+
+    def begun(self, send: Any) -> None:
+        """Take note of what sends them."""
+        self.send = send
+
+    @property
+    def free(self) -> bool:
+        """Whether they are away."""
+        return self.send is not None and bool(self.send.over)
+
+
+class AttachedBuffer:
+    """A rank's buffer for buffered sends.
+
+    Args:
+        engine: the rank's.
+
+    Attributes:
+        attached: what the program has attached, None while it has nothing.
+    """
+
+    __slots__ = ("_engine", "_kept", "_view", "attached")
+
+    def __init__(self, engine: Matching) -> None:
+        self._engine = engine
+        self._kept: list[Kept] = []
+        self._view = memoryview(bytearray())
+        self.attached: Any = None
+
+    def attach(self, buffer: Any, view: memoryview) -> None:
+        """Use `view` for the sends that follow, bytes of `buffer`.
+
+        Raises:
+            MpiError: one is attached.
+        """
+        if self.attached is not None:
+            raise MpiError(
+                ErrorClass.ERR_BUFFER, "Attach_buffer: a buffer is attached already; call Detach_buffer first"
+            )
+        self.attached, self._view = buffer, view
+
+    def detach(self) -> Any:
+        """Give the buffer back, when it is empty."""
+        assert self.empty()
+        buffer, self.attached, self._view = self.attached, None, memoryview(bytearray())
+        return buffer
+
+    def empty(self) -> bool:
+        """Return whether all that was kept is away; free of cost."""
+        self._kept = [each for each in self._kept if not each.free]
+        return not self._kept
+
+    def keep(self, data: memoryview) -> Kept:
+        """Copy `data` to the first place where they fit.
+
+        Raises:
+            MpiError: there is none.
+        """
+        self.empty()
+        needed, start = len(data) + OVERHEAD, 0
+        place = 0
+        while place < len(self._kept) and start + needed > self._kept[place].start:
+            start = self._kept[place].end
+            place += 1
+        if start + needed > len(self._view):
+            raise MpiError(
+                ErrorClass.ERR_BUFFER,
+                f"a buffered send of {len(data)} bytes needs {needed} in a row, with BSEND_OVERHEAD={OVERHEAD}; "
+                f"{self._room()}; attach a larger one (Attach_buffer)",
+            )
+        part = self._view[start : start + len(data)]
+        part[:] = data
+        self._engine.charge(self._engine.host.copy_ticks(len(data)))
+        made = Kept(start, part)
+        self._kept.insert(place, made)
+        return made
+
+    def _room(self) -> str:
+        if self.attached is None:
+            return "no buffer is attached"
+        return f"the attached buffer has {len(self._view)} bytes, with {len(self._kept)} messages under way in it"

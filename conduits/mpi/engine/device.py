@@ -1,0 +1,161 @@
+"""What an MPI library supplies beside its name: how one rank's messages travel.
+
+The engine (`conduits.mpi.engine.engine`) matches; a device moves.  Both belong to one rank and run with its CPU's turn
+taken.  A device charges the CPU (`engine.cpu`) for what it does, and gives what touches anything that is not the rank's
+own to `engine.worker`, as steps.
+
+Two rules:
+
+- Envelopes always get through; only payload bytes are bounded.  Once a send and its receive have begun one of them must
+  end, whatever else is under way (MPI's rule of progress).  So a message for whose bytes there is no room goes as an
+  envelope alone, and its bytes follow when it is matched; and what says so has room of its own, or is consumed by every
+  poll.
+- Between ranks everything is bytes in simulated memory.  No object of one rank is seen by another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from conduit.sim import Cpu, Kernel
+from conduit.simnet import HostModel
+from conduits.mpi.engine.software import Software
+from conduits.mpi.engine.transfer import Mode, Receive, Send
+from conduits.mpi.engine.worker import Worker
+
+
+class Matching(Protocol):
+    """What a device sees of its rank's engine (`conduits.mpi.engine.engine.Engine`).
+
+    Attributes:
+        rank: the rank.
+        size: ranks of the job.
+        hosts: the host of every rank.
+        kernel: the job's time.
+        cpu: the rank's CPU.
+        worker: what it still has to do on the hardware.
+        host: what copies cost.
+        software: what the library's calls take.
+    """
+
+    rank: int
+    size: int
+    hosts: tuple[int, ...]
+    kernel: Kernel
+    cpu: Cpu
+    worker: Worker
+    host: HostModel
+    software: Software
+
+    def charge(self, ticks: int) -> None:
+        """Take the CPU for another `ticks` picoseconds."""
+
+    def cancel(self, receive: Receive) -> None:
+        """End a receive without a message, unless it has one."""
+
+    def arrive(self, arrival: Arrival) -> None:
+        """Take a message, the next of its sender."""
+
+    def sent(self, send: Send) -> None:
+        """Take note that the buffer of a send may be used again."""
+
+    def matched(self, send: Send) -> None:
+        """Take note that the receive of a send was found."""
+
+    def received(self, receive: Receive) -> None:
+        """Take note that all that was wanted of a message is in its receive's buffer."""
+
+    def notify(self) -> None:
+        """Let polls find something; from any event."""
+
+    def recost(self) -> None:
+        """Take note that a poll that finds nothing costs another time than before."""
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+
+
+class Arrival(ABC):
+    """A message of which a rank knows by now, with its bytes or without; made by the device.
+
+    Attributes:
+        origin: who has sent it, a rank of the world.
+        context: of the communicator.
+        source: its number there.
+        tag: of the message.
+        nbytes: its size.
+        mode: of its send.
+    """
+
+    __slots__ = ("context", "mode", "nbytes", "origin", "source", "tag")
+
+    def __init__(self, origin: int, context: int, source: int, tag: int, nbytes: int, mode: int) -> None:
+        self.origin = origin
+        self.context = context
+        self.source = source
+        self.tag = tag
+        self.nbytes = nbytes
+        self.mode = mode
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether its sender waits to be told of the match."""
+        return self.mode == Mode.SYNCHRONOUS
+
+    @abstractmethod
+    def keep(self) -> None:
+        """Nobody wants it yet: leave it where it is, or copy it out of what must be used again."""
+
+    @abstractmethod
+    def deliver(self, receive: Receive) -> None:
+        """It is matched: bring its first `receive.room` bytes into `receive.data`, then call `engine.received`.
+
+        Where it is synchronous its sender's device must be told, and call `engine.matched(send)` there.
+        """
+
+
+class Device(ABC):
+    """How the messages of one rank travel.
+
+    Args:
+        engine: the rank's.
+
+    Attributes:
+        miss_ps: what a poll takes that finds nothing; who changes it calls `engine.recost()`.
+        eager_limit: bytes of a message to the rank itself that is kept where its receive is not there.
+    """
+
+    miss_ps: int
+    eager_limit: int
+
+    def __init__(self, engine: Matching) -> None:
+        self.engine = engine
+
+    @abstractmethod
+    def send(self, send: Send) -> None:
+        """Begin a send to another rank, behind those to the same one; what must wait is kept here.
+
+        `engine.sent(send)` follows when its buffer may be used again.
+        """
+
+    @abstractmethod
+    def pending(self) -> bool:
+        """Return whether `progress` would find anything to do; free of cost."""
+
+    @abstractmethod
+    def progress(self) -> None:
+        """Do one thing that there is to do: take one packet (`engine.arrive`), carry one transfer on by a piece."""
+
+    @abstractmethod
+    def quiet(self) -> bool:
+        """Return whether nothing is unfinished that this rank has begun; free of cost."""
+
+    def occupied(self) -> Sequence[str]:
+        """Return one line for each kind of resource in use, for the report of a deadlock."""
+        return ()
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts of its own for `result.statistics`."""
+        return {}

@@ -1,0 +1,285 @@
+"""Matching: which message a receive gets, once for all libraries.
+
+A receive gets the first message, in the order of each sender's calls, whose context, source and tag it names or leaves
+open; a message goes to the first receive, in the order of the calls, that it fits.  Both lists are searched from the
+front, as the libraries of the time did, and each comparison has its cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from conduit.contract import Core
+from conduit.sim import Cpu, Kernel
+from conduit.simnet import HostModel
+from conduits.mpi.engine.device import Arrival, Device
+from conduits.mpi.engine.itself import ToItself
+from conduits.mpi.engine.schedule import Schedule, Steps
+from conduits.mpi.engine.software import Software
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Send
+from conduits.mpi.engine.worker import Worker
+from conduits.mpi.errors import ErrorClass, MpiError
+
+
+class Home(Protocol):
+    """What an engine sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
+
+    Attributes:
+        rank: the rank.
+        hosts: the host of every rank.
+        kernel: the job's time.
+        cpu: the rank's CPU.
+        core: where the rank's acts are logged.
+    """
+
+    rank: int
+    hosts: tuple[int, ...]
+    kernel: Kernel
+    cpu: Cpu
+    core: Core
+
+    def notify(self) -> None:
+        """There is something for a poll to find."""
+
+    def recost(self) -> None:
+        """Finding nothing costs another time than before."""
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+
+
+class Engine:
+    """One rank's messages: receives that wait, messages that nobody has wanted yet.
+
+    Its methods are called with the CPU's turn taken, but for those that only look.
+
+    Args:
+        home: the rank's port.
+        software: what the library's calls take.
+        host: what copies cost.
+        device: makes the device.
+
+    Attributes:
+        rank: the rank.
+        size: ranks of the job.
+        hosts: the host of every rank.
+        cpu: the rank's CPU.
+        worker: what it still has to do.
+        device: how messages travel.
+        next_context: the lowest number that no communicator of this rank has had.
+    """
+
+    def __init__(self, home: Home, software: Software, host: HostModel, device: Callable[[Engine], Device]) -> None:
+        self.home = home
+        self.software = software
+        self.host = host
+        self.rank = home.rank
+        self.hosts = home.hosts
+        self.size = len(home.hosts)
+        self.kernel = home.kernel
+        self.cpu = home.cpu
+        self.worker = Worker(home.kernel, home.cpu)
+        self.next_context = 0
+        self._posted: dict[int, list[Receive]] = {}
+        self._unexpected: dict[int, list[Arrival]] = {}
+        self._sends = self._receives = 0
+        self._unfinished: dict[Send, None] = {}
+        self._schedules: list[Schedule] = []
+        self._ended = False  # something has, since schedules were looked at
+        self._most_unexpected = 0
+        self.device = device(self)
+        self._itself = ToItself(self, self.device.eager_limit)
+
+    # -- for the plain interface ---------------------------------------------------------------------
+
+    def charge(self, ticks: int) -> None:
+        """Take the CPU for another `ticks` picoseconds."""
+        self.cpu.charge(ticks)
+
+    def begin_send(self, dest: int, context: int, source: int, tag: int, data: memoryview, mode: Mode) -> Send:
+        """Begin a send.
+
+        Args:
+            dest: a rank of the world.
+            context: of the communicator.
+            source: this rank's number in it.
+            tag: any number of 32 bits that is not negative.
+            data: the bytes; must not change until it is over.
+            mode: see `Mode`.
+        """
+        self.cpu.charge(self.software.call_ps)
+        self._sends += 1
+        send = Send(self, context, tag, data, dest, source, mode, self._sends)
+        self._unfinished[send] = None
+        if dest == self.rank:
+            self._itself.send(send)
+        else:
+            self.device.send(send)
+        return send
+
+    def begin_receive(self, context: int, source: int, tag: int, data: memoryview) -> Receive:
+        """Begin a receive from `source` of the communicator, or ANY_SOURCE, of `tag`, or ANY_TAG."""
+        self.cpu.charge(self.software.call_ps)
+        self._receives += 1
+        receive = Receive(self, context, tag, data, source, self._receives)
+        arrival = self.find(context, source, tag, take=True)
+        if arrival is None:
+            self._posted.setdefault(context, []).append(receive)
+        else:
+            self._match(arrival, receive)
+        return receive
+
+    def receive_found(self, arrival: Arrival, data: memoryview) -> Receive:
+        """Begin a receive of a message that `find` has taken out."""
+        self.cpu.charge(self.software.call_ps)
+        self._receives += 1
+        receive = Receive(self, arrival.context, arrival.tag, data, arrival.source, self._receives)
+        self._match(arrival, receive)
+        return receive
+
+    def find(self, context: int, source: int, tag: int, *, take: bool) -> Arrival | None:
+        """Return the message that such a receive would get now; where `take`, it is nobody else's from then on."""
+        waiting = self._unexpected.get(context)
+        if not waiting:
+            return None
+        for place, arrival in enumerate(waiting):
+            if source in (arrival.source, ANY_SOURCE) and tag in (arrival.tag, ANY_TAG):
+                self.cpu.charge((place + 1) * self.software.match_ps)
+                if take:
+                    del waiting[place]
+                return arrival
+        self.cpu.charge(len(waiting) * self.software.match_ps)
+        return None
+
+    def has(self, context: int, source: int, tag: int) -> bool:
+        """Return whether `find` would find anything; free of cost, for who waits for that."""
+        return any(
+            source in (arrival.source, ANY_SOURCE) and tag in (arrival.tag, ANY_TAG)
+            for arrival in self._unexpected.get(context, ())
+        )
+
+    def cancel(self, receive: Receive) -> None:
+        """End a receive without a message, unless it has one."""
+        posted = self._posted.get(receive.context, [])
+        if receive in posted:
+            posted.remove(receive)
+            receive.cancelled = True
+            self._end(receive)
+
+    def schedule(self, steps: Steps, what: str) -> Schedule:
+        """Begin a call that consists of many sends and receives; see `Schedule`."""
+        made = Schedule(self, steps, what)
+        made.go_on()
+        if not made.over:
+            self._schedules.append(made)
+        return made
+
+    # -- for polls -----------------------------------------------------------------------------------
+
+    def pending(self) -> bool:
+        """Return whether `progress` would find anything to do; free of cost."""
+        return self.device.pending() or (self._ended and bool(self._schedules))
+
+    def progress(self) -> None:
+        """Do one thing that there is to do."""
+        if self._ended and self._schedules:
+            self._ended = False
+            self._schedules = [each for each in self._schedules if not (each.ready() and each.go_on())]
+        elif self.device.pending():
+            self.device.progress()
+
+    def quiet(self) -> bool:
+        """Return whether all that this rank has begun to send is away; free of cost."""
+        return not self._unfinished and self.device.quiet()
+
+    # -- for the device ------------------------------------------------------------------------------
+
+    def arrive(self, arrival: Arrival) -> None:
+        """Take a message, the next of its sender."""
+        posted = self._posted.get(arrival.context, ())
+        for place, receive in enumerate(posted):
+            if receive.source in (arrival.source, ANY_SOURCE) and receive.tag in (arrival.tag, ANY_TAG):
+                self.cpu.charge((place + 1) * self.software.match_ps)
+                del self._posted[arrival.context][place]
+                self._match(arrival, receive)
+                return
+        self.cpu.charge(len(posted) * self.software.match_ps)
+        if arrival.mode == Mode.READY:
+            self.fail(
+                MpiError(
+                    ErrorClass.ERR_OTHER,
+                    f"a ready send of rank {arrival.origin} to rank {self.rank} with tag {arrival.tag} has found no "
+                    "receive there; begin the receive first and let the sender know, or use a standard send",
+                )
+            )
+            return
+        waiting = self._unexpected.setdefault(arrival.context, [])
+        waiting.append(arrival)
+        self._most_unexpected = max(self._most_unexpected, len(waiting))
+        arrival.keep()
+
+    def sent(self, send: Send) -> None:
+        """Take note that the buffer of a send may be used again."""
+        send.sent = True
+        if send.matched or send.mode != Mode.SYNCHRONOUS:
+            self._end_send(send)
+
+    def matched(self, send: Send) -> None:
+        """Take note that the receive of a send was found."""
+        send.matched = True
+        if send.sent:
+            self._end_send(send)
+
+    def received(self, receive: Receive) -> None:
+        """Take note that all that was wanted of a message is in its receive's buffer."""
+        if receive.nbytes > len(receive.data):
+            receive.error = MpiError(
+                ErrorClass.ERR_TRUNCATE,
+                f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
+                f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
+            )
+        self._end(receive)
+
+    def recost(self) -> None:
+        """Take note that a poll that finds nothing costs another time than before."""
+        self.home.recost()
+
+    def notify(self) -> None:
+        """Let polls find something."""
+        self.home.notify()
+
+    def fail(self, error: BaseException) -> None:
+        """End the job because of `error`."""
+        self.home.fail(error)
+
+    # -- for reports ---------------------------------------------------------------------------------
+
+    def unexpected(self) -> int:
+        """Return how many messages have arrived that nobody has wanted."""
+        return sum(map(len, self._unexpected.values()))
+
+    def statistics(self) -> dict[str, int]:
+        """Return what this rank has begun."""
+        return {
+            "mpi_sends": self._sends,
+            "mpi_receives": self._receives,
+            "mpi_most_unexpected": self._most_unexpected,
+            **self.device.statistics(),
+        }
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def _match(self, arrival: Arrival, receive: Receive) -> None:
+        receive.arrival = arrival
+        receive.source, receive.tag, receive.nbytes = arrival.source, arrival.tag, arrival.nbytes
+        arrival.deliver(receive)
+
+    def _end_send(self, send: Send) -> None:
+        if not send.over:
+            del self._unfinished[send]
+            self._end(send)
+
+    def _end(self, transfer: Send | Receive) -> None:
+        self.cpu.charge(self.software.complete_ps)
+        transfer.over = self._ended = True

@@ -1,0 +1,341 @@
+"""The plain interface of a simulated library: MPI's own names, each of which posts, charges the CPU and returns.
+
+Every call is made with the CPU's turn taken, and who has made calls keeps it until the worker is idle (`worker`).
+Nothing here polls: that is what the rank's port does while somebody waits.  `Test` only asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from conduits.mpi.engine.buffered import AttachedBuffer
+from conduits.mpi.engine.device import Arrival
+from conduits.mpi.engine.engine import Engine
+from conduits.mpi.engine.schedule import Schedule, Steps
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
+from conduits.mpi.errors import ErrorClass, MpiError
+from conduits.mpi.interface import Request
+
+TAG_UB = (1 << 31) - 1
+"""The largest tag."""
+P2P, HIDDEN = 0, 1
+"""The two contexts of a communicator: what programs send, and what collectives send."""
+CONTEXTS = 2
+
+One: TypeAlias = "Send | Receive | Done"
+"""What a call that posts returns."""
+
+
+class Done:
+    """A request that was over when it was made: nobody sends it, or nobody gets it.
+
+    Attributes:
+        source, tag, nbytes: of what it got.
+        error: None.
+    """
+
+    __slots__ = ("nbytes", "source", "tag")
+
+    over = True
+    cancelled = False
+    error: BaseException | None = None
+
+    def __init__(self, source: int = PROC_NULL, tag: int = ANY_TAG) -> None:
+        self.source = source
+        self.tag = tag
+        self.nbytes = 0
+
+    def Test(self) -> bool:
+        """Return True."""
+        return True
+
+    def Start(self) -> None:
+        """Refuse: it is not persistent."""
+        raise TypeError("Start: this request is no persistent one")
+
+    def Cancel(self) -> None:
+        """Do nothing."""
+
+    def Free(self) -> None:
+        """Do nothing."""
+
+
+class Persistent:
+    """A request that may be begun again and again.
+
+    Args:
+        begin: begins it once.
+
+    Attributes:
+        active: the transfer of the last beginning, None before the first.
+    """
+
+    __slots__ = ("_begin", "active")
+
+    def __init__(self, begin: Callable[[], One]) -> None:
+        self._begin = begin
+        self.active: One | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it is over, or was never begun."""
+        return self.active is None or self.active.over
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it has ended without a message."""
+        return self.active is not None and self.active.cancelled
+
+    @property
+    def error(self) -> BaseException | None:
+        """What its end is to raise."""
+        return None if self.active is None else self.active.error
+
+    def Start(self) -> None:
+        """Begin it.
+
+        Raises:
+            MpiError: it is under way.
+        """
+        if not self.over:
+            raise MpiError(ErrorClass.ERR_REQUEST, "Start: this request is under way; wait until it is over")
+        self.active = self._begin()
+
+    def Test(self) -> bool:
+        """Return whether it is over, or was never begun."""
+        return self.active is None or self.active.Test()
+
+    def Cancel(self) -> None:
+        """End it without a message, unless it has one."""
+        if self.active is not None:
+            self.active.Cancel()
+
+    def Free(self) -> None:
+        """Give it back; what is under way goes on."""
+
+
+class Found:
+    """A message that was taken out of what waits, for one receive: what MPI calls a message handle.
+
+    Attributes:
+        source, tag, nbytes: of the message.
+    """
+
+    __slots__ = ("_arrival", "_engine", "nbytes", "source", "tag")
+
+    def __init__(self, engine: Engine, arrival: Arrival) -> None:
+        self._engine = engine
+        self._arrival: Arrival | None = arrival
+        self.source, self.tag, self.nbytes = arrival.source, arrival.tag, arrival.nbytes
+
+    def Irecv(self, buf: Any) -> Receive:
+        """Begin to receive it; once."""
+        arrival, self._arrival = self._arrival, None
+        if arrival is None:
+            raise MpiError(ErrorClass.ERR_REQUEST, "Message.Irecv: this message has been received already")
+        return self._engine.receive_found(arrival, writable(buf))
+
+    def Recv(self, buf: Any) -> Receive:
+        """As `Irecv`; what it returns is over as soon as the bytes are there."""
+        return self.Irecv(buf)
+
+
+class Library:
+    """One rank's MPI library; see `conduits.mpi.interface.Library`.
+
+    Args:
+        engine: the rank's.
+
+    Attributes:
+        engine: the same.
+        world: the communicator of all ranks.
+        alone: that of this rank alone.
+        buffer: where buffered sends are kept.
+        pushes: how often to ask in a row after a large payload: here asking moves nothing.
+    """
+
+    ANY_SOURCE = ANY_SOURCE
+    pushes = 1
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.buffer = AttachedBuffer(engine)
+        self.world = Comm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
+        self.alone = Comm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
+
+    def contexts(self, at_least: int = 0) -> int:
+        """Return the first of the contexts for a new communicator, as far as this rank knows.
+
+        Args:
+            at_least: what the ranks of it have agreed upon, where they may have made different ones before.
+        """
+        first = max(self.engine.next_context, at_least)
+        self.engine.next_context = first + CONTEXTS
+        return first
+
+    def startall(self, requests: Sequence[Request]) -> None:
+        """Begin several persistent requests, in order."""
+        for request in requests:
+            request.Start()
+
+    def schedule(self, steps: Steps, what: str = "") -> Schedule:
+        """Begin a call that consists of many; see `conduits.mpi.engine.schedule`."""
+        return self.engine.schedule(steps, what)
+
+
+class Comm:
+    """A communicator.
+
+    Args:
+        library: the rank's.
+        group: its ranks, each by its number in the world.
+        rank: this rank's number in it.
+        context: the first of its contexts, the same on all of its ranks.
+        name: for reports.
+
+    Attributes:
+        library, group, context, name: as given.
+    """
+
+    __slots__ = ("_engine", "_rank", "context", "group", "library", "name")
+
+    def __init__(self, library: Library, group: tuple[int, ...], rank: int, context: int, name: str) -> None:
+        self.library = library
+        self.group = group
+        self.context = context
+        self.name = name
+        self._engine = library.engine
+        self._rank = rank
+
+    def Get_rank(self) -> int:
+        """Return this process's rank."""
+        return self._rank
+
+    def Get_size(self) -> int:
+        """Return how many processes belong to it."""
+        return len(self.group)
+
+    def Dup(self) -> Comm:
+        """Return another one of the same ranks.
+
+        It makes up the context by itself, so all ranks of the world must have made the same communicators before: for
+        who prepares a job.  Programs make theirs by an agreement of the ranks.
+        """
+        return Comm(self.library, self.group, self._rank, self.library.contexts(), f"a duplicate of {self.name}")
+
+    def Split_type(self, split_type: int = 0, key: int = 0) -> Comm:
+        """Return the communicator of the ranks that share this one's host; as `Dup`."""
+        hosts = self._engine.hosts
+        mine = hosts[self._engine.rank]
+        group = tuple(each for each in self.group if hosts[each] == mine)
+        return Comm(
+            self.library,
+            group,
+            group.index(self._engine.rank),
+            self.library.contexts(),
+            f"a host's part of {self.name}",
+        )
+
+    def Free(self) -> None:
+        """Do nothing: what was begun in it goes on, and its contexts are never given again."""
+
+    def Abort(self, errorcode: int = 0) -> NoReturn:
+        """End the job at once."""
+        raise SystemExit(errorcode)
+
+    # -- sends -----------------------------------------------------------------------------------------
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0, *, mode: Mode = Mode.STANDARD, hidden: int = P2P) -> Send | Done:
+        """Begin a send of all bytes of a buffer."""
+        if dest == PROC_NULL:
+            return Done()
+        data = readable(buf)
+        return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
+
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | Done:
+        """Begin a send that is over only when its receive was found."""
+        return self.Isend(buf, dest, tag, mode=Mode.SYNCHRONOUS)
+
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Send | Done:
+        """Begin a send whose receive is there already."""
+        return self.Isend(buf, dest, tag, mode=Mode.READY)
+
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Done:
+        """Begin a send from the attached buffer, into which it copies the bytes now.
+
+        Raises:
+            MpiError: there is no room in it.
+        """
+        if dest != PROC_NULL:
+            kept = self.library.buffer.keep(readable(buf))
+            kept.begun(self.Isend(kept.data, dest, tag))
+        return Done()
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent send."""
+        return Persistent(lambda: self.Isend(buf, dest, tag))
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent synchronous send."""
+        return Persistent(lambda: self.Issend(buf, dest, tag))
+
+    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent ready send."""
+        return Persistent(lambda: self.Irsend(buf, dest, tag))
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent buffered send."""
+        return Persistent(lambda: self.Ibsend(buf, dest, tag))
+
+    # -- receives --------------------------------------------------------------------------------------
+
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P) -> Receive | Done:
+        """Begin a receive into a buffer, at most as many bytes as it has."""
+        if source == PROC_NULL:
+            return Done()
+        return self._engine.begin_receive(self.context + hidden, source, tag, writable(buf))
+
+    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
+        """Make a persistent receive."""
+        return Persistent(lambda: self.Irecv(buf, source, tag))
+
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Arrival | Done | None:
+        """Return the message that such a receive would get, None while there is none; it stays where it is."""
+        self._engine.charge(self._engine.software.test_ps)
+        if source == PROC_NULL:
+            return Done()
+        return self._engine.find(self.context, source, tag, take=False)
+
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
+        """Take out the message that such a receive would get; None while there is none."""
+        self._engine.charge(self._engine.software.test_ps)
+        arrival = self._engine.find(self.context, source, tag, take=True)
+        return None if arrival is None else Found(self._engine, arrival)
+
+    def has(self, source: int, tag: int) -> bool:
+        """Return whether a probe would find anything; free of cost."""
+        return source == PROC_NULL or self._engine.has(self.context, source, tag)
+
+
+def readable(buf: Any) -> memoryview:
+    """Return the bytes of a buffer."""
+    return _bytes(memoryview(buf))
+
+
+def writable(buf: Any) -> memoryview:
+    """Return the bytes of a buffer that can be written.
+
+    Raises:
+        TypeError: it cannot.
+    """
+    view = memoryview(buf)
+    if view.readonly:
+        raise TypeError("a receive's buffer is read-only")
+    return _bytes(view)
+
+
+def _bytes(view: memoryview) -> memoryview:
+    if view.format == "B" and view.ndim == 1:
+        return view
+    return view.cast("B") if view.nbytes else memoryview(b"")

@@ -1,0 +1,76 @@
+"""A call that consists of many sends and receives, as a collective does, and that goes on whenever its rank polls.
+
+It is written as a generator that yields the transfers which must be over before it goes on.  So it belongs to no task:
+whoever polls carries it on, and any number of them may be under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+from conduits.mpi.engine.transfer import Owner
+from conduits.mpi.interface import Request
+
+Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+
+
+class Schedule:
+    """A request for the end of such a call.
+
+    Args:
+        engine: its rank's.
+        steps: the generator.
+        what: the call, for reports.
+
+    Attributes:
+        over: whether it has ended.
+        error: what was raised in it.
+        result: what it returned.
+    """
+
+    __slots__ = ("_awaited", "_engine", "_steps", "cancelled", "error", "over", "result", "what")
+
+    def __init__(self, engine: Owner, steps: Steps, what: str) -> None:
+        self._engine = engine
+        self._steps = steps
+        self._awaited: list[Any] = []
+        self.what = what
+        self.over = self.cancelled = False
+        self.error: BaseException | None = None
+        self.result: Any = None
+
+    def ready(self) -> bool:
+        """Return whether all that it waits for is over; free of cost."""
+        return all(each.over for each in self._awaited)
+
+    def go_on(self) -> bool:
+        """Take as many steps as can be taken now; return whether it is over."""
+        try:
+            while not self.over and self.ready():
+                for each in self._awaited:
+                    if each.error is not None:
+                        raise each.error
+                self._awaited = list(next(self._steps))
+        except StopIteration as end:
+            self.over, self.result = True, end.value
+        except Exception as error:
+            self.over, self.error = True, error
+        return self.over
+
+    def Test(self) -> bool:
+        """Return whether it is over; charges what the question costs."""
+        self._engine.charge(self._engine.software.test_ps)
+        if self.over and self.error is not None:
+            raise self.error
+        return self.over
+
+    def Cancel(self) -> None:
+        """Do nothing: what all ranks take part in goes on."""
+
+    def Start(self) -> None:
+        """Refuse: it is not persistent."""
+        raise TypeError("Start: this request is no persistent one")
+
+    def Free(self) -> None:
+        """Do nothing: it goes on by itself."""

@@ -1,0 +1,154 @@
+"""The two halves of a message: a send and a receive, from their call to their end."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Protocol
+
+from conduits.mpi.engine.software import Software
+
+ANY_SOURCE = -2
+"""As a receive's source: whoever sends.  MPICH's number, as are the others."""
+ANY_TAG = -1
+"""As a receive's tag: whatever it is."""
+PROC_NULL = -1
+"""As a rank: nobody; what is sent there is gone at once."""
+
+
+class Mode(IntEnum):
+    """When a send is over, and what it takes for granted."""
+
+    STANDARD = 0
+    """Over when its buffer may be used again."""
+    SYNCHRONOUS = 1
+    """Over when, besides, its receive has been found."""
+    READY = 2
+    """Its receive is there already; an error where it is not."""
+
+
+class Owner(Protocol):
+    """What a transfer sees of its rank's engine.
+
+    Attributes:
+        software: what the library's calls take.
+    """
+
+    software: Software
+
+    def charge(self, ticks: int) -> None:
+        """Take the CPU for another `ticks` picoseconds."""
+
+    def cancel(self, receive: Receive) -> None:
+        """End a receive without a message, unless it has one."""
+
+
+class Transfer:
+    """A send or a receive: what a request stands for.
+
+    Attributes:
+        engine: its rank's.
+        data: the caller's bytes, to be read or to be written.
+        context: of the communicator.
+        tag: of the message; of a receive before its match what it was called with.
+        over: whether it has ended.
+        cancelled: whether it has ended without a message.
+        error: what its end is to raise, None where all is well.
+        what: the call and its arguments, for reports.
+    """
+
+    __slots__ = ("cancelled", "context", "data", "engine", "error", "over", "tag")
+
+    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview) -> None:
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = False
+        self.cancelled = False
+        self.error: BaseException | None = None
+
+    def Test(self) -> bool:
+        """Return whether it is over; charges what the question costs.
+
+        Raises:
+            Exception: `error`.
+        """
+        self.engine.charge(self.engine.software.test_ps)
+        if self.over and self.error is not None:
+            raise self.error
+        return self.over
+
+
+class Send(Transfer):
+    """The half that gives.
+
+    Attributes:
+        dest: to whom, a rank of the world.
+        source: this rank's number in the communicator.
+        mode: see `Mode`.
+        sent: whether the buffer may be used again.
+        matched: whether it is known here that its receive was found; of interest where it is synchronous.
+        number: of all sends of this rank, which names it in messages about it.
+        state: what the device wants to remember.
+    """
+
+    __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
+
+    def __init__(
+        self, engine: Owner, context: int, tag: int, data: memoryview, dest: int, source: int, mode: Mode, number: int
+    ) -> None:
+        super().__init__(engine, context, tag, data)
+        self.dest = dest
+        self.source = source
+        self.mode = mode
+        self.sent = self.matched = False
+        self.number = number
+        self.state: Any = None
+
+    def Cancel(self) -> None:
+        """Do nothing: a send that has begun goes on."""
+
+    def Start(self) -> None:
+        """Refuse: it is not persistent."""
+        raise TypeError("Start: this request is no persistent one")
+
+    def Free(self) -> None:
+        """Do nothing: it goes on by itself."""
+
+
+class Receive(Transfer):
+    """The half that takes.
+
+    Attributes:
+        source: from whom, a rank of the communicator; after the match who it was.
+        nbytes: size of the message that was matched, which may be more than there is room.
+        arrival: the message, once it is matched.
+        number: of all receives of this rank, which names it in messages about it.
+        received: bytes of it that are there, for devices that take it in pieces.
+    """
+
+    __slots__ = ("arrival", "nbytes", "number", "received", "source")
+
+    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview, source: int, number: int) -> None:
+        super().__init__(engine, context, tag, data)
+        self.source = source
+        self.nbytes = 0
+        self.arrival: object = None
+        self.number = number
+        self.received = 0
+
+    @property
+    def room(self) -> int:
+        """How many bytes of the message are wanted: it may be longer than the buffer."""
+        return min(self.nbytes, len(self.data))
+
+    def Cancel(self) -> None:
+        """End it without a message, unless it has one."""
+        self.engine.cancel(self)
+
+    def Start(self) -> None:
+        """Refuse: it is not persistent."""
+        raise TypeError("Start: this request is no persistent one")
+
+    def Free(self) -> None:
+        """Do nothing: it goes on by itself."""
