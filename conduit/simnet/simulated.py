@@ -83,8 +83,8 @@ class SimulatedConduit(Conduit):
 
     def make_shared_path(
         self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
-    ) -> SharedMemoryPath:
-        """Return the host's memory as `port.rank` sees it, with `size` ranks on the host."""
+    ) -> SharedMemoryPath | None:
+        """Return the host's memory as `port.rank` sees it, with `size` ranks on the host; None: the network serves."""
         max_medium = self.limits(self.options).max_medium
         return SharedMemoryPath(port, self.host_model, max_medium, neighbours, size)
 
@@ -124,7 +124,9 @@ class SimulatedConduit(Conduit):
         size = self._on_host[host]
         if size > 1:
             neighbours = self._neighbours.setdefault(host, {})
-            port.add_path(self.make_shared_path(port, neighbours, size))
+            shared = self.make_shared_path(port, neighbours, size)
+            if shared is not None:
+                port.add_path(shared)
         self.ports.append(port)
         return port
 

@@ -35,4 +35,11 @@ def _mpi4py() -> type[Conduit]:
     return RealMpi
 
 
-_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"mpi4py": _mpi4py}
+def _scampi() -> type[Conduit]:
+    from conduits.mpi.libraries.scampi import Scampi
+    from conduits.mpi.simulated import on
+
+    return on(Scampi)
+
+
+_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"scampi": _scampi, "mpi4py": _mpi4py}

@@ -1,0 +1,79 @@
+"""What a simulated MPI library is to the conduit and to jobs: its options, its machine, and a device for each rank."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from conduit.contract import Constant, Costs, JobSetup
+from conduit.sim import Kernel
+from conduit.simnet import HostModel
+from conduits.mpi.engine.device import Device, Matching
+from conduits.mpi.engine.software import Software
+
+
+class Installation(ABC):
+    """One MPI library on the cluster of one job.
+
+    Args:
+        kernel: the job's time.
+        setup: the job.
+        options: an instance of `Options`.
+
+    Attributes:
+        host: what a host's copies and computations cost.
+        software: what the library's calls take.
+    """
+
+    name: ClassVar[str]
+    """As in `library=`."""
+    summary: ClassVar[str]
+    """One line for `conduit list`."""
+    Options: ClassVar[type]
+    """An attrs class: the machine's options and the library's own."""
+    constants: ClassVar[tuple[Constant, ...]] = ()
+
+    host: HostModel
+    software: Software
+
+    def __init__(self, kernel: Kernel, setup: JobSetup, options: Any) -> None:
+        self.kernel = kernel
+        self.setup = setup
+        self.options = options
+
+    @abstractmethod
+    def device(self, engine: Matching) -> Device:
+        """Return how the messages of one rank travel."""
+
+    @abstractmethod
+    def start_ticks(self, rank: int) -> int:
+        """Return what MPI_Init costs a rank, picoseconds."""
+
+    def exchange_ticks(self, ranks: int) -> int:
+        """Return what an all-gather of so many ranks costs at start-up, picoseconds."""
+        return 0
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return by host what its shared parts have done; asked once, at the job's end."""
+        return {}
+
+    @classmethod
+    def max_ranks_per_host(cls, options: Any) -> int | None:
+        """Return how many ranks one host holds, None where any number does."""
+        return None
+
+    @classmethod
+    def max_hosts(cls, options: Any) -> int | None:
+        """Return how many hosts the network can have, None where any number."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def thresholds(cls, options: Any) -> tuple[int, ...]:
+        """Return the sizes of messages up to which a protocol goes, so that one byte more takes another."""
+
+    @classmethod
+    def costs(cls, options: Any) -> Costs:
+        """Return what Active Messages on the library cost, as far as it says."""
+        return Costs()

@@ -1,0 +1,125 @@
+"""What a rank knows of its messages to and from one other."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from conduit.sim.memory import Store
+from conduits.mpi.engine.transfer import Send
+from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, Header, Layout, sequence, unpack
+from conduits.mpi.libraries.rings.writer import Writer
+
+
+class Large:
+    """A message whose data go in pieces, its receive having been found.
+
+    Attributes:
+        send: what sends it.
+        receive: number of the receive, at the receiver.
+        wanted: bytes that are wanted of it.
+        stored: bytes that are away.
+    """
+
+    __slots__ = ("receive", "send", "stored", "wanted")
+
+    def __init__(self, send: Send, receive: int, wanted: int) -> None:
+        self.send = send
+        self.receive = receive
+        self.wanted = wanted
+        self.stored = 0
+
+
+class Pair:
+    """A rank and one other: what it has sent there, and what it has taken from there.
+
+    Args:
+        peer: the other.
+        layout: of the regions.
+        writer: stores into this rank's region there.
+
+    Attributes:
+        inbox: the other's region here, None before it has been used.
+        waiting: sends, and entries of other kinds, for which the ring has no room yet, in order.
+        large: messages that are under way in pieces, in order.
+        entries, inline, pieces: how much was sent, since the beginning: entries of the ring, bytes of inline data that
+            the receiver may have to hold, pieces.
+        taken, freed, copied: the same of what came.
+        came: pieces that were taken out of the ring.
+        told: of these three what the other has been told.
+    """
+
+    __slots__ = (
+        "_free", "_uses", "came", "copied", "entries", "freed", "given", "inbox", "inline", "large", "layout", "peer",
+        "pieces", "taken", "told", "waiting", "writer",
+    )  # fmt: skip
+
+    def __init__(self, peer: int, layout: Layout, writer: Writer) -> None:
+        self.peer = peer
+        self.layout = layout
+        self.writer = writer
+        self.inbox: Store | None = None
+        self.waiting: deque[Any] = deque()
+        self.large: deque[Large] = deque()
+        self.entries = self.inline = self.pieces = 0
+        self.taken = self.freed = self.copied = self.came = 0
+        self.told = (0, 0, 0)
+        self.given = bytearray(layout.eager_buffers)  # how often each of the other's eager buffers was given back
+        self._uses = bytearray(layout.eager_buffers)  # how often each of this rank's own was used
+        self._free = list(range(layout.eager_buffers - 1, -1, -1))
+
+    # -- what was sent -------------------------------------------------------------------------------
+
+    def credits(self) -> tuple[int, int, int]:
+        """Return what the other has consumed: entries, bytes of inline data, pieces."""
+        if self.inbox is None:
+            return (0, 0, 0)
+        entries, inline, pieces = CREDITS.unpack(self.inbox.read(self.layout.credits_at, CREDITS.size))
+        return entries, inline, pieces
+
+    def has_entry(self) -> bool:
+        """Return whether the ring has room for an entry."""
+        return self.entries - self.credits()[0] < self.layout.entries
+
+    def has_inline(self, nbytes: int) -> bool:
+        """Return whether the other can hold so many bytes of inline data more."""
+        return self.inline + nbytes - self.credits()[1] <= self.layout.inline_pool
+
+    def has_piece(self) -> bool:
+        """Return whether a buffer for a piece is free."""
+        return self.pieces - self.credits()[2] < self.layout.pieces
+
+    def eager_buffer(self) -> int | None:
+        """Take a free eager buffer; None while there is none."""
+        if not self._free and self.inbox is not None:
+            released = self.inbox.read(self.layout.releases_at, self.layout.eager_buffers)
+            self._free = [each for each, count in enumerate(self._uses) if released[each] == count]
+            self._free.reverse()
+        if not self._free:
+            return None
+        buffer = self._free.pop()
+        self._uses[buffer] = (self._uses[buffer] + 1) % 256
+        return buffer
+
+    # -- what came -----------------------------------------------------------------------------------
+
+    def peek(self) -> Header | None:
+        """Return the header of the next entry, None where it has not come yet."""
+        if self.inbox is None:
+            return None
+        header = Header._make(unpack(self.inbox.read(self.layout.end_of_entry(self.taken) - HEADER, HEADER)))
+        return header if header.sequence == sequence(self.taken) else None
+
+    def inline_data(self, nbytes: int) -> bytes:
+        """Return the data in the next entry."""
+        assert self.inbox is not None
+        return self.inbox.read(self.layout.end_of_entry(self.taken) - HEADER - nbytes, nbytes)
+
+    def to_tell(self) -> bool:
+        """Return whether the other should be told what was consumed: a fourth of what there is, or any piece."""
+        taken, freed, copied = self.told
+        return (
+            (self.taken - taken) * 4 >= self.layout.entries
+            or (self.freed - freed) * 4 >= self.layout.inline_pool
+            or self.copied != copied
+        )

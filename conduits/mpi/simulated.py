@@ -1,0 +1,316 @@
+"""The conduit on a simulated MPI library: ranks are tasks, time is virtual.
+
+A rank has one port, as on every simulated network, and its path is the library: where the port polls, the library makes
+progress, and gives the Active Messages that have come by it.  Programs of MPI use the same port without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, TypeVar
+
+import attrs
+
+from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
+from conduit.errors import BadRequest
+from conduit.options import option
+from conduit.sim import Waiter
+from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduit.simnet.path import LATER, Then
+from conduits.mpi.awaited.process import CURRENT, Process
+from conduits.mpi.engine.engine import Engine
+from conduits.mpi.engine.plain import Library
+from conduits.mpi.libraries.installation import Installation
+from conduits.mpi.messages import Messages, Record
+from conduits.mpi.wire import MAX_ARGS
+
+MAX_LONG = 1 << 30
+_STEPS = 10  # of the library in one pass, as messages
+_T = TypeVar("_T")
+
+
+def _message_options() -> dict[str, Any]:
+    """Return the options of Active Messages on a simulated library, all integers, beside the library's own."""
+    return {
+        "credits": option(
+            8, "requests under way from one rank to another", validator=attrs.validators.and_(
+                attrs.validators.ge(1), attrs.validators.le(1024)
+            ), conformance=(8, 1),
+        ),
+        "medium": option(
+            8192, "bytes of the largest medium payload; longer long ones travel by themselves",
+            validator=attrs.validators.and_(attrs.validators.ge(512), attrs.validators.le(1 << 20)),
+            conformance=(8192, 512),
+        ),
+    }  # fmt: skip
+
+
+class SimulatedMpi(SimulatedConduit):
+    """Active Messages on a simulated MPI library; `on` makes the class for one."""
+
+    name: ClassVar[str] = "mpi"
+    library: ClassVar[type[Installation]]
+
+    @classmethod
+    def limits(cls, options: Any) -> Limits:
+        """Return the limits."""
+        return Limits(MAX_ARGS, options.medium, MAX_LONG, MAX_LONG)
+
+    @classmethod
+    def thresholds(cls, options: Any) -> tuple[int, ...]:
+        """Return the size from which a long payload is a message of its own."""
+        return (options.medium,)
+
+    @classmethod
+    def costs(cls, options: Any) -> Costs:
+        """Return what messages cost, as far as the library says."""
+        return cls.library.costs(options)
+
+    @classmethod
+    def max_ranks_per_host(cls, options: Any) -> int | None:
+        """Return how many processes a host holds."""
+        return cls.library.max_ranks_per_host(options)
+
+    @classmethod
+    def max_hosts(cls, options: Any) -> int | None:
+        """Return how many hosts the network can have."""
+        return cls.library.max_hosts(options)
+
+    def make_host(self) -> HostModel:
+        """Install the library; return the costs of its hosts."""
+        self.installation = self.library(self.kernel, self.setup, self.options)
+        return self.installation.host
+
+    def make_port(self, rank: int, core: Core) -> MpiPort:
+        """Return the port of a rank."""
+        return MpiPort(self, rank, core)
+
+    def make_path(self, port: SimulatedPort) -> Path:
+        """Return the library as a rank uses it."""
+        assert isinstance(port, MpiPort)
+        return LibraryPath(port, self.installation)
+
+    def make_shared_path(self, port: SimulatedPort, neighbours: Any, size: int) -> None:
+        """Return None: the library has ways of its own between the ranks of a host."""
+
+    def exchange_ticks(self) -> int:
+        """Return what an all-gather at attach costs."""
+        return self.installation.exchange_ticks(self.setup.ranks)
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return what the hosts' shared parts have done."""
+        return self.installation.host_statistics()
+
+    def quiet(self) -> bool:
+        """Return whether all messages have been handled, and all that was sent besides is away."""
+        return super().quiet() and all(port.library.engine.quiet() for port in self.ports if isinstance(port, MpiPort))
+
+
+@cache
+def on(library: type[Installation]) -> type[SimulatedMpi]:
+    """Return the network of Active Messages on a library."""
+    fields = _message_options()
+    fields |= {
+        "__annotations__": dict.fromkeys(fields, int),
+        "__doc__": library.Options.__doc__,
+        "__module__": __name__,
+    }
+    options = attrs.frozen(kw_only=True)(type(f"{library.__name__}Options", (library.Options,), fields))
+    constants: tuple[Constant, ...] = library.constants
+    return type(
+        library.__name__,
+        (SimulatedMpi,),
+        {
+            "__doc__": library.__doc__, "__module__": library.__module__, "library": library, "Options": options,
+            "summary": library.summary, "constants": constants,
+        },
+    )  # fmt: skip
+
+
+class MpiPort(SimulatedPort):
+    """One rank's port.
+
+    Attributes:
+        alone: whether the program is one of MPI, without Active Messages.
+        library: the rank's library.
+        path: what the port polls.
+    """
+
+    conduit: SimulatedMpi
+    library: Library
+    path: LibraryPath
+
+    def __init__(self, conduit: SimulatedMpi, rank: int, core: Core) -> None:
+        super().__init__(conduit, rank, core)
+        self.alone = False
+
+    async def start(self) -> None:
+        """Take the rank's own task; charge what MPI_Init costs."""
+        self._bind()
+        CURRENT.set(SimulatedProcess(self))
+        await self.compute(self.conduit.installation.start_ticks(self.rank))
+
+    async def exchange(self, data: bytes) -> Sequence[bytes]:
+        """Meet all ranks; the first time post what is to receive Active Messages."""
+        if self.alone:
+            raise BadRequest(
+                "ep.attach: this program was started by MPI.run, on MPI alone, without Active Messages; start it with "
+                "conduit.run"
+            )
+        if self.path.messages is None:
+            await self.call(self.path.attach)
+        return await super().exchange(data)
+
+    async def call(self, function: Callable[[], _T]) -> _T:
+        """Call a plain function of MPI in a turn of this rank's CPU, until all that it began to store is stored."""
+        if self._interrupted():
+            await self._enter()
+        await self.cpu.acquire()
+        try:
+            result = function()
+            worker = self.library.engine.worker
+            if not worker.idle:
+                idle = Waiter()
+                worker.when_idle(idle.wake)
+                await self.kernel.wait(idle, shielded=True)
+        finally:
+            self._look_later = self._look_later or bool(self.blocked)  # it may have ended what others wait for
+            self.cpu.release()
+        return result
+
+    def undelivered(self) -> int:
+        """Return how many messages no pass has taken, and how many nobody has wanted."""
+        return super().undelivered() + self.library.engine.unexpected()
+
+
+class LibraryPath(Path):
+    """The library as a rank's port polls it.
+
+    Args:
+        port: the rank's port.
+        installation: the library.
+
+    Attributes:
+        messages: Active Messages, None before the first attach.
+    """
+
+    port: MpiPort
+
+    def __init__(self, port: MpiPort, installation: Installation) -> None:
+        super().__init__(port)
+        self._engine = Engine(port, installation.software, installation.host, installation.device)
+        self._worker = self._engine.worker
+        port.library = Library(self._engine)
+        port.path = self
+        world = port.library.world
+        self._comms = (world.Dup(), world.Dup())
+        self._held: Message | None = None
+        self._steps = 0
+        self.messages: Messages | None = None
+        self.miss_ps = max(1_000, self._engine.device.miss_ps)
+
+    def attach(self) -> None:
+        """Post what is to receive; a plain call of MPI."""
+        port = self.port
+        options = port.conduit.options
+        self.messages = Messages(
+            port.library, self._comms, memoryview(port.memory.view), [None] * len(port.hosts),
+            credits=options.credits, medium=options.medium,
+        )  # fmt: skip
+        self.miss_ps = max(1_000, self._engine.device.miss_ps + 2 * self._engine.software.test_ps)
+        port.recost()
+
+    def pending(self) -> bool:
+        """Return whether there is anything for the library to do."""
+        return self._engine.pending()
+
+    def begin_pass(self) -> None:
+        """Begin a pass: so many steps."""
+        self._steps = _STEPS
+
+    def take(self) -> Message | None:
+        """Let the library make a step; return the next Active Message that has come by now."""
+        while True:
+            if self._busy():
+                self._worker.when_idle(self.port.resume_pass)
+                return LATER
+            message = self._held
+            if message is not None:
+                self._held = None
+            elif self.messages is not None:
+                message = self.messages.take()
+                if self._busy():
+                    self._held = message
+                    continue
+            if message is not None:
+                if message.word & LONG and message.nbytes:
+                    self._show(message)
+                return message
+            if not self._steps or not self._engine.pending():
+                return None
+            self._steps -= 1
+            self._engine.progress()
+
+    def _busy(self) -> bool:
+        return not self._worker.idle
+
+    def _show(self, message: Message) -> None:
+        """Let who listens to landings hear of a payload that MPI has put into the segment."""
+        memory, end = self.port.memory, message.offset + message.nbytes
+        memory.write(message.offset, bytes(memory.view[message.offset : end]))
+
+    def end_pass(self) -> None:
+        """Let the next pass go on where there is more."""
+        if self._engine.pending():
+            self.port.notify()
+
+    def acquire(self, dest: int) -> Record | None:
+        """Take a slot to `dest`."""
+        assert self.messages is not None
+        return self.messages.acquire(dest)
+
+    def send_request(self, dest: int, slot: Record, message: Message, then: Then) -> None:
+        """Send a request."""
+        assert self.messages is not None
+        self.messages.send_request(dest, slot, message)
+        self._worker.when_idle(then)
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send a reply."""
+        assert self.messages is not None
+        self.messages.send_reply(request, reply)
+        self._worker.when_idle(then)
+
+    def occupied(self) -> list[str]:
+        """Describe the slots in use, and what waits in the library."""
+        lines = list(self._engine.device.occupied())
+        if self.messages is not None:
+            most = self.port.conduit.options.credits
+            used = self.messages.slots_in_use()
+            lines += [f"{count} of {most} slots to rank {dest} in use" for dest, count in used.items() if count]
+        return lines
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return what the library has done."""
+        return self._engine.statistics()
+
+
+class SimulatedProcess(Process):
+    """A simulated rank, as the awaited names use it."""
+
+    def __init__(self, port: MpiPort) -> None:
+        super().__init__(port.library, port.hosts)
+        self._port = port
+
+    async def call(self, function: Callable[[], _T]) -> _T:
+        """Call a plain function of MPI."""
+        return await self._port.call(function)
+
+    async def wait(self, over: Callable[[], bool], what: str, ranks: Sequence[int]) -> None:
+        """Poll until `over()`."""
+        await self._port.block_until(over, what, ranks)
+
+    async def poll(self) -> None:
+        """Poll once."""
+        await self._port.poll()
