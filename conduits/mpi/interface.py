@@ -58,6 +58,10 @@ class Library(Protocol):
     """What belongs to no communicator."""
 
     @property
+    def pushes(self) -> int:
+        """How often in a row to ask after a large payload, which may move only while it is asked after."""
+
+    @property
     def ANY_SOURCE(self) -> int:
         """As `source`: whoever sends."""
 

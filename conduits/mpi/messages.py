@@ -19,14 +19,6 @@ _write = HEADER.pack_into
 _read = HEADER.unpack_from
 
 
-PUSHES = 32  # questions in a row after a large payload, some microseconds in all
-
-
-def _pushed(request: Request) -> bool:
-    """Return whether the transfer of a large payload is over, asking a bounded number of times."""
-    return any(request.Test() for _ in range(PUSHES))
-
-
 class Record:
     """What one slot sends from, a request's or a reply's.
 
@@ -180,6 +172,7 @@ class Messages:
     ) -> None:
         rank, size = comms[0].Get_rank(), comms[0].Get_size()
         self._memory = memory
+        self._pushes = range(library.pushes)
         self._reach = reach
         self._credits = credits
         self._requests, self._replies = (Channel(library, comm, rank, size, credits, BARE + medium) for comm in comms)
@@ -264,7 +257,7 @@ class Messages:
     def _landed(self) -> Message | None:
         """Return a message whose payload has landed; looks at one, each time at another."""
         request, message = self._landing[0]
-        if not _pushed(request):
+        if not self._pushed(request):
             self._landing.rotate(-1)
             return None
         self._landing.popleft()
@@ -275,8 +268,12 @@ class Messages:
     def _push(self) -> None:
         """Let MPI go on with a large payload, which moves only while it is asked."""
         for channel in (self._requests, self._replies):
-            if channel.large is not None and _pushed(channel.large):
+            if channel.large is not None and self._pushed(channel.large):
                 channel.large = None
+
+    def _pushed(self, request: Request) -> bool:
+        """Return whether the transfer of a large payload is over, asking a bounded number of times."""
+        return any(request.Test() for _ in self._pushes)
 
     def slots_in_use(self) -> dict[int, int]:
         """Return how many slots to each rank are in use."""

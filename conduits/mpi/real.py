@@ -139,6 +139,11 @@ class World:
     # -- conduits.mpi.interface.Library --------------------------------------------------------------
 
     @property
+    def pushes(self) -> int:
+        """How often in a row to ask after a large payload: some microseconds in all."""
+        return 32
+
+    @property
     def ANY_SOURCE(self) -> int:
         """Whoever sends."""
         source: int = self.mpi.ANY_SOURCE

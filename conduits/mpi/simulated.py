@@ -300,17 +300,29 @@ class SimulatedProcess(Process):
     """A simulated rank, as the awaited names use it."""
 
     def __init__(self, port: MpiPort) -> None:
-        super().__init__(port.library, port.hosts)
+        super().__init__(port.library, port.rank, port.hosts)
         self._port = port
 
     async def call(self, function: Callable[[], _T]) -> _T:
         """Call a plain function of MPI."""
         return await self._port.call(function)
 
-    async def wait(self, over: Callable[[], bool], what: str, ranks: Sequence[int]) -> None:
+    async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
 
     async def poll(self) -> None:
         """Poll once."""
         await self._port.poll()
+
+    def go_alone(self) -> None:
+        """The program is one of MPI alone: refuse Active Messages."""
+        self._port.alone = True
+
+    def copied(self, nbytes: int) -> None:
+        """Take the CPU for the copy of so many bytes."""
+        self._port.cpu.charge(self._port.conduit.host_model.copy_ticks(nbytes))
+
+    def worked(self, nbytes: int) -> None:
+        """Take the CPU for combining so many bytes with as many others: as a copy of as many."""
+        self.copied(nbytes)

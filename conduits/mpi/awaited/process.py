@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from conduit.errors import ConduitError
+
 _T = TypeVar("_T")
 
 
@@ -14,20 +16,27 @@ class Process(ABC):
     """One rank, simulated or real.
 
     Args:
-        library: its plain interface.
+        library: its plain interface: `conduits.mpi.engine.plain.Library`, or what does the same on real MPI.
+        rank: its number in the world.
         hosts: the host of every rank.
+
+    Attributes:
+        library, rank, hosts: as given.
+        handles: what the awaited names keep for the rank.
     """
 
-    def __init__(self, library: Any, hosts: Sequence[int]) -> None:
+    def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library
+        self.rank = rank
         self.hosts = tuple(hosts)
+        self.handles: dict[str, Any] = {}
 
     @abstractmethod
     async def call(self, function: Callable[[], _T]) -> _T:
         """Call a plain function of MPI; return when the CPU has done what it began."""
 
     @abstractmethod
-    async def wait(self, over: Callable[[], bool], what: str, ranks: Sequence[int]) -> None:
+    async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`, which costs nothing and has no effect.
 
         Args:
@@ -40,6 +49,29 @@ class Process(ABC):
     async def poll(self) -> None:
         """Poll once."""
 
+    def go_alone(self) -> None:  # noqa: B027  not all have anything to refuse
+        """The program is one of MPI alone: refuse Active Messages."""
+
+    @abstractmethod
+    def copied(self, nbytes: int) -> None:
+        """Take the CPU for the copy of so many bytes; in plain calls."""
+
+    @abstractmethod
+    def worked(self, nbytes: int) -> None:
+        """Take the CPU for combining so many bytes with as many others; in plain calls."""
+
 
 CURRENT: ContextVar[Process | None] = ContextVar("conduits.mpi.process", default=None)
 """That of the rank whose task runs."""
+
+
+def current(what: str) -> Process:
+    """Return the process of the running task.
+
+    Raises:
+        ConduitError: no rank runs here.
+    """
+    process = CURRENT.get()
+    if process is None:
+        raise ConduitError(f"{what}: no rank of a job on MPI runs here; call it inside a program that MPI.run runs")
+    return process

@@ -19,9 +19,10 @@ from conduits.mpi.interface import Request
 
 TAG_UB = (1 << 31) - 1
 """The largest tag."""
-P2P, HIDDEN = 0, 1
-"""The two contexts of a communicator: what programs send, and what collectives send."""
-CONTEXTS = 2
+P2P, HIDDEN, GROUP = range(3)
+"""The contexts of a communicator: what programs send, what collectives send, and what a part of its ranks sends that
+makes a communicator of its own."""
+CONTEXTS = 3
 
 One: TypeAlias = "Send | Receive | Done"
 """What a call that posts returns."""
@@ -68,7 +69,7 @@ class Persistent:
         begin: begins it once.
 
     Attributes:
-        active: the transfer of the last beginning, None before the first.
+        active: the transfer of the last beginning, None before the first and when its end has been seen.
     """
 
     __slots__ = ("_begin", "active")
@@ -76,6 +77,15 @@ class Persistent:
     def __init__(self, begin: Callable[[], One]) -> None:
         self._begin = begin
         self.active: One | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is under way, or its end has not been seen."""
+        return self.active is not None
+
+    def settle(self) -> None:
+        """Take note that its end has been seen."""
+        self.active = None
 
     @property
     def over(self) -> bool:
@@ -164,15 +174,22 @@ class Library:
         self.world = Comm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
         self.alone = Comm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
 
-    def contexts(self, at_least: int = 0) -> int:
-        """Return the first of the contexts for a new communicator, as far as this rank knows.
-
-        Args:
-            at_least: what the ranks of it have agreed upon, where they may have made different ones before.
-        """
-        first = max(self.engine.next_context, at_least)
+    def contexts(self) -> int:
+        """Return the first of the contexts for a new communicator, as far as this rank knows."""
+        first = self.engine.next_context
         self.engine.next_context = first + CONTEXTS
         return first
+
+    def next_context(self) -> int:
+        """Return what this rank proposes as the first of the contexts for a new communicator; the highest wins."""
+        return self.engine.next_context
+
+    def make(self, group: tuple[int, ...], context: int, name: str) -> Comm | None:
+        """Return a communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
+        self.engine.next_context = max(self.engine.next_context, context + CONTEXTS)
+        if self.engine.rank not in group:
+            return None
+        return Comm(self, group, group.index(self.engine.rank), context, name)
 
     def startall(self, requests: Sequence[Request]) -> None:
         """Begin several persistent requests, in order."""
@@ -199,6 +216,9 @@ class Comm:
     """
 
     __slots__ = ("_engine", "_rank", "context", "group", "library", "name")
+
+    HIDDEN = HIDDEN
+    GROUP = GROUP
 
     def __init__(self, library: Library, group: tuple[int, ...], rank: int, context: int, name: str) -> None:
         self.library = library

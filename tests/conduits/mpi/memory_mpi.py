@@ -108,6 +108,7 @@ class Library:
     """What belongs to no communicator."""
 
     ANY_SOURCE = -1
+    pushes = 32
 
     def startall(self, requests):
         for request in requests:

@@ -1,0 +1,169 @@
+"""A communicator's handle: what all its calls need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from conduit import BadRequest
+from conduits.mpi.awaited.buffers import whole
+from conduits.mpi.awaited.group import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Group
+from conduits.mpi.awaited.process import Process
+from conduits.mpi.engine.plain import TAG_UB
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+from conduits.mpi.errors import ErrorClass, MpiError
+
+_LOWER = {
+    "send", "recv", "bsend", "ssend", "sendrecv", "isend", "irecv", "ibsend", "issend", "probe", "iprobe", "mprobe",
+    "improbe", "barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "scan",
+    "exscan",
+}  # fmt: skip
+"""mpi4py's calls for objects."""
+
+
+class CommBase:
+    """A communicator, as one of its ranks has it; false where it is null.
+
+    Args:
+        process: the rank; None: the null handle.
+        plain: the communicator of the plain interface.
+
+    Attributes:
+        process, plain: as given.
+    """
+
+    __slots__ = ("_broken", "_calls", "plain", "process")
+
+    def __init__(self, process: Process | None = None, plain: Any = None) -> None:
+        self.process = process
+        self.plain = plain
+        self._calls = 0
+        self._broken = ""
+
+    # -- what programs ask -----------------------------------------------------------------------------
+
+    def Get_rank(self) -> int:
+        """Return this process's rank."""
+        rank: int = self._alive("Get_rank").Get_rank()
+        return rank
+
+    def Get_size(self) -> int:
+        """Return how many processes belong to it."""
+        size: int = self._alive("Get_size").Get_size()
+        return size
+
+    def Get_name(self) -> str:
+        """Return its name."""
+        name: str = self._alive("Get_name").name
+        return name
+
+    def Set_name(self, name: str) -> None:
+        """Give it another name, for reports."""
+        self._alive("Set_name").name = str(name)
+
+    def Get_group(self) -> Group:
+        """Return its processes."""
+        return Group.of(self._alive("Get_group").group)
+
+    def Is_inter(self) -> bool:
+        """Return False."""
+        return False
+
+    def Is_intra(self) -> bool:
+        """Return True."""
+        return True
+
+    rank = property(Get_rank)
+    size = property(Get_size)
+    name = property(Get_name, Set_name)
+    group = property(Get_group)
+
+    @property
+    def is_inter(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def is_intra(self) -> bool:
+        """True."""
+        return True
+
+    def Compare(self, comm: CommBase) -> int:
+        """Return IDENT for the same, CONGRUENT for the same processes in the same order, SIMILAR in another."""
+        if self._alive("Compare") is comm._alive("Compare"):
+            return IDENT
+        order = self.Get_group().Compare(comm.Get_group())
+        return {IDENT: CONGRUENT, SIMILAR: SIMILAR}.get(order, UNEQUAL)
+
+    def Abort(self, errorcode: int = 0) -> NoReturn:
+        """End the job at once, everywhere."""
+        raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)))
+
+    def __bool__(self) -> bool:
+        return self.plain is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CommBase) and self.plain is other.plain
+
+    def __hash__(self) -> int:
+        return hash(id(self.plain))
+
+    def __repr__(self) -> str:
+        return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _LOWER:
+            raise BadRequest(
+                f"Comm.{name}: calls that pickle objects are not here; send arrays with Comm.{name.capitalize()}, or "
+                "pickle to bytes yourself"
+            )
+        raise AttributeError(f"'Comm' object has no attribute {name!r}")
+
+    # -- checks ----------------------------------------------------------------------------------------
+
+    def _alive(self, call: str) -> Any:
+        """Return the plain communicator.
+
+        Raises:
+            MpiError: it is null, or a cancelled collective has broken it.
+        """
+        if self.plain is None:
+            raise MpiError(ErrorClass.ERR_COMM, f"Comm.{call}: this communicator is null, or was freed")
+        return self.plain
+
+    def _running(self) -> Process:
+        assert self.process is not None
+        return self.process
+
+    def _peer(self, rank: Any, call: str, name: str, *, any_source: bool = False) -> int:
+        plain = self._alive(call)
+        number = whole(rank, f"Comm.{call}: {name}", low=-(1 << 31))
+        size = plain.Get_size()
+        if number == PROC_NULL or (any_source and number == ANY_SOURCE) or 0 <= number < size:
+            return number
+        allowed = f"0 to {size - 1}, PROC_NULL" + (", ANY_SOURCE" if any_source else "")
+        raise MpiError(ErrorClass.ERR_RANK, f"Comm.{call}: {name}={number} is no rank of {plain.name}; use {allowed}")
+
+    def _tag(self, tag: Any, call: str, name: str = "tag", *, any_tag: bool = False) -> int:
+        number = whole(tag, f"Comm.{call}: {name}", low=-(1 << 31))
+        if 0 <= number <= TAG_UB or (any_tag and number == ANY_TAG):
+            return number
+        allowed = f"0 to {TAG_UB}" + (", ANY_TAG" if any_tag else "")
+        raise MpiError(ErrorClass.ERR_TAG, f"Comm.{call}: {name}={number} is no tag; use {allowed}")
+
+    # -- words -----------------------------------------------------------------------------------------
+
+    def _sends(self, call: str, dest: int, tag: int) -> str:
+        return f"MPI {call} to rank {dest}, tag {tag}, on {self.plain.name}"
+
+    def _receives(self, call: str, source: int, tag: int) -> str:
+        who = "any rank" if source == ANY_SOURCE else f"rank {source}"
+        which = "any tag" if tag == ANY_TAG else f"tag {tag}"
+        return f"MPI {call} from {who}, {which}, on {self.plain.name}"
+
+    def _ranks(self, peer: int) -> Sequence[int]:
+        """Return whom a call concerns, by numbers in the world."""
+        group: Sequence[int] = self.plain.group
+        if peer == ANY_SOURCE:
+            return [each for each in group if each != self._running().rank]
+        return [] if peer == PROC_NULL else [group[peer]]

@@ -1,0 +1,288 @@
+"""What programs give as buffers, as mpi4py takes them, and the bytes that are meant.
+
+`array`, `[array, datatype]`, `[array, count]`, `[array, count, datatype]`; where each rank has a part of its own also
+`[array, counts, displacements, datatype]` and `[array, (counts, displacements), datatype]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import attrs
+import numpy as np
+
+from conduit import BadRequest
+from conduits.mpi.awaited import datatypes
+from conduits.mpi.awaited.datatypes import BYTE, Datatype
+from conduits.mpi.errors import ErrorClass, MpiError
+
+_EMPTY = memoryview(bytearray())
+
+
+class InPlace:
+    """The type of `IN_PLACE`."""
+
+    def __repr__(self) -> str:
+        return "MPI.IN_PLACE"
+
+
+class Bottom:
+    """The type of `BOTTOM`."""
+
+    def __repr__(self) -> str:
+        return "MPI.BOTTOM"
+
+
+IN_PLACE = InPlace()
+"""Instead of a collective's other buffer: the data are where the result goes."""
+BOTTOM = Bottom()
+"""MPI's address 0, which is refused."""
+
+
+@attrs.frozen
+class Span:
+    """The bytes of a buffer that are meant.
+
+    Attributes:
+        view: the bytes.
+        datatype: of the elements.
+        count: how many.
+        source: the object that the program gave.
+    """
+
+    view: memoryview
+    datatype: Datatype
+    count: int
+    source: Any = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements."""
+        return np.frombuffer(self.view, self.datatype.dtype)
+
+
+@attrs.frozen
+class Parts:
+    """A buffer of which each rank has a part.
+
+    Attributes:
+        view: all bytes of the buffer.
+        datatype: of the elements.
+        counts: elements of each part.
+        displacements: where each begins, in elements.
+        source: the object that the program gave.
+    """
+
+    view: memoryview
+    datatype: Datatype
+    counts: tuple[int, ...]
+    displacements: tuple[int, ...]
+    source: Any = attrs.field(default=None, eq=False, repr=False)
+
+    def part(self, rank: int) -> memoryview:
+        """Return the bytes of a rank's part."""
+        extent = self.datatype.extent
+        start = self.displacements[rank] * extent
+        return self.view[start : start + self.counts[rank] * extent]
+
+
+def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype]:
+    """Return the bytes of an object, and what its elements are."""
+    if data is None:
+        return _EMPTY, BYTE
+    if data is BOTTOM:
+        raise MpiError(ErrorClass.ERR_BUFFER, f"{what}: BOTTOM is no buffer here; give an array")
+    if isinstance(data, np.ndarray):
+        if not (data.flags.c_contiguous or data.flags.f_contiguous):
+            raise BadRequest(
+                f"{what}: the array of shape {data.shape} and strides {data.strides} is not contiguous; send "
+                "numpy.ascontiguousarray(array), receive into such an array"
+            )
+        if writable and not data.flags.writeable:
+            raise BadRequest(f"{what}: the array is read-only; receive into one that can be written")
+        if data.dtype.kind in "mMOUV" and data.dtype.names is None:
+            datatype = datatypes.of(data.dtype, what)
+        elif not data.dtype.isnative:
+            raise BadRequest(f"{what}: the array's {data.dtype.str} is not in this machine's byte order; convert it")
+        else:
+            datatype = datatypes.of(data.dtype, what)
+        if not data.nbytes:
+            return _EMPTY, datatype
+        flat = data.reshape(-1, order="A").view(np.uint8)
+        return flat.data, datatype
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise BadRequest(
+            f"{what}={_short(data)} is no buffer; give an array, bytes, or a list such as [array, count, MPI.DOUBLE]"
+        ) from None
+    if not view.c_contiguous:
+        raise BadRequest(f"{what}: the buffer is not contiguous; give one that is")
+    if writable and view.readonly:
+        raise BadRequest(f"{what}: the buffer is read-only; receive into one that can be written")
+    datatype = BYTE if isinstance(data, bytes | bytearray) else datatypes.of(np.asarray(view).dtype, what)
+    return (view.cast("B") if view.nbytes else _EMPTY), datatype
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:56]} ..."
+
+
+def _datatype(given: Any, what: str) -> Datatype:
+    if isinstance(given, str):
+        return datatypes.named(given, what)
+    if isinstance(given, Datatype):
+        if given.is_null:
+            raise MpiError(
+                ErrorClass.ERR_TYPE, f"{what}: DATATYPE_NULL is no datatype of data; give MPI.INT or another"
+            )
+        return given
+    raise BadRequest(f"{what}: {_short(given)} is no datatype; give MPI.INT, MPI.DOUBLE or another, or numpy's code")
+
+
+def _is_count(given: Any) -> bool:
+    return hasattr(given, "__index__") and not isinstance(given, bool | np.ndarray)
+
+
+def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ERR_COUNT) -> int:
+    """Return an integer argument.
+
+    Raises:
+        BadRequest: it is none.
+        MpiError: it is less than `low`.
+    """
+    try:
+        number = index(given)
+    except TypeError:
+        raise BadRequest(f"{what}={_short(given)} is no integer") from None
+    if number < low:
+        raise MpiError(error, f"{what}={number} is less than {low}")
+    return number
+
+
+def span(given: Any, what: str, *, writable: bool = False) -> Span:
+    """Return what a buffer of one part means.
+
+    Args:
+        given: as a program gives it.
+        what: the call and the argument, for errors.
+        writable: whether something is received into it.
+
+    Raises:
+        BadRequest: it is no buffer, or one that mpi4py refuses.
+        MpiError: of a count or datatype that MPI refuses.
+    """
+    if isinstance(given, Span):
+        return given
+    if not isinstance(given, list | tuple):
+        view, datatype = _view(given, what, writable=writable)
+        return Span(view, datatype, len(view) // datatype.extent, given)
+    data, count, displacement, datatype_given = _simple(given, what)
+    view, own = _view(data, what, writable=writable)
+    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    start = displacement * datatype.extent
+    if count is None:
+        left = len(view) - start
+        if left % datatype.extent:
+            raise BadRequest(
+                f"{what}: the buffer's {left} bytes are no multiple of the {datatype.extent} of {datatype.name}; give "
+                "a count, or another datatype"
+            )
+        count = left // datatype.extent
+    if start < 0 or start + count * datatype.extent > len(view):
+        raise BadRequest(
+            f"{what}: {count} elements of {datatype.name} from element {displacement} on take "
+            f"{count * datatype.extent} bytes, the buffer has {len(view)}; give at most that"
+        )
+    return Span(view[start : start + count * datatype.extent], datatype, count, data)
+
+
+def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]:
+    """Return data, count, displacement and datatype of a list."""
+    if not 2 <= len(given) <= 4:
+        raise BadRequest(
+            f"{what}: a list of {len(given)} items is no buffer; give [array, datatype] or [array, count, datatype]"
+        )
+    data, rest = given[0], list(given[1:])
+    datatype = None
+    if isinstance(rest[-1], Datatype | str):
+        datatype = rest.pop()
+    if not rest:
+        return data, None, 0, datatype
+    if len(rest) == 1 and isinstance(rest[0], list | tuple):
+        rest = list(rest[0])
+    if len(rest) > 2:
+        raise BadRequest(f"{what}: {_short(given[1:])} are no count and datatype; give [array, count, datatype]")
+    count = None if rest[0] is None else whole(rest[0], f"{what}: count")
+    displacement = 0 if len(rest) < 2 or rest[1] is None else whole(rest[1], f"{what}: displacement")
+    return data, count, displacement, datatype
+
+
+def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+    """Return what a buffer means of which each of `size` ranks has a part, of sizes of their own.
+
+    Raises:
+        BadRequest, MpiError: as `span`.
+    """
+    if not isinstance(given, list | tuple):
+        given = [given, None]
+    data, rest = given[0], list(given[1:])
+    datatype_given = None
+    if rest and (rest[-1] is None or isinstance(rest[-1], Datatype | str)):
+        datatype_given = rest.pop()
+    if len(rest) == 1 and isinstance(rest[0], tuple) and len(rest[0]) == 2 and not all(map(_is_count, rest[0])):
+        rest = list(rest[0])
+    if len(rest) > 2:
+        raise BadRequest(
+            f"{what}: a list of {len(given)} items is no buffer of parts; give [array, counts, displacements, datatype]"
+        )
+    view, own = _view(data, what, writable=writable)
+    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    elements = len(view) // datatype.extent
+    counts_given = rest[0] if rest else None
+    if counts_given is None:
+        if elements % size:
+            raise BadRequest(
+                f"{what}: the buffer's {elements} elements cannot be divided among {size} ranks; give counts"
+            )
+        counts = (elements // size,) * size
+    elif _is_count(counts_given):
+        counts = (whole(counts_given, f"{what}: count"),) * size
+    else:
+        counts = _numbers(counts_given, size, f"{what}: counts")
+    places_given = rest[1] if len(rest) > 1 else None
+    if places_given is None:
+        places, at = [], 0
+        for count in counts:
+            places.append(at)
+            at += count
+        displacements = tuple(places)
+    else:
+        displacements = _numbers(places_given, size, f"{what}: displacements")
+    for rank, (count, place) in enumerate(zip(counts, displacements, strict=True)):
+        if count and place + count > elements:
+            raise BadRequest(
+                f"{what}: the part of rank {rank}, {count} elements from {place} on, leaves the buffer, which has "
+                f"{elements} of {datatype.name}"
+            )
+    return Parts(view, datatype, counts, displacements, data)
+
+
+def _numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(whole(each, what) for each in given)
+    except TypeError:
+        raise BadRequest(f"{what}={_short(given)} are no integers, one for each of {size} ranks") from None
+    if len(numbers) != size:
+        raise BadRequest(f"{what}: {len(numbers)} numbers for {size} ranks; give one for each")
+    return numbers
+
+
+def same_buffer(one: memoryview, other: memoryview) -> bool:
+    """Return whether two buffers share bytes."""
+    if not (one.nbytes and other.nbytes):
+        return False
+    return np.shares_memory(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8))

@@ -1,0 +1,192 @@
+"""Communicators, and how new ones are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Any
+
+from conduit import checked_call
+from conduits.mpi.awaited.buffers import span, whole
+from conduits.mpi.awaited.collective import Collective
+from conduits.mpi.awaited.group import Group
+from conduits.mpi.awaited.point_to_point import PointToPoint
+from conduits.mpi.awaited.process import current
+from conduits.mpi.awaited.status import UNDEFINED
+from conduits.mpi.collectives.channel import Channel, all_gather_bytes
+from conduits.mpi.errors import ErrorClass, MpiError
+
+COMM_TYPE_SHARED = 1
+_ENTRY = Struct("<qqQ")  # color, key, the lowest context that a rank has not used
+_CONTEXT = Struct("<Q")
+
+
+def _splitting(self: Comm, color: int = 0, key: int = 0) -> tuple[Any, ...]:
+    number = whole(color, "Comm.Split: color", low=-(1 << 62))
+    if number < 0 and number != UNDEFINED:
+        raise MpiError(ErrorClass.ERR_ARG, f"Comm.Split: color={number} is negative; use 0 or more, or MPI.UNDEFINED")
+    self._alive("Split")
+    return self, number, whole(key, "Comm.Split: key", low=-(1 << 62))
+
+
+def _splitting_type(self: Comm, split_type: int, key: int = 0, info: Any = None) -> tuple[Any, ...]:
+    if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
+        raise MpiError(
+            ErrorClass.ERR_ARG, f"Comm.Split_type: split_type={split_type!r} is not here; use MPI.COMM_TYPE_SHARED"
+        )
+    self._alive("Split_type")
+    return self, split_type, whole(key, "Comm.Split_type: key", low=-(1 << 62)), info
+
+
+def _creating(self: Comm, group: Group, tag: int = 0) -> tuple[Any, ...]:
+    own = self._alive("Create").group
+    if not isinstance(group, Group):
+        raise MpiError(ErrorClass.ERR_GROUP, f"Comm.Create: group={group!r} is no group")
+    foreign = [each for each in group.members if each not in own]
+    if foreign:
+        raise MpiError(ErrorClass.ERR_GROUP, f"Comm.Create: ranks {foreign} of the world are not in {self.Get_name()}")
+    return (self, group) if tag == 0 else (self, group, self._tag(tag, "Create_group"))
+
+
+def _alive(self: Comm, *_: Any, **__: Any) -> None:
+    self._alive("Dup")
+
+
+class Comm(PointToPoint, Collective):
+    """A communicator."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, plain: Any) -> Comm:
+        """Return the running rank's handle of a plain communicator."""
+        return cls(current("Comm"), plain)
+
+    # -- the buffer of buffered sends --------------------------------------------------------------------
+
+    def Attach_buffer(self, buf: Any) -> None:
+        """Give a buffer for buffered sends, of this rank in all communicators."""
+        attach_buffer(buf)
+
+    def Detach_buffer(self) -> Any:
+        """Wait until all messages in the buffer are away; return it."""
+        return detach_buffer()
+
+    # -- new communicators -------------------------------------------------------------------------------
+
+    @checked_call(_alive)
+    async def Dup(self, info: Any = None) -> Comm:
+        """Return another one of the same processes; collective."""
+        return await self._made("Dup", self.plain.group, f"a duplicate of {self.Get_name()}")
+
+    @checked_call(_alive)
+    async def Clone(self) -> Comm:
+        """As `Dup`."""
+        return await self._made("Clone", self.plain.group, f"a duplicate of {self.Get_name()}")
+
+    @checked_call(_splitting)
+    async def Split(self, color: int = 0, key: int = 0) -> Comm:
+        """Return one of those that give the same color, in the order of their keys; collective.
+
+        With color UNDEFINED the null communicator.
+        """
+        return await self._split("Split", color, key)
+
+    @checked_call(_splitting_type)
+    async def Split_type(self, split_type: int, key: int = 0, info: Any = None) -> Comm:
+        """Return one of those that share this rank's host (COMM_TYPE_SHARED); collective."""
+        process = self._running()
+        color = UNDEFINED if split_type == UNDEFINED else process.hosts[process.rank]
+        return await self._split("Split_type", color, key)
+
+    @checked_call(_creating)
+    async def Create(self, group: Group, tag: int = 0) -> Comm:
+        """Return one of a group; collective over all of this one, those outside get the null communicator."""
+        members = group.members
+        made = await self._made("Create", members, f"a part of {self.Get_name()}")
+        return made if self._running().rank in members else COMM_NULL
+
+    @checked_call(_creating)
+    async def Create_group(self, group: Group, tag: int = 0) -> Comm:
+        """Return one of a group; collective over the group alone.
+
+        Raises:
+            MpiError: this rank is not in it.
+        """
+        process, plain = self._running(), self.plain
+        if process.rank not in group.members:
+            return COMM_NULL
+        members = [plain.group.index(each) for each in group.members]
+        hosts = [process.hosts[each] for each in group.members]
+        first = process.library.next_context()
+
+        def agree() -> Any:
+            channel = Channel(plain, plain.GROUP, tag, hosts, process, members)
+            return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
+
+        given = await self._all(agree, "Create_group", group.members)
+        context = max(_CONTEXT.unpack(each)[0] for each in given)
+        return self._of(group.members, context, f"a part of {self.Get_name()}")
+
+    @checked_call(_alive)
+    async def Free(self) -> None:
+        """Give it back; collective.  The handle is null then; what was begun in it goes on."""
+        plain = self.plain
+        if plain is self._running().library.world or plain is self._running().library.alone:
+            raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
+        await self._running().call(plain.Free)
+        self.plain = None
+
+    # -- inside ------------------------------------------------------------------------------------------
+
+    async def _agreed(self, call: str, color: int, key: int) -> list[tuple[int, int, int]]:
+        """Return color, key and lowest unused context of every rank."""
+        first = self._running().library.next_context()
+        entry = _ENTRY.pack(color, key, first)
+        found: list[tuple[int, int, int]] = [
+            _ENTRY.unpack(each) for each in await self._run(call, lambda channel: all_gather_bytes(channel, entry))
+        ]
+        return found
+
+    async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
+        given = await self._agreed(call, 0, 0)
+        return self._of(group, max(context for _, _, context in given), name)
+
+    async def _split(self, call: str, color: int, key: int) -> Comm:
+        given = await self._agreed(call, color, key)
+        context = max(context for _, _, context in given)
+        chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
+        world = self.plain.group
+        made = self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
+        return COMM_NULL if color == UNDEFINED else made
+
+    def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
+        """Return the communicator of a group with a context that all have agreed upon."""
+        process = self._running()
+        plain = process.library.make(tuple(group), context, name)
+        return COMM_NULL if plain is None else Comm(process, plain)
+
+
+COMM_NULL = Comm()
+
+
+def attach_buffer(buf: Any) -> None:
+    """Give a buffer for buffered sends to the running rank."""
+    where = span(buf, "Attach_buffer: buf", writable=True)
+    current("Attach_buffer").library.buffer.attach(buf, where.view)
+
+
+@checked_call
+async def detach_buffer() -> Any:
+    """Wait until all messages in the running rank's buffer are away; return it.
+
+    Raises:
+        MpiError: there is none.
+    """
+    process = current("Detach_buffer")
+    buffer = process.library.buffer
+    if buffer.attached is None:
+        raise MpiError(ErrorClass.ERR_BUFFER, "Detach_buffer: no buffer is attached")
+    if not buffer.empty():
+        await process.wait(buffer.empty, "MPI Detach_buffer: messages in the buffer to be sent", ())
+    return buffer.detach()

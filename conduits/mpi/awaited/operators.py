@@ -1,0 +1,139 @@
+"""Operators of reductions: what two buffers of elements are made into one by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conduit import BadRequest
+from conduits.mpi.awaited.datatypes import Datatype
+from conduits.mpi.errors import ErrorClass, MpiError
+
+_Array = np.ndarray[Any, Any]
+Function = Callable[[memoryview, memoryview, Datatype], object]
+"""`function(inbuf, inoutbuf, datatype)`: inout = in op inout, both writable bytes."""
+
+
+class Op:
+    """An operator.
+
+    Args:
+        name: MPI's name of it.
+        combine: of arrays: (incoming, inout) -> result, for the operators that MPI has.
+        kinds: numpy's kinds that it takes; "P" for pairs.
+        function: of bytes, for those of programs.
+        commute: whether its operands may change places.
+
+    Attributes:
+        name: the same.
+        is_commutative: the same.
+        is_predefined: whether it is MPI's own.
+    """
+
+    __slots__ = ("_combine", "_function", "_kinds", "is_commutative", "is_predefined", "name")
+
+    def __init__(
+        self,
+        name: str,
+        combine: Callable[[_Array, _Array], _Array] | None = None,
+        kinds: str = "",
+        function: Function | None = None,
+        *,
+        commute: bool = True,
+    ) -> None:
+        self.name = name
+        self._combine = combine
+        self._kinds = kinds
+        self._function = function
+        self.is_commutative = commute
+        self.is_predefined = combine is not None
+
+    @classmethod
+    def Create(cls, function: Function, commute: bool = False) -> Op:
+        """Return an operator of the program's own.
+
+        Args:
+            function: called with two writable buffers of bytes and the datatype: makes inout = in op inout.
+            commute: whether its operands may change places.
+        """
+        if not callable(function):
+            raise BadRequest(f"Op.Create: function={function!r} cannot be called; pass a function of three arguments")
+        return cls("MPI_OP_CREATED", function=function, commute=bool(commute))
+
+    def Free(self) -> None:
+        """Give it up; what is under way goes on.
+
+        Raises:
+            MpiError: it is MPI's own.
+        """
+        if self.is_predefined or self is OP_NULL:
+            raise MpiError(ErrorClass.ERR_OP, f"Op.Free: {self.name} is MPI's own and cannot be freed")
+        self._function = None
+
+    def Is_commutative(self) -> bool:
+        """Return whether its operands may change places."""
+        return self.is_commutative
+
+    def __bool__(self) -> bool:
+        return self._combine is not None or self._function is not None
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}>"
+
+    def check(self, datatype: Datatype, what: str) -> None:
+        """Raise MpiError where it cannot be applied to a datatype."""
+        if not self:
+            raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} is no operator, or was freed")
+        kind = "P" if datatype.is_pair else datatype.dtype.kind
+        if self._combine is not None and kind not in self._kinds:
+            raise MpiError(ErrorClass.ERR_OP, f"{what}: op={self.name} does not take {datatype.name}")
+
+    def apply(self, incoming: memoryview, inout: memoryview, datatype: Datatype) -> None:
+        """Make inout = incoming op inout, of elements of `datatype`."""
+        if self._combine is not None:
+            if len(inout):
+                one, other = np.frombuffer(incoming, datatype.dtype), np.frombuffer(inout, datatype.dtype)
+                other[...] = self._combine(one, other)
+        else:
+            assert self._function is not None
+            self._function(incoming, inout, datatype)
+
+
+def _add(one: _Array, other: _Array) -> _Array:
+    result: _Array = np.logical_or(one, other) if one.dtype.kind == "b" else one + other
+    return result
+
+
+def _multiply(one: _Array, other: _Array) -> _Array:
+    result: _Array = np.logical_and(one, other) if one.dtype.kind == "b" else one * other
+    return result
+
+
+def _located(larger: bool) -> Callable[[_Array, _Array], _Array]:
+    def combine(one: _Array, other: _Array) -> _Array:
+        mine, its = one["value"], other["value"]
+        first = (mine > its) if larger else (mine < its)
+        first |= (mine == its) & (one["index"] < other["index"])
+        return np.where(first, one, other)
+
+    return combine
+
+
+_INTEGERS, _REALS, _NUMBERS = "iub", "iuf", "iufcb"
+OP_NULL = Op("MPI_OP_NULL")
+MAX = Op("MPI_MAX", np.maximum, _REALS)
+MIN = Op("MPI_MIN", np.minimum, _REALS)
+SUM = Op("MPI_SUM", _add, _NUMBERS)
+PROD = Op("MPI_PROD", _multiply, _NUMBERS)
+LAND = Op("MPI_LAND", np.logical_and, _REALS + "b")
+LOR = Op("MPI_LOR", np.logical_or, _REALS + "b")
+LXOR = Op("MPI_LXOR", np.logical_xor, _REALS + "b")
+BAND = Op("MPI_BAND", np.bitwise_and, _INTEGERS)
+BOR = Op("MPI_BOR", np.bitwise_or, _INTEGERS)
+BXOR = Op("MPI_BXOR", np.bitwise_xor, _INTEGERS)
+MAXLOC = Op("MPI_MAXLOC", _located(True), "P")
+MINLOC = Op("MPI_MINLOC", _located(False), "P")
+REPLACE = Op("MPI_REPLACE", lambda one, other: one, _NUMBERS + "SP", commute=False)
+NO_OP = Op("MPI_NO_OP", lambda one, other: other, _NUMBERS + "SP", commute=False)

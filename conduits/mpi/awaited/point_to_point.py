@@ -1,0 +1,309 @@
+"""Sends, receives and probes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from conduit import checked_call
+from conduits.mpi.awaited.base import CommBase
+from conduits.mpi.awaited.buffers import Span, span
+from conduits.mpi.awaited.request import MESSAGE_NO_PROC, Message, Prequest, Request
+from conduits.mpi.awaited.status import Status
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+
+
+def _sending(call: str) -> Any:
+    def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
+        return (
+            self, span(buf, f"Comm.{call}: buf"), self._peer(dest, call, "dest"), self._tag(tag, call),
+        )  # fmt: skip
+
+    return check
+
+
+def _receiving(call: str) -> Any:
+    def check(
+        self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *rest: Any, **named: Any
+    ) -> tuple[Any, ...]:
+        return (
+            self, span(buf, f"Comm.{call}: buf", writable=True),
+            self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True),
+            *rest, *named.values(),
+        )  # fmt: skip
+
+    return check
+
+
+def _probing(call: str) -> Any:
+    def check(
+        self: PointToPoint, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> tuple[Any, ...]:
+        return (
+            self, self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True), status,
+        )  # fmt: skip
+
+    return check
+
+
+def _both(
+    self: PointToPoint, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
+    recvtag: int = ANY_TAG, status: Status | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    call = "Sendrecv"
+    return (
+        self, span(sendbuf, f"Comm.{call}: sendbuf"), self._peer(dest, call, "dest"),
+        self._tag(sendtag, call, "sendtag"), span(recvbuf, f"Comm.{call}: recvbuf", writable=True),
+        self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
+    )  # fmt: skip
+
+
+def _replacing(
+    self: PointToPoint, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
+    status: Status | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    call = "Sendrecv_replace"
+    return (
+        self, span(buf, f"Comm.{call}: buf", writable=True), self._peer(dest, call, "dest"),
+        self._tag(sendtag, call, "sendtag"), self._peer(source, call, "source", any_source=True),
+        self._tag(recvtag, call, "recvtag", any_tag=True), status,
+    )  # fmt: skip
+
+
+class PointToPoint(CommBase):
+    """The calls that concern two processes."""
+
+    __slots__ = ()
+
+    # -- sends -----------------------------------------------------------------------------------------
+
+    @checked_call(_sending("Send"))
+    async def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send; returns when the buffer may be used again, which may be only when the message is received."""
+        await self._send("Send", "Isend", buf, dest, tag)
+
+    @checked_call(_sending("Ssend"))
+    async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send; returns when, besides, the receive has begun."""
+        await self._send("Ssend", "Issend", buf, dest, tag)
+
+    @checked_call(_sending("Bsend"))
+    async def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send from the attached buffer.
+
+        Raises:
+            MpiError: there is no room in it.
+        """
+        await self._send("Bsend", "Ibsend", buf, dest, tag)
+
+    @checked_call(_sending("Rsend"))
+    async def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send what is to be received by a receive that has begun; ends the job where it has not."""
+        await self._send("Rsend", "Irsend", buf, dest, tag)
+
+    @checked_call(_sending("Isend"))
+    async def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin a send."""
+        return await self._isend("Isend", buf, dest, tag)
+
+    @checked_call(_sending("Issend"))
+    async def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin a synchronous send."""
+        return await self._isend("Issend", buf, dest, tag)
+
+    @checked_call(_sending("Ibsend"))
+    async def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin a buffered send."""
+        return await self._isend("Ibsend", buf, dest, tag)
+
+    @checked_call(_sending("Irsend"))
+    async def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin a ready send."""
+        return await self._isend("Irsend", buf, dest, tag)
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Make a persistent send."""
+        return self._send_init("Send_init", buf, dest, tag)
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Make a persistent synchronous send."""
+        return self._send_init("Ssend_init", buf, dest, tag)
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Make a persistent buffered send."""
+        return self._send_init("Bsend_init", buf, dest, tag)
+
+    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """Make a persistent ready send."""
+        return self._send_init("Rsend_init", buf, dest, tag)
+
+    # -- receives --------------------------------------------------------------------------------------
+
+    @checked_call(_receiving("Recv"))
+    async def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+        """Receive a message of at most the size of the buffer.
+
+        Raises:
+            MpiError: it was longer; what fits is there, the rest is lost.
+        """
+        process, plain = self._running(), self.plain
+        begun = await process.call(lambda: plain.Irecv(buf.view, source, tag))
+        if not begun.over:
+            try:
+                await process.wait(lambda: begun.over, self._receives("Recv", source, tag), self._ranks(source))
+            except BaseException:
+                begun.Cancel()
+                raise
+        if status is not None:
+            status.fill(begun)
+        if begun.error is not None:
+            raise begun.error
+
+    @checked_call(_receiving("Irecv"))
+    async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Begin a receive."""
+        plain = self.plain
+        begun = await self._running().call(lambda: plain.Irecv(buf.view, source, tag))
+        return self._request(begun, self._receives("Irecv", source, tag), source, receives=True)
+
+    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
+        """Make a persistent receive."""
+        call = "Recv_init"
+        where = span(buf, f"Comm.{call}: buf", writable=True)
+        peer, wanted = self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True)
+        made = self._alive(call).Recv_init(where.view, peer, wanted)
+        return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, receives=True)
+
+    # -- both ------------------------------------------------------------------------------------------
+
+    @checked_call(_both)
+    async def Sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG, status: Status | None = None,
+    ) -> None:  # fmt: skip
+        """Send and receive at once."""
+        await self._exchange("Sendrecv", sendbuf.view, dest, sendtag, recvbuf.view, source, recvtag, status)
+
+    @checked_call(_replacing)
+    async def Sendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:  # fmt: skip
+        """Send what is in a buffer, and receive into it."""
+        await self._exchange("Sendrecv_replace", None, dest, sendtag, buf.view, source, recvtag, status)
+
+    # -- probes ----------------------------------------------------------------------------------------
+
+    @checked_call(_probing("Probe"))
+    async def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Literal[True]:
+        """Wait until there is a message for such a receive; it stays where it is."""
+        found = await self._probe("Probe", "Iprobe", source, tag)
+        if status is not None:
+            status.fill(found)
+        return True
+
+    @checked_call(_probing("Iprobe"))
+    async def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Poll once; return whether there is a message for such a receive."""
+        process, plain = self._running(), self.plain
+        await process.poll()
+        found = await process.call(lambda: plain.Iprobe(source, tag))
+        if found is not None and status is not None:
+            status.fill(found)
+        return found is not None
+
+    @checked_call(_probing("Mprobe"))
+    async def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+        """Wait until there is a message for such a receive, and take it: no other receive gets it."""
+        if source == PROC_NULL:
+            return self._no_message(status)
+        return self._message(await self._probe("Mprobe", "Improbe", source, tag), source, tag, status)
+
+    @checked_call(_probing("Improbe"))
+    async def Improbe(
+        self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> Message | None:
+        """Poll once; take the message for such a receive, if there is one."""
+        if source == PROC_NULL:
+            return self._no_message(status)
+        process, plain = self._running(), self.plain
+        await process.poll()
+        found = await process.call(lambda: plain.Improbe(source, tag))
+        return None if found is None else self._message(found, source, tag, status)
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    async def _send(self, call: str, plainly: str, buf: Span, dest: int, tag: int) -> None:
+        process, begin = self._running(), getattr(self.plain, plainly)
+        begun = await process.call(lambda: begin(buf.view, dest, tag))
+        if not begun.over:
+            await process.wait(lambda: begun.over, self._sends(call, dest, tag), self._ranks(dest))
+        if begun.error is not None:
+            raise begun.error
+
+    async def _isend(self, call: str, buf: Span, dest: int, tag: int) -> Request:
+        begin = getattr(self.plain, call)
+        begun = await self._running().call(lambda: begin(buf.view, dest, tag))
+        return self._request(begun, self._sends(call, dest, tag), dest)
+
+    def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
+        what = span(buf, f"Comm.{call}: buf")
+        peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
+        made = getattr(self._alive(call), call)(what.view, peer, number)
+        return self._persistent(made, self._sends(call, peer, number), peer)
+
+    async def _exchange(
+        self, call: str, out: memoryview | None, dest: int, sendtag: int, into: memoryview, source: int, recvtag: int,
+        status: Status | None,
+    ) -> None:  # fmt: skip
+        process, plain = self._running(), self.plain
+
+        def begin() -> tuple[Any, Any]:
+            data = out
+            if data is None:
+                process.copied(len(into))
+                data = memoryview(bytes(into))
+            return plain.Irecv(into, source, recvtag), plain.Isend(data, dest, sendtag)
+
+        receive, send = await process.call(begin)
+        if not (receive.over and send.over):
+            words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
+            ranks = [*self._ranks(dest), *self._ranks(source)]
+            try:
+                await process.wait(lambda: receive.over and send.over, words, ranks)
+            except BaseException:
+                receive.Cancel()
+                raise
+        if status is not None:
+            status.fill(receive)
+        if receive.error is not None:
+            raise receive.error
+
+    async def _probe(self, call: str, plainly: str, source: int, tag: int) -> Any:
+        process, plain = self._running(), self.plain
+        ask = getattr(plain, plainly)
+        await process.poll()
+        while True:
+            found = await process.call(lambda: ask(source, tag))
+            if found is not None:
+                return found
+            what = self._receives(call, source, tag)
+            await process.wait(lambda: plain.has(source, tag), what, self._ranks(source))
+
+    def _message(self, found: Any, source: int, tag: int, status: Status | None) -> Message:
+        if status is not None:
+            status.fill(found)
+        return Message.found(self._running(), found, self._receives("Message.Recv", source, tag))
+
+    def _no_message(self, status: Status | None) -> Message:
+        if status is not None:
+            status.clear()
+            status.source = PROC_NULL
+        return MESSAGE_NO_PROC
+
+    def _request(self, begun: Any, what: str, peer: int, *, receives: bool = False) -> Request:
+        return Request.begun(self._running(), begun, what, self._ranks(peer), receives=receives)
+
+    def _persistent(self, made: Any, what: str, peer: int, *, receives: bool = False) -> Prequest:
+        request = Prequest.begun(self._running(), made, what, self._ranks(peer), receives=receives)
+        assert isinstance(request, Prequest)
+        return request

@@ -1,0 +1,412 @@
+"""Requests: what was begun and is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from conduit import BadRequest, checked_call
+from conduits.mpi.awaited.buffers import Span, span
+from conduits.mpi.awaited.process import Process
+from conduits.mpi.awaited.status import UNDEFINED, Status
+from conduits.mpi.errors import ErrorClass, MpiError
+
+
+class Request:
+    """A send, a receive or a collective that was begun.
+
+    False, and equal to REQUEST_NULL, when it is over and was waited for.
+
+    Args:
+        request: one to be the same as; None: the null handle.
+    """
+
+    __slots__ = ("_end", "_plain", "_process", "_ranks", "_receives", "_what")
+
+    def __init__(self, request: Request | None = None) -> None:
+        self._plain: Any = None
+        self._process: Process | None = None
+        self._what = ""
+        self._ranks: Sequence[int] = ()
+        self._receives = False
+        self._end: Callable[[], object] | None = None
+        if request is not None:
+            for name in Request.__slots__:
+                setattr(self, name, getattr(request, name))
+
+    @classmethod
+    def begun(
+        cls, process: Process, plain: Any, what: str, ranks: Sequence[int], *, receives: bool = False,
+        end: Callable[[], object] | None = None,
+    ) -> Request:  # fmt: skip
+        """Return the handle of what was begun.
+
+        Args:
+            process: whose it is.
+            plain: the request of the plain interface.
+            what: the call and whom it concerns, for reports.
+            ranks: whom it waits for.
+            receives: whether its status is that of a message.
+            end: called once when it is waited for and over.
+        """
+        made = cls()
+        made._process, made._plain, made._what, made._ranks = process, plain, what, ranks
+        made._receives, made._end = receives, end
+        return made
+
+    # -- plain -----------------------------------------------------------------------------------------
+
+    def Get_status(self, status: Status | None = None) -> bool:
+        """Return whether it is over; it stays what it is."""
+        if self._over():
+            self._fill(status)
+            return True
+        return False
+
+    def __bool__(self) -> bool:
+        return self._plain is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Request) and self._plain is other._plain
+
+    def __hash__(self) -> int:
+        return hash(id(self._plain))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._what or 'null'}>"
+
+    # -- one -------------------------------------------------------------------------------------------
+
+    @checked_call
+    async def Wait(self, status: Status | None = None) -> Literal[True]:
+        """Wait until it is over; its handle is null then.
+
+        Raises:
+            MpiError: the message was longer than the buffer.
+        """
+        await _wait([self], all)
+        self._finish(status)
+        return True
+
+    @checked_call
+    async def Test(self, status: Status | None = None) -> bool:
+        """Poll once; return whether it is over, whose handle is null then."""
+        await _poll([self])
+        if not self._over():
+            return False
+        self._finish(status)
+        return True
+
+    @checked_call
+    async def Cancel(self) -> None:
+        """Ask for its end without a message; it is waited for all the same."""
+        plain = self._active("Cancel")
+        await self._of().call(plain.Cancel)
+
+    @checked_call
+    async def Free(self) -> None:
+        """Give the handle up; what is under way goes on."""
+        plain = self._active("Free")
+        await self._of().call(plain.Free)
+        self._null()
+
+    # -- many ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+        """Wait until all are over.
+
+        Args:
+            requests: any, null ones too.
+            statuses: gets a status for each.
+
+        Raises:
+            MpiError: ERR_IN_STATUS where some have failed; which, and why, say the statuses, or the text.
+        """
+        return _waitall(requests, statuses)
+
+    @classmethod
+    def Testall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+        """Poll once; return whether all are over; only then are their handles null."""
+        return _testall(requests, statuses)
+
+    @classmethod
+    def Waitany(cls, requests: Sequence[Request], status: Status | None = None) -> Any:
+        """Wait until one is over; return its place, UNDEFINED where all are null."""
+        return _waitany(requests, status)
+
+    @classmethod
+    def Testany(cls, requests: Sequence[Request], status: Status | None = None) -> Any:
+        """Poll once; return the place of one that is over, and whether there is one or all are null."""
+        return _testany(requests, status)
+
+    @classmethod
+    def Waitsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+        """Wait until at least one is over; return the places of those that are, None where all are null."""
+        return _waitsome(requests, statuses)
+
+    @classmethod
+    def Testsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+        """Poll once; return the places of those that are over, None where all are null."""
+        return _testsome(requests, statuses)
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _of(self) -> Process:
+        assert self._process is not None
+        return self._process
+
+    def _active(self, call: str) -> Any:
+        if self._plain is None:
+            raise MpiError(ErrorClass.ERR_REQUEST, f"Request.{call}: this request is null")
+        return self._plain
+
+    def _over(self) -> bool:
+        return self._plain is None or bool(self._plain.over)
+
+    def _counts(self) -> bool:
+        """Whether `any` and `some` look at it: null and inactive ones do not count."""
+        return self._plain is not None and getattr(self._plain, "begun", True)
+
+    def _fill(self, status: Status | None) -> None:
+        if status is None:
+            return
+        if self._receives and self._counts():
+            status.fill(getattr(self._plain, "active", None) or self._plain)
+        else:
+            status.clear()
+
+    def _error(self) -> BaseException | None:
+        found: BaseException | None = None if self._plain is None else self._plain.error
+        return found
+
+    def _settle(self) -> None:
+        """Take note that it was waited for."""
+        if self._end is not None:
+            self._end()
+        self._null()
+
+    def _null(self) -> None:
+        self._plain = self._end = None
+
+    def _finish(self, status: Status | None) -> None:
+        self._fill(status)
+        error = self._error()
+        self._settle()
+        if error is not None:
+            raise error
+
+
+class Prequest(Request):
+    """A request that can be begun again and again; waited for, it is inactive, and not null."""
+
+    __slots__ = ()
+
+    @checked_call
+    async def Start(self) -> None:
+        """Begin it.
+
+        Raises:
+            MpiError: it is under way.
+        """
+        plain = self._active("Start")
+        await self._of().call(plain.Start)
+
+    @classmethod
+    def Startall(cls, requests: Sequence[Prequest]) -> Any:
+        """Begin all, in order."""
+        return _startall(requests)
+
+    def _settle(self) -> None:
+        if self._plain is not None:
+            self._plain.settle()
+
+
+REQUEST_NULL = Request()
+
+
+def _checked(requests: Sequence[Request], *_: Any) -> None:
+    for place, request in enumerate(requests):
+        if not isinstance(request, Request):
+            raise BadRequest(
+                f"Request: item {place}, {request!r}, is no request"
+                + ("; was its call awaited?" if hasattr(request, "cr_frame") else "")
+            )
+
+
+async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> None:
+    left = [each for each in requests if each._plain is not None]
+    if not left or enough(each._over() for each in left):
+        return
+    process = left[0]._of()
+    open_ = [each for each in left if not each._over()]
+    words = open_[0]._what if len(open_) == 1 else f"{open_[0]._what}, and {len(open_) - 1} more"
+    plains = [each._plain for each in left]
+    ranks = sorted({rank for each in open_ for rank in each._ranks})
+    await process.wait(lambda: enough(plain.over for plain in plains), words, ranks)
+
+
+async def _poll(requests: Sequence[Request]) -> None:
+    for each in requests:
+        if each._plain is not None:
+            await each._of().poll()
+            return
+
+
+@checked_call(_checked)
+async def _waitall(requests: Sequence[Request], statuses: list[Status] | None) -> Literal[True]:
+    await _wait(requests, all)
+    _finish_all(requests, range(len(requests)), statuses)
+    return True
+
+
+@checked_call(_checked)
+async def _testall(requests: Sequence[Request], statuses: list[Status] | None) -> bool:
+    await _poll(requests)
+    if not all(each._over() for each in requests):
+        return False
+    _finish_all(requests, range(len(requests)), statuses)
+    return True
+
+
+@checked_call(_checked)
+async def _waitany(requests: Sequence[Request], status: Status | None) -> int:
+    open_ = [each for each in requests if each._counts()]
+    await _wait(open_, any)
+    return _finish_one(requests, status)[0]
+
+
+@checked_call(_checked)
+async def _testany(requests: Sequence[Request], status: Status | None) -> tuple[int, bool]:
+    await _poll(requests)
+    return _finish_one(requests, status)
+
+
+@checked_call(_checked)
+async def _waitsome(requests: Sequence[Request], statuses: list[Status] | None) -> list[int] | None:
+    await _wait([each for each in requests if each._counts()], any)
+    return _finish_some(requests, statuses)
+
+
+@checked_call(_checked)
+async def _testsome(requests: Sequence[Request], statuses: list[Status] | None) -> list[int] | None:
+    await _poll(requests)
+    return _finish_some(requests, statuses)
+
+
+@checked_call(_checked)
+async def _startall(requests: Sequence[Prequest]) -> None:
+    plains = [each._active("Startall") for each in requests]
+
+    def start() -> None:
+        for plain in plains:
+            plain.Start()
+
+    if requests:
+        await requests[0]._of().call(start)
+
+
+def _finish_one(requests: Sequence[Request], status: Status | None) -> tuple[int, bool]:
+    """Finish the first that is over; return its place and True, or UNDEFINED and whether none counts."""
+    counted = [place for place, each in enumerate(requests) if each._counts()]
+    for place in counted:
+        if requests[place]._over():
+            requests[place]._finish(status)
+            return place, True
+    if status is not None:
+        status.clear()
+    return UNDEFINED, not counted
+
+
+def _finish_some(requests: Sequence[Request], statuses: list[Status] | None) -> list[int] | None:
+    counted = [place for place, each in enumerate(requests) if each._counts()]
+    if not counted:
+        return None
+    over = [place for place in counted if requests[place]._over()]
+    _finish_all(requests, over, statuses)
+    return over
+
+
+def _finish_all(requests: Sequence[Request], places: Sequence[int], statuses: list[Status] | None) -> None:
+    """Finish those at `places`; `statuses` gets one for each of them."""
+    errors: dict[int, BaseException] = {}
+    filled = []
+    for place in places:
+        request, status = requests[place], Status()
+        request._fill(status)
+        error = request._error()
+        request._settle()
+        if error is not None:
+            errors[place] = error
+            status.error = getattr(error, "Get_error_class", lambda: ErrorClass.ERR_OTHER)()
+        filled.append(status)
+    if statuses is not None:
+        statuses[:] = filled
+    if errors:
+        place, error = next(iter(errors.items()))
+        raise MpiError(
+            ErrorClass.ERR_IN_STATUS, f"{len(errors)} of {len(places)} requests have failed; request {place}: {error}"
+        ) from error
+
+
+class Message:
+    """A message that was found by Mprobe or Improbe, for one receive.
+
+    Args:
+        message: one to be the same as; None: the null handle.
+    """
+
+    __slots__ = ("_plain", "_process", "_what")
+
+    def __init__(self, message: Message | None = None) -> None:
+        self._plain: Any = None if message is None else message._plain
+        self._process: Process | None = None if message is None else message._process
+        self._what: str = "" if message is None else message._what
+
+    @classmethod
+    def found(cls, process: Process, plain: Any, what: str) -> Message:
+        """Return the handle of a message that was taken out."""
+        made = cls()
+        made._process, made._plain, made._what = process, plain, what
+        return made
+
+    def _check(self, buf: Any, *_: Any) -> tuple[Any, ...]:
+        if self._plain is None and self is not MESSAGE_NO_PROC:
+            raise MpiError(ErrorClass.ERR_REQUEST, "Message: this message is null: it has been received already")
+        return (self, span(buf, "Message.Recv: buf", writable=True), *_)
+
+    @checked_call(_check)
+    async def Recv(self, buf: Span, status: Status | None = None) -> None:
+        """Receive it."""
+        request = await self._begin(buf)
+        await _wait([request], all)
+        request._finish(status)
+
+    @checked_call(_check)
+    async def Irecv(self, buf: Span) -> Request:
+        """Begin to receive it."""
+        return await self._begin(buf)
+
+    async def _begin(self, buf: Span) -> Request:
+        if self is MESSAGE_NO_PROC:
+            return Request()
+        plain, process = self._plain, self._process
+        assert process is not None
+        self._plain = None
+        begun = await process.call(lambda: plain.Irecv(buf.view))
+        return Request.begun(process, begun, self._what, (), receives=True)
+
+    def __bool__(self) -> bool:
+        return self._plain is not None or self is MESSAGE_NO_PROC
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (
+            self is other or (self._plain is other._plain and bool(self) == bool(other))
+        )
+
+    def __hash__(self) -> int:
+        return hash(id(self._plain))
+
+
+MESSAGE_NULL = Message()
+MESSAGE_NO_PROC = Message()

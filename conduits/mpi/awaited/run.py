@@ -1,0 +1,99 @@
+"""Runs a program of MPI: ranks on a library alone, without Active Messages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import conduit
+from conduits.mpi.awaited.comm import Comm
+from conduits.mpi.awaited.process import current
+
+Main = Callable[..., Awaitable[Any]]
+
+
+def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
+    """Run ``main(comm, *args)`` once per rank and return when all have returned.
+
+    Args:
+        main: ``async def main(comm, *args)``; `comm` is the world.
+        *args: every rank gets its own deep copy.
+        library: scampi, sunmpi or start, simulated; mpi4py, real; options after a colon, "scampi:eager_count=4".
+        **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
+
+    Returns:
+        what `conduit.run` returns.
+
+    Raises:
+        conduit.BadRequest: a wrong argument; and all that `conduit.run` raises.
+    """
+    return conduit.run(_program(main, args), *args, **_options(library, options))
+
+
+async def run_async(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
+    """As `run`, from inside a running Trio program."""
+    return await conduit.run_async(_program(main, args), *args, **_options(library, options))
+
+
+def run_program(main: Main, *args: Any, **options: Any) -> Any:
+    """Run a program for ``conduit run``, which names the conduit."""
+    spec = options.get("conduit", "mpi")
+    if spec.partition(":")[0].strip() != "mpi":
+        raise conduit.BadRequest(
+            f'conduit={spec!r}: a program with `api = "mpi"` runs on MPI libraries; use mpi:library=scampi or another'
+        )
+    return conduit.run(_program(main, args), *args, **options)
+
+
+def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
+    known = [name for name in inspect.signature(conduit.run).parameters if name not in ("main", "args", "conduit")]
+    for name in options:
+        if name not in known:
+            raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
+    if not isinstance(library, str):
+        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'mpi4py' or another")
+    name, _, rest = library.partition(":")
+    return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
+
+
+def _program(main: Main, args: tuple[Any, ...]) -> Main:
+    write = "write `async def main(comm, *args)`"
+    if not callable(main):
+        raise conduit.BadRequest(f"MPI.run: main={main!r} cannot be called; {write}")
+    if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
+        raise conduit.BadRequest(f"MPI.run: main={main!r} is not async; {write}")
+    try:
+        inspect.signature(main).bind(None, *args)
+    except TypeError as error:
+        raise conduit.BadRequest(
+            f"MPI.run: main={main!r} cannot be called with a communicator and {len(args)} arguments: {error}; {write}"
+        ) from None
+    except ValueError:
+        pass  # some of those that are built in do not tell
+
+    async def program(ep: conduit.Endpoint, *given: Any) -> Any:
+        process = current("MPI.run")
+        process.go_alone()
+        return await main(world(), *given)
+
+    return program
+
+
+def world() -> Comm:
+    """Return the running rank's communicator of all."""
+    return _kept("world")
+
+
+def alone() -> Comm:
+    """Return the running rank's communicator of itself."""
+    return _kept("alone")
+
+
+def _kept(name: str) -> Comm:
+    process = current("MPI.COMM_WORLD" if name == "world" else "MPI.COMM_SELF")
+    found = process.handles.get(name)
+    if found is None:
+        found = process.handles[name] = Comm(process, getattr(process.library, name))
+    comm: Comm = found
+    return comm

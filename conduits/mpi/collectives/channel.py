@@ -1,0 +1,92 @@
+"""What an algorithm of a collective sends and receives through.
+
+An algorithm is a generator: it begins sends and receives, yields those that must be over before it goes on, and returns
+its result.  Each call of a collective has a channel of its own, whose messages no other call sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from conduits.mpi.interface import Request
+
+Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+
+
+class Costs(Protocol):
+    """What an algorithm's own work costs the rank."""
+
+    def copied(self, nbytes: int) -> None:
+        """Take the CPU for the copy of so many bytes."""
+
+    def worked(self, nbytes: int) -> None:
+        """Take the CPU for combining so many bytes with as many others."""
+
+
+class Channel:
+    """One call's messages in one communicator.
+
+    Args:
+        comm: the communicator, of the plain interface.
+        hidden: which of its contexts.
+        tag: of all messages of this call.
+        hosts: the host of each of its ranks.
+        costs: what the rank's own work costs.
+        members: the ranks of `comm` that take part, in order; None: all.
+
+    Attributes:
+        rank: this rank's place among those that take part.
+        size: how many do.
+        hosts: the host of each.
+    """
+
+    __slots__ = ("_comm", "_costs", "_hidden", "_members", "_tag", "hosts", "rank", "size")
+
+    def __init__(
+        self, comm: Any, hidden: int, tag: int, hosts: Sequence[int], costs: Costs, members: Sequence[int] | None = None
+    ) -> None:
+        self._comm = comm
+        self._hidden = hidden
+        self._tag = tag
+        self._costs = costs
+        self._members = range(comm.Get_size()) if members is None else tuple(members)
+        self.rank = self._members.index(comm.Get_rank())
+        self.size = len(self._members)
+        self.hosts = tuple(hosts)
+
+    def send(self, dest: int, data: Any) -> Request:
+        """Begin a send of bytes; they must not change until it is over."""
+        begun: Request = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
+        return begun
+
+    def recv(self, source: int, data: Any) -> Request:
+        """Begin a receive of exactly as many bytes as there is room."""
+        begun: Request = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
+        return begun
+
+    def copied(self, nbytes: int) -> None:
+        """Take the CPU for the copy of so many bytes."""
+        self._costs.copied(nbytes)
+
+    def worked(self, nbytes: int) -> None:
+        """Take the CPU for combining so many bytes with as many others."""
+        self._costs.worked(nbytes)
+
+
+def all_gather_bytes(channel: Channel, data: bytes) -> Steps:
+    """Give `data`, of the same size everywhere, to all; returns theirs by rank.
+
+    Bruck's way: in round k every rank passes all that it has on to the rank 2**k before it.
+    """
+    rank, size, each = channel.rank, channel.size, len(data)
+    have = bytearray(data)  # of this rank, the next one and so on
+    while len(have) < size * each:
+        distance = len(have) // each
+        passed = bytes(have[: (size - distance) * each])
+        came = bytearray(len(passed))
+        there, here = (rank - distance) % size, (rank + distance) % size
+        yield [channel.recv(here, came), channel.send(there, passed)]
+        have += came
+    blocks = [bytes(have[at * each : (at + 1) * each]) for at in range(size)]
+    return [blocks[(place - rank) % size] for place in range(size)]
