@@ -87,6 +87,20 @@ class Doors:
     resumed: Door = None
 
 
+class Acts(Protocol):
+    """What a rank has observably done, as integers, for the digest of its job (E6)."""
+
+    def extend(self, acts: Iterable[int], /) -> None:
+        """Log acts."""
+
+    def __len__(self) -> int:
+        """Return how many numbers wait to be hashed."""
+        ...
+
+    def flush(self) -> None:
+        """Hash what is there."""
+
+
 class Core(Protocol):
     """What a port may ask of the core: it is the endpoint of the port's rank."""
 
@@ -103,6 +117,10 @@ class Core(Protocol):
     """Whether `run_progress` is running."""
     doors: Doors | None
     """Whom to tell what happens, None where nobody listens to anything."""
+
+    @property
+    def acts(self) -> Acts | None:
+        """Where a network logs what programs do on it beside Active Messages; None: nobody wants to know."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.

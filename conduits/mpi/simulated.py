@@ -26,6 +26,7 @@ from conduits.mpi.messages import Messages, Record
 from conduits.mpi.wire import MAX_ARGS
 
 MAX_LONG = 1 << 30
+_WAKE = 3 << 20  # as the core logs it
 _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
@@ -310,6 +311,9 @@ class SimulatedProcess(Process):
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
+        acts = self._port.core.acts
+        if acts is not None:
+            acts.extend((self._port.ticks(), _WAKE))
 
     async def poll(self) -> None:
         """Poll once."""
@@ -318,6 +322,7 @@ class SimulatedProcess(Process):
     def go_alone(self) -> None:
         """The program is one of MPI alone: refuse Active Messages."""
         self._port.alone = True
+        self._port.library.engine.acts = self._port.core.acts
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for the copy of so many bytes."""

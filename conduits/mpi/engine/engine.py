@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
+from zlib import crc32
 
-from conduit.contract import Core
+from conduit.contract import Acts
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Arrival, Device
@@ -22,6 +23,10 @@ from conduits.mpi.engine.worker import Worker
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
+_SENT, _RECEIVED = 4 << 20, 5 << 20
+_FLUSH = 300
+
+
 class Home(Protocol):
     """What an engine sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
 
@@ -30,14 +35,12 @@ class Home(Protocol):
         hosts: the host of every rank.
         kernel: the job's time.
         cpu: the rank's CPU.
-        core: where the rank's acts are logged.
     """
 
     rank: int
     hosts: tuple[int, ...]
     kernel: Kernel
     cpu: Cpu
-    core: Core
 
     def notify(self) -> None:
         """There is something for a poll to find."""
@@ -67,6 +70,7 @@ class Engine:
         cpu: the rank's CPU.
         worker: what it still has to do.
         device: how messages travel.
+        acts: where sends and receives are logged for the digest, None where they are not.
         next_context: the lowest number that no communicator of this rank has had.
     """
 
@@ -81,6 +85,7 @@ class Engine:
         self.cpu = home.cpu
         self.worker = Worker(home.kernel, home.cpu)
         self.next_context = 0
+        self.acts: Acts | None = None
         self._posted: dict[int, list[Receive]] = {}
         self._unexpected: dict[int, list[Arrival]] = {}
         self._sends = self._receives = 0
@@ -112,6 +117,8 @@ class Engine:
         self._sends += 1
         send = Send(self, context, tag, data, dest, source, mode, self._sends)
         self._unfinished[send] = None
+        if self.acts is not None:
+            self._log(_SENT, dest, context, tag, data)
         if dest == self.rank:
             self._itself.send(send)
         else:
@@ -239,6 +246,8 @@ class Engine:
                 f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
                 f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
             )
+        if self.acts is not None:
+            self._log(_RECEIVED, receive.source, receive.context, receive.tag, receive.data[: receive.room])
         self._end(receive)
 
     def recost(self) -> None:
@@ -269,6 +278,13 @@ class Engine:
         }
 
     # -- inside --------------------------------------------------------------------------------------
+
+    def _log(self, act: int, peer: int, context: int, tag: int, data: memoryview) -> None:
+        acts = self.acts
+        assert acts is not None
+        acts.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
+        if len(acts) > _FLUSH:
+            acts.flush()
 
     def _match(self, arrival: Arrival, receive: Receive) -> None:
         receive.arrival = arrival
