@@ -164,13 +164,23 @@ class MpiPort(SimulatedPort):
         return await super().exchange(data)
 
     async def call(self, function: Callable[[], _T]) -> _T:
-        """Call a plain function of MPI in a turn of this rank's CPU, until all that it began to store is stored."""
+        """Poll once, then call a plain function of MPI, in a turn of this rank's CPU.
+
+        It lasts until all that the function began to store is stored.
+        """
         if self._interrupted():
             await self._enter()
         await self.cpu.acquire()
+        engine = self.library.engine
         try:
+            if engine.software.polls:
+                self._polls += 1
+                if self._attention:
+                    await self._poll_pass()
+                else:
+                    self.cpu.charge(self._miss_ps)
             result = function()
-            worker = self.library.engine.worker
+            worker = engine.worker
             if not worker.idle:
                 idle = Waiter()
                 worker.when_idle(idle.wake)

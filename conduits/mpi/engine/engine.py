@@ -22,7 +22,6 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Sen
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.errors import ErrorClass, MpiError
 
-
 _SENT, _RECEIVED = 4 << 20, 5 << 20
 _FLUSH = 300
 
@@ -299,3 +298,5 @@ class Engine:
     def _end(self, transfer: Send | Receive) -> None:
         self.cpu.charge(self.software.complete_ps)
         transfer.over = self._ended = True
+        if self._schedules:
+            self.home.notify()

@@ -1,0 +1,10 @@
+"""The libraries that MPI's semantics are tested on."""
+
+import pytest
+
+LIBRARIES = ["scampi"]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    return request.param

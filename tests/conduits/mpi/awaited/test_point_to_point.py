@@ -1,0 +1,572 @@
+"""Sends, receives and probes, as MPI's standard has them, on every simulated library."""
+
+import numpy as np
+import pytest
+import trio
+
+import conduit
+import conduit.launch.registry
+from conduits.mpi import MPI
+
+
+def two(main, library, *args, **options):
+    return MPI.run(main, *args, ranks=2, library=library, **options)
+
+
+def text(number, size):
+    return np.arange(number, number + size).astype(np.uint8)
+
+
+# -- matching ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["receives first", "messages first"])
+def test_a_receive_gets_the_first_message_that_fits(library, late):
+    async def main(comm):
+        if comm.rank == 0:
+            await conduit.current().compute(0 if late else 1e-3)
+            for number, tag in enumerate((5, 7, 5, 9, 7)):
+                await comm.Send(np.array([number]), 1, tag)
+            return None
+        await conduit.current().compute(1e-3 if late else 0)
+        wanted = [(7, 0), (MPI.ANY_TAG, 0), (MPI.ANY_TAG, MPI.ANY_SOURCE), (7, MPI.ANY_SOURCE), (MPI.ANY_TAG, 0)]
+        buffers = [np.zeros(1, int) for _ in wanted]
+        requests = [await comm.Irecv(b, source, tag) for b, (tag, source) in zip(buffers, wanted, strict=True)]
+        statuses = []
+        await MPI.Request.Waitall(requests, statuses)
+        assert not any(requests)
+        return [(int(b[0]), s.tag, s.source, s.Get_count(MPI.LONG)) for b, s in zip(buffers, statuses, strict=True)]
+
+    # Message 0 (tag 5) goes to the second receive, 1 (7) to the first, 2 (5) to the third, 3 (9) to the fifth.
+    assert two(main, library).values[1] == [
+        (1, 7, 0, 1), (0, 5, 0, 1), (2, 5, 0, 1), (4, 7, 0, 1), (3, 9, 0, 1),
+    ]  # fmt: skip
+
+
+def test_communicators_do_not_see_one_another_s_messages(library):
+    async def main(comm):
+        other = await comm.Dup()
+        if comm.rank == 0:
+            await comm.Send(np.array([1]), 1, 3)
+            await other.Send(np.array([2]), 1, 3)
+            return None
+        await conduit.current().compute(1e-3)
+        got = np.zeros(2, int)
+        await other.Recv(got[:1], MPI.ANY_SOURCE, MPI.ANY_TAG)
+        await comm.Recv(got[1:], MPI.ANY_SOURCE, MPI.ANY_TAG)
+        return got.tolist()
+
+    assert two(main, library).values[1] == [2, 1]
+
+
+def test_a_thousand_receives_wait_at_once(library):
+    async def main(comm):
+        count = 1000
+        if comm.rank == 0:
+            await comm.Barrier()
+            for tag in reversed(range(count)):
+                await comm.Send(np.array([tag * 3]), 1, tag)
+            return None
+        got = np.zeros(count, int)
+        requests = [await comm.Irecv(got[tag : tag + 1], 0, tag) for tag in range(count)]
+        await comm.Barrier()
+        await MPI.Request.Waitall(requests)
+        return (got == np.arange(count) * 3).all()
+
+    assert two(main, library).values[1]
+
+
+def test_a_thousand_messages_nobody_wanted_do_not_keep_others_back(library):
+    """Both halves of the pair with tag 1 have begun: it must complete, whatever else is under way (MPI 3.5)."""
+
+    async def main(comm):
+        count = 1000
+        if comm.rank == 0:
+            requests = [await comm.Isend(text(number, 500), 1, 0) for number in range(count)]
+            requests.append(await comm.Isend(b"now", 1, 1))
+            await MPI.Request.Waitall(requests)
+            return None
+        first = bytearray(3)
+        await comm.Recv(first, 0, 1)
+        rest = np.zeros((count, 500), np.uint8)
+        for row in rest:
+            await comm.Recv(row, 0, 0)
+        return bytes(first), all((row == text(number, 500)).all() for number, row in enumerate(rest))
+
+    assert two(main, library).values[1] == (b"now", True)
+
+
+@pytest.mark.parametrize("ranks_per_host", [1, 2])
+def test_sizes_round_the_thresholds(library, ranks_per_host):
+    spec = conduit.launch.registry.parse_spec(f"mpi:library={library}")
+    edges = {0, 1, 4096, 100_000, *spec.cls.library.thresholds(spec.options)}
+    sizes = sorted({max(0, edge + step) for edge in edges for step in (-1, 0, 1)})
+
+    async def main(comm):
+        status = MPI.Status()
+        for size in sizes:
+            if comm.rank == 0:
+                await comm.Send(text(size, size), 1)
+                await comm.Recv(back := np.zeros(size, np.uint8), 1)
+                assert (back == text(size + 1, size)).all()
+            else:
+                got = np.zeros(size + 3, np.uint8)
+                await comm.Recv(got, 0, status=status)
+                assert status.Get_count() == size
+                assert (got[:size] == text(size, size)).all()
+                assert not got[size:].any()
+                await comm.Ssend(text(size + 1, size), 0)
+
+    two(main, library, ranks_per_host=ranks_per_host)
+
+
+# -- truncation ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [100, 2000, 100_000])
+@pytest.mark.parametrize("late", [False, True], ids=["receives first", "messages first"])
+def test_a_message_that_is_too_long_is_an_error_of_its_receive_alone(library, size, late):
+    async def main(comm):
+        if comm.rank == 0:
+            await conduit.current().compute(0 if late else 1e-3)
+            await comm.Send(text(1, size), 1, 4)
+            await comm.Send(text(2, size), 1, 5)
+            return None
+        await conduit.current().compute(1e-3 if late else 0)
+        short, status = np.zeros(60, np.uint8), MPI.Status()
+        with pytest.raises(MPI.Exception, match=f"message of {size} bytes from rank 0, tag 4.* has 50") as caught:
+            await comm.Recv(short[:50], 0, 4, status)
+        assert caught.value.Get_error_class() == MPI.ERR_TRUNCATE
+        assert (short[:50] == text(1, 50)).all()
+        assert not short[50:].any()
+        whole = np.zeros(size, np.uint8)
+        await comm.Recv(whole, 0, 5, status)
+        return status.Get_count(), (whole == text(2, size)).all()
+
+    assert two(main, library).values[1] == (size, True)
+
+
+def test_waitall_says_which_has_failed(library):
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Send(b"1234", 1, 0)
+            await comm.Send(b"5678", 1, 1)
+            return None
+        buffers, statuses = [bytearray(4), bytearray(2)], []
+        requests = [await comm.Irecv(buffer, 0, tag) for tag, buffer in enumerate(buffers)]
+        with pytest.raises(MPI.Exception, match="1 of 2 requests have failed; request 1: the message") as caught:
+            await MPI.Request.Waitall(requests, statuses)
+        assert caught.value.Get_error_class() == MPI.ERR_IN_STATUS
+        return buffers, [status.Get_error() for status in statuses], [bool(request) for request in requests]
+
+    assert two(main, library).values[1] == (
+        [b"1234", b"56"], [MPI.SUCCESS, MPI.ERR_TRUNCATE], [False, False],
+    )  # fmt: skip
+
+
+# -- send modes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 8, 2000, 200_000])
+def test_a_synchronous_send_is_over_only_after_its_receive_has_begun(library, size):
+    async def main(comm):
+        ep = conduit.current()
+        if comm.rank == 0:
+            await comm.Ssend(np.zeros(size, np.uint8), 1)
+            return ep.now
+        await ep.compute(5e-3)
+        begun = ep.now
+        await comm.Recv(np.zeros(size, np.uint8), 0)
+        return begun
+
+    over, begun = two(main, library).values
+    assert over > begun
+
+
+def test_a_small_standard_send_does_not_wait_for_its_receive(library):
+    async def main(comm):
+        ep = conduit.current()
+        if comm.rank == 0:
+            await comm.Send(b"small", 1)
+            return ep.now
+        await ep.compute(5e-3)
+        await comm.Recv(bytearray(5), 0)
+        return None
+
+    assert two(main, library).values[0] < 5e-3
+
+
+@pytest.mark.parametrize("size", [8, 200_000])
+def test_a_ready_send_without_its_receive_ends_the_job(library, size):
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Rsend(np.zeros(size, np.uint8), 1, 6)
+        else:
+            await conduit.current().compute(5e-3)
+            await comm.Recv(np.zeros(size, np.uint8), 0, 6)
+
+    with pytest.raises(MPI.Exception, match="ready send of rank 0 to rank 1 with tag 6 has found no receive"):
+        two(main, library)
+
+
+def test_a_ready_send_to_a_receive_that_waits(library):
+    async def main(comm):
+        if comm.rank == 1:
+            request = await comm.Irecv(got := bytearray(3), 0)
+            await comm.Barrier()
+            await request.Wait()
+            return bytes(got)
+        await comm.Barrier()
+        await comm.Rsend(b"abc", 1)
+        return None
+
+    assert two(main, library).values[1] == b"abc"
+
+
+def test_buffered_sends_need_room_in_the_buffer(library):
+    async def main(comm):
+        if comm.rank == 1:
+            await conduit.current().compute(1e-3)
+            got = [bytearray(1000), bytearray(1000)]
+            for buffer in got:
+                await comm.Recv(buffer, 0)
+            return got
+        with pytest.raises(MPI.Exception, match="no buffer is attached"):
+            await comm.Bsend(bytes(1000), 1)
+        space = bytearray(2 * (1000 + MPI.BSEND_OVERHEAD))
+        MPI.Attach_buffer(space)
+        with pytest.raises(MPI.Exception, match="attached already"):
+            MPI.Attach_buffer(space)
+        data = bytearray(b"a" * 1000)
+        await comm.Bsend(data, 1)
+        data[:] = b"b" * 1000
+        await comm.Ibsend(data, 1)
+        data[:] = b"c" * 1000
+        with pytest.raises(MPI.Exception, match="2192 bytes, with 2 messages under way") as caught:
+            await comm.Bsend(data, 1)
+        assert caught.value.Get_error_class() == MPI.ERR_BUFFER
+        return await MPI.Detach_buffer() is space
+
+    freed, got = two(main, f"{library}:{NOTHING_EAGER[library]}").values
+    assert freed
+    assert got == [b"a" * 1000, b"b" * 1000]
+
+
+NOTHING_EAGER = {"scampi": "channel_inline_threshold=0,eager_count=0"}
+"""By library, options under which a message of 1,000 bytes waits for its receive."""
+
+
+def test_two_sends_that_wait_for_each_other_are_a_deadlock(library):
+    async def main(comm):
+        other = 1 - comm.rank
+        await comm.Send(np.zeros(1 << 20), other, 7)
+        await comm.Recv(np.zeros(1 << 20), other, 7)
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        two(main, library)
+    assert "MPI Send to rank 1, tag 7, on MPI_COMM_WORLD" in str(caught.value)
+    assert "MPI Send to rank 0, tag 7, on MPI_COMM_WORLD" in str(caught.value)
+
+
+def test_a_receive_that_nobody_sends_to_is_a_deadlock(library):
+    async def main(comm):
+        if comm.rank == 1:
+            await comm.Recv(bytearray(1), MPI.ANY_SOURCE, 9)
+
+    with pytest.raises(conduit.Deadlock, match="MPI Recv from any rank, tag 9, on MPI_COMM_WORLD"):
+        two(main, library)
+
+
+# -- oneself, nobody -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 10, 5000, 1_000_000])
+def test_a_rank_sends_to_itself(library, size):
+    async def main(comm):
+        me = comm.rank
+        got = [np.zeros(size, np.uint8) for _ in range(3)]
+        early = await comm.Irecv(got[0], me, 1)
+        await comm.Send(text(1, size), me, 1)
+        request = await comm.Issend(text(2, size), me, 2)
+        assert not await request.Test()
+        await comm.Recv(got[1], me, 2)
+        await MPI.Request.Waitall([early, request])
+        await comm.Sendrecv(text(3, size), me, 3, got[2], me, 3)
+        return [(each == text(number, size)).all() for number, each in enumerate(got, 1)]
+
+    assert all(map(all, two(main, library).values))
+
+
+def test_a_small_message_to_oneself_is_kept_and_a_large_one_waits(library):
+    async def main(comm, size):
+        await comm.Send(np.zeros(size, np.uint8), comm.rank)
+        await comm.Recv(np.zeros(size, np.uint8), comm.rank)
+
+    two(main, library, 100)
+    with pytest.raises(conduit.Deadlock, match="MPI Send to rank 1, tag 0"):
+        two(main, library, 50_000_000)
+
+
+def test_nobody_gets_and_gives_nothing(library):
+    async def main(comm):
+        status = MPI.Status()
+        await comm.Send(b"x", MPI.PROC_NULL)
+        got = bytearray(b"y")
+        await comm.Recv(got, MPI.PROC_NULL, status=status)
+        request = await comm.Isend(b"x", MPI.PROC_NULL)
+        assert await request.Test()
+        assert (await comm.Mprobe(MPI.PROC_NULL)) == MPI.MESSAGE_NO_PROC
+        return bytes(got), status.source, status.tag, status.Get_count()
+
+    assert two(main, library).values[0] == (b"y", MPI.PROC_NULL, MPI.ANY_TAG, 0)
+
+
+# -- cancel, probe -------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_receive_takes_no_message(library):
+    async def main(comm):
+        if comm.rank == 1:
+            request = await comm.Irecv(first := bytearray(b"---"), 0)
+            await request.Cancel()
+            status = MPI.Status()
+            await request.Wait(status)
+            await comm.Barrier()
+            await comm.Recv(second := bytearray(3), 0)
+            return status.Is_cancelled(), bytes(first), bytes(second)
+        await comm.Barrier()
+        await comm.Send(b"abc", 1)
+        return None
+
+    assert two(main, library).values[1] == (True, b"---", b"abc")
+
+
+def test_what_is_matched_can_not_be_cancelled(library):
+    async def main(comm):
+        if comm.rank == 1:
+            request = await comm.Irecv(got := bytearray(3), 0)
+            await conduit.current().compute(1e-3)
+            await comm.Barrier()
+            await request.Cancel()
+            status = MPI.Status()
+            await request.Wait(status)
+            return status.Is_cancelled(), bytes(got)
+        await comm.Send(b"abc", 1)
+        await comm.Barrier()
+        return None
+
+    assert two(main, library).values[1] == (False, b"abc")
+
+
+def test_a_task_whose_receive_is_cancelled_leaves_the_queue(library):
+    async def main(comm):
+        if comm.rank == 1:
+            with trio.move_on_after(1e-3) as scope:
+                await comm.Recv(bytearray(3), 0)
+            await comm.Barrier()
+            await comm.Recv(got := bytearray(3), 0)
+            return scope.cancelled_caught, bytes(got)
+        await comm.Barrier()
+        await comm.Send(b"abc", 1)
+        return None
+
+    assert two(main, library).values[1] == (True, b"abc")
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_a_probe_leaves_the_message_and_a_matched_probe_takes_it(library, size):
+    async def main(comm):
+        if comm.rank == 0:
+            await MPI.Request.Waitall([await comm.Isend(text(each, size), 1, each) for each in (1, 2)])
+            return None
+        status = MPI.Status()
+        assert await comm.Probe(0, 2, status)
+        sizes = [status.Get_count()]
+        assert await comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
+        assert status.tag == 1
+        message = await comm.Mprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
+        assert await comm.Iprobe(0, 1) is False
+        assert (await comm.Improbe(0, 3)) is None
+        later = np.zeros(size, np.uint8)
+        await comm.Recv(later, 0, MPI.ANY_TAG, status)
+        assert status.tag == 2
+        taken = np.zeros(size, np.uint8)
+        await message.Recv(taken, status)
+        assert message == MPI.MESSAGE_NULL
+        with pytest.raises(MPI.Exception, match="received already"):
+            await message.Recv(taken)
+        return sizes, (taken == text(1, size)).all(), (later == text(2, size)).all(), status.tag
+
+    assert two(main, library).values[1] == ([size], True, True, 1)
+
+
+def test_tasks_of_a_rank_that_probe_for_one_message_get_it_once(library):
+    async def main(comm):
+        if comm.rank == 0:
+            await conduit.current().compute(1e-4)
+            await comm.Send(b"abc", 1)
+            await conduit.current().compute(1e-3)
+            await comm.Send(b"def", 1)
+            return None
+        got = []
+
+        async def take():
+            message = await comm.Mprobe()
+            await message.Recv(buffer := bytearray(3))
+            got.append(bytes(buffer))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(take)
+            nursery.start_soon(take)
+        return sorted(got)
+
+    assert two(main, library).values[1] == [b"abc", b"def"]
+
+
+# -- requests ------------------------------------------------------------------------------------------
+
+
+def test_persistent_requests_begin_again_and_again(library):
+    async def main(comm):
+        data = np.zeros(4)
+        make = comm.Send_init if comm.rank == 0 else comm.Recv_init
+        request = make(data, 1 - comm.rank, 2)
+        got = []
+        for turn in range(5):
+            if comm.rank == 0:
+                data[:] = turn
+            await request.Start()
+            await request.Wait()
+            assert request
+            assert await request.Test()
+            got.append(data[0])
+        await request.Free()
+        assert request == MPI.REQUEST_NULL
+        return got
+
+    assert two(main, f"{library}:{NOTHING_EAGER[library]}").values[1] == [0, 1, 2, 3, 4]
+
+
+def test_what_waits_for_any_and_for_some(library):
+    async def main(comm):
+        if comm.rank == 0:
+            for tag in (2, 0, 1):
+                await conduit.current().compute(1e-3)
+                await comm.Send(bytes([tag]), 1, tag)
+            return None
+        buffers = [bytearray(1) for _ in range(3)]
+        requests = [await comm.Irecv(buffer, 0, tag) for tag, buffer in enumerate(buffers)]
+        assert await MPI.Request.Testany(requests) == (MPI.UNDEFINED, False)
+        assert await MPI.Request.Testsome(requests) == []
+        assert not await MPI.Request.Testall(requests)
+        status = MPI.Status()
+        first = await MPI.Request.Waitany(requests, status)
+        assert (first, status.tag, bool(requests[2])) == (2, 2, False)
+        some = await MPI.Request.Waitsome(requests)
+        await MPI.Request.Waitall(requests)
+        assert await MPI.Request.Waitany(requests) == MPI.UNDEFINED
+        assert await MPI.Request.Testany(requests) == (MPI.UNDEFINED, True)
+        assert await MPI.Request.Waitsome(requests) is None
+        return some, [buffer[0] for buffer in buffers]
+
+    assert two(main, library).values[1] == ([0], [0, 1, 2])
+
+
+# -- refusals ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "error_class", "match"),
+    [
+        (
+            lambda comm: comm.Send(b"", 2),
+            MPI.Exception,
+            MPI.ERR_RANK,
+            "dest=2 is no rank of MPI_COMM_WORLD; use 0 to 1",
+        ),
+        (lambda comm: comm.Send(b"", MPI.ANY_SOURCE), MPI.Exception, MPI.ERR_RANK, "dest=-2 is no rank"),
+        (lambda comm: comm.Recv(bytearray(1), -3), MPI.Exception, MPI.ERR_RANK, "source=-3 is no rank.*ANY_SOURCE"),
+        (lambda comm: comm.Send(b"", 0, -1), MPI.Exception, MPI.ERR_TAG, "tag=-1 is no tag; use 0 to"),
+        (lambda comm: comm.Send(b"", 0, MPI.TAG_UB + 1), MPI.Exception, MPI.ERR_TAG, "is no tag"),
+        (lambda comm: comm.Recv(bytearray(1), 0, -2), MPI.Exception, MPI.ERR_TAG, "tag=-2 is no tag.*ANY_TAG"),
+        (lambda comm: comm.Send(b"", 1.0), conduit.BadRequest, None, "dest=1.0 is no integer"),
+        (lambda comm: comm.Send("text", 1), conduit.BadRequest, None, "buf='text' is no buffer"),
+        (lambda comm: comm.Recv(b"abc", 1), conduit.BadRequest, None, "read-only"),
+        (lambda comm: comm.Send(np.zeros((4, 4))[:, 1], 1), conduit.BadRequest, None, "not contiguous"),
+        (lambda comm: comm.Send([np.zeros(4), 5], 1), conduit.BadRequest, None, "5 elements.* take 40 bytes.* has 32"),
+        (lambda comm: comm.Send([np.zeros(4), -1], 1), MPI.Exception, MPI.ERR_COUNT, "count=-1"),
+        (lambda comm: comm.Send([bytes(3), MPI.INT], 1), conduit.BadRequest, None, "no multiple of the 4 of MPI_INT"),
+        (lambda comm: comm.Send(MPI.BOTTOM, 1), MPI.Exception, MPI.ERR_BUFFER, "BOTTOM"),
+        (lambda comm: MPI.COMM_NULL.Send(b"", 1), MPI.Exception, MPI.ERR_COMM, "null"),
+        (lambda comm: comm.send(b"", 1), conduit.BadRequest, None, "Comm.send: calls that pickle.*Comm.Send"),
+        (lambda comm: MPI.Request.Waitall([comm]), conduit.BadRequest, None, "item 0.*is no request"),
+        (lambda comm: MPI.DOUBLE.Create_vector(1, 1, 1), conduit.BadRequest, None, "derived datatypes"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match):
+    async def main(comm):
+        with pytest.raises(kind, match=match) as caught:
+            call(comm)
+        assert error_class is None or caught.value.Get_error_class() == error_class
+        return True
+
+    assert all(two(main, "scampi").values)
+
+
+def test_a_call_that_is_not_awaited_ends_the_job():
+    async def main(comm):
+        comm.Send(b"", 0)
+
+    with pytest.raises(conduit.BadRequest, match=r"Send\(...\) at .*test_point_to_point.py:\d+ was called but never"):
+        two(main, "scampi")
+
+
+def test_active_messages_are_refused_where_mpi_is_alone():
+    async def main(comm):
+        def handler(token):
+            pass
+
+        assert conduit.current().rank == comm.rank
+        await conduit.current().attach(handler)
+
+    with pytest.raises(conduit.BadRequest, match="on MPI alone, without Active Messages"):
+        two(main, "scampi")
+
+
+def test_abort_ends_the_job(library):
+    async def main(comm):
+        if comm.rank == 0:
+            comm.Abort(3)
+        await comm.Recv(bytearray(1), 0)
+
+    with pytest.raises(SystemExit) as caught:
+        two(main, library)
+    assert caught.value.code == 3
+
+
+def test_a_rank_whose_main_is_over_lets_its_messages_go_on(library):
+    async def main(comm):
+        if comm.rank == 0:
+            await comm.Isend(text(5, 300_000), 1)  # not waited for, and too large to be kept
+            return True
+        await conduit.current().compute(1e-3)
+        got = np.zeros(300_000, np.uint8)
+        await comm.Recv(got, 0)
+        return (got == text(5, 300_000)).all()
+
+    assert all(two(main, library).values)
+
+
+def test_a_persistent_request_that_is_under_way_is_not_begun(library):
+    async def main(comm):
+        if comm.rank == 1:
+            await conduit.current().compute(1e-3)
+            await comm.Recv(bytearray(1000), 0)
+            return
+        request = comm.Ssend_init(bytes(1000), 1)
+        await request.Start()
+        with pytest.raises(MPI.Exception, match="Start: this request is under way"):
+            await request.Start()
+        await request.Wait()
+
+    two(main, library)
