@@ -11,9 +11,33 @@ from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
 
 
-def test_the_default_library_is_refused_with_those_that_are_there():
-    with pytest.raises(BadRequest, match=r"option 'library' of conduit 'mpi' cannot be 'scampi'; there are: mpi4py"):
-        parse_spec("mpi")
+def test_the_default_library_is_simulated():
+    spec = parse_spec("mpi")
+    assert spec.text == parse_spec("mpi:library=scampi").text == "mpi"
+    assert (spec.rank_kind, spec.simulated) == (RankKind.TASK, True)
+
+
+def test_a_library_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(BadRequest, match=r"option 'library' of conduit 'mpi' cannot be 'scampy' .*scampi.*mpi4py"):
+        parse_spec("mpi:library=scampy")
+
+
+def test_the_options_of_a_library_are_the_machine_s_and_its_own():
+    spec = parse_spec("mpi:library=scampi,torus=2x2,eager_count=3,credits=2")
+    assert spec.text == "mpi:torus=2x2,eager_count=3,credits=2"
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("channel_entries=1", "channel_entries.*>= 2"),
+        ("transporter_size=1000000", "channel_entries, .* need a region of .* bytes .*, the driver gives 2097152"),
+        ("slots=2", "has no option 'slots'; its options are: .*eager_count"),
+    ],
+)
+def test_options_of_a_simulated_library_are_checked(option, text):
+    with pytest.raises(BadRequest, match=text):
+        parse_spec(f"mpi:{option}")
 
 
 def test_the_text_of_a_spec_names_the_library():
