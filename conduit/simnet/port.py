@@ -561,15 +561,18 @@ class SimulatedPort(Port):
         core, kernel, take = self.core, self.kernel, self._take
         local = core.local
         while self._left and not kernel.ending:
-            message = local.popleft() if local else take()
-            if message is None:
-                break
-            if message is LATER:
-                return
-            self._left -= 1
-            kernel.user_code, kernel.look = self, True
-            if message.source != self.rank:
+            if local:
+                message = local.popleft()
+            else:
+                taken = take()
+                if taken is None:
+                    break
+                if taken is LATER:
+                    return
+                message = taken
                 self.conduit.messages_handled += 1
+            self._left -= 1
+            kernel.look = True
             try:
                 reply = core.deliver(message)
             except Exception as error:
