@@ -134,7 +134,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             pass
 
     def _bring_forward(self) -> bool:
-        """Let the next background event come before all work of its instant, if that has come; return whether it has."""
+        """Let the next background event come before all work of its instant, if that has come; return whether."""
         limit = self._next_deadline()
         when, ticket, action = self._background[0]
         if when > limit or (limit == FOREVER and not self._heap and not self._count_timer()):

@@ -550,9 +550,8 @@ class SimulatedPort(Port):
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        if self._network.pending():
-            self._network.begin_pass()
-        if not self._alone and self.paths[1].pending():
+        self._network.begin_pass()
+        if not self._alone:
             self.paths[1].begin_pass()
         self._go_on()
 
