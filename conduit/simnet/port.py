@@ -550,9 +550,8 @@ class SimulatedPort(Port):
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        if self._network.pending():
-            self._network.begin_pass()
-        if not self._alone and self.paths[1].pending():
+        self._network.begin_pass()
+        if not self._alone:
             self.paths[1].begin_pass()
         self._go_on()
 
@@ -561,15 +560,18 @@ class SimulatedPort(Port):
         core, kernel, take = self.core, self.kernel, self._take
         local = core.local
         while self._left and not kernel.ending:
-            message = local.popleft() if local else take()
-            if message is None:
-                break
-            if message is LATER:
-                return
-            self._left -= 1
-            kernel.user_code, kernel.look = self, True
-            if message.source != self.rank:
+            if local:
+                message = local.popleft()
+            else:
+                taken = take()
+                if taken is None:
+                    break
+                if taken is LATER:
+                    return
+                message = taken
                 self.conduit.messages_handled += 1
+            self._left -= 1
+            kernel.look = True
             try:
                 reply = core.deliver(message)
             except Exception as error:
