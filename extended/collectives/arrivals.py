@@ -188,7 +188,7 @@ class Arrivals:
         receive = found[2]
         assert receive.window is not None
         self._store(*found, payload, part * staging.slot_bytes)
-        if (part + receive.window.count) * staging.slot_bytes < len(receive.into):
+        if (part + receive.window.slots) * staging.slot_bytes < len(receive.into):
             token.reply_short(self.collective_taken, lead, count, sequence, tag, part)
         else:
             staging.give_back(slot)

@@ -255,7 +255,7 @@ class Outbox:
     def _send_staged(self, call: Call, place: tuple[int, int], data: memoryview, window: Window) -> None:
         """List the parts of large data for which there are slots; each that has been copied lets another one come."""
         parts = -(-len(data) // self.staging.slot_bytes)
-        staged, later = Staged(data, window), max(0, parts - window.count)
+        staged, later = Staged(data, window), max(0, parts - window.slots)
         if later:
             staged.left = later
             call.staged[place] = staged
@@ -269,12 +269,12 @@ class Outbox:
         staged.left -= 1
         if not staged.left:
             del call.staged[place]
-        next_part = self._part(call, place, part + staged.window.count, staged)
+        next_part = self._part(call, place, part + staged.window.slots, staged)
         self._queue.append(Sending(call, iter((next_part,))))
 
     def _part(self, call: Call, place: tuple[int, int], part: int, staged: Staged) -> Send:
         nbytes, window, (dest, tag) = self.staging.slot_bytes, staged.window, place
-        slot = window.offset + part % window.count * nbytes
+        slot = window.offset + part % window.slots * nbytes
         words = (*call.team, call.sequence, tag, part, slot, *call.signature.words)
         piece = staged.data[part * nbytes : (part + 1) * nbytes]
         return partial(

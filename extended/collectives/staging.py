@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from extended.collectives.algorithms.algorithm import PIECE
-
 if TYPE_CHECKING:
     from conduit import Endpoint
-    from conduit.contract import MessageCosts
 
 BYTES = 1 << 20
 """Wanted behind the segment of each rank.  Assumed: the windows of sixteen receives."""
+
+PART = 16384
+"""Bytes of a slot.  As what algorithms pass on in pieces (`extended.collectives.algorithms.algorithm.PIECE`), so that
+each piece takes one slot."""
 
 WINDOW = 4
 """Slots of one receive at most.  Assumed: while one part is copied and its answer under way, others travel."""
@@ -32,15 +33,15 @@ class Window(NamedTuple):
 
     Attributes:
         offset: of the first, in the auxiliary memory of its rank.
-        count: how many.
+        slots: how many.
     """
 
     offset: int
-    count: int
+    slots: int
 
     def landing(self) -> int:
         """Return it as a number of 64 bits that no offset in a segment is."""
-        return _STAGED | self.count << _COUNT_AT | self.offset
+        return _STAGED | self.slots << _COUNT_AT | self.offset
 
 
 def window_in(landing: int) -> Window | None:
@@ -82,7 +83,7 @@ class Staging:
     """
 
     def __init__(self, ep: Endpoint, medium_bytes: int, long_bytes: int) -> None:
-        self.slot_bytes = min(PIECE, long_bytes)
+        self.slot_bytes = min(PART, long_bytes)
         self._ep = ep
         self._medium_bytes = medium_bytes
         self._start = 0
@@ -90,8 +91,7 @@ class Staging:
 
     def lend(self, source: int, nbytes: int) -> Window | None:
         """Take slots for data from a rank, None where that does not pay or none is free."""
-        costs = self._ep.costs.on_host if self._ep.hosts[source] == self._ep.host else self._ep.costs.off_host
-        if costs is None or not self.pays(costs, nbytes):
+        if not self.pays(nbytes, on_host=self._ep.hosts[source] == self._ep.host):
             return None
         free = self._slots()
         for count in range(min(WINDOW, -(-nbytes // self.slot_bytes)), 0, -1):
@@ -105,11 +105,14 @@ class Staging:
         """Take the slot that begins there back: what was to land in it has."""
         self._slots()[(offset - self._start) // self.slot_bytes] = 1
 
-    def pays(self, costs: MessageCosts, nbytes: int) -> bool:
+    def pays(self, nbytes: int, *, on_host: bool) -> bool:
         """Say whether data comes cheaper by long messages, each by itself, than in medium ones that follow closely.
 
-        Both are copied to their place afterwards.
+        Both are copied to their place afterwards.  Where the network does not know its costs it does not.
         """
+        costs = self._ep.costs.on_host if on_host else self._ep.costs.off_host
+        if costs is None:
+            return False
         pieces, parts = -(-nbytes // self._medium_bytes), -(-nbytes // self.slot_bytes)
         medium = costs.start + (pieces - 1) * max(costs.send, costs.receive) + nbytes * costs.medium_byte
         return parts * costs.long_start + nbytes * costs.long_byte < medium

@@ -7,14 +7,13 @@ import pytest
 import trio
 
 import conduit
-from conduit.launch.registry import parse_spec
 from conduit.simnet import SimulatedConduit
 from extended import Extended
-from extended.collectives.staging import Staging, Window, window_in
+from extended.collectives.algorithms.algorithm import PIECE
+from extended.collectives.staging import PART, Staging, Window, window_in
 
 MB = 1 << 20
 CALLS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan")
-SLOT = 16384
 
 
 async def broadcast(ep, nbytes, inside):
@@ -119,7 +118,7 @@ async def several_at_once(ep, seed, count):
 
 
 @pytest.mark.parametrize("spec", ["startx", "startx:slots=1", "sci:patched=yes", "sunfire"])
-@pytest.mark.parametrize("room", [0, SLOT, 3 * SLOT, MB], ids=lambda room: f"{room}_bytes")
+@pytest.mark.parametrize("room", [0, PART, 3 * PART, MB], ids=lambda room: f"{room}_bytes")
 def test_collectives_give_what_numpy_does_however_little_room_there_is(spec, room, monkeypatch):
     """Many at once, so that all slots are taken: what finds none comes in medium messages."""
     monkeypatch.setattr(SimulatedConduit, "auxiliary", room)
@@ -140,16 +139,16 @@ def test_random_collectives_on_two_teams(seed):
 
 def test_a_slot_is_nobody_else_s_before_what_was_to_land_in_it_has(monkeypatch):
     """A team breaks while its data is on the way; those of another team come through few slots, and are right."""
-    monkeypatch.setattr(SimulatedConduit, "auxiliary", 4 * SLOT)
+    monkeypatch.setattr(SimulatedConduit, "auxiliary", 4 * PART)
 
     async def main(ep, instant):
         x = await Extended.attach(ep)
         doomed = await x.split(0)
-        data = np.full(40 * SLOT, 0xEE, np.uint8)
+        data = np.full(40 * PART, 0xEE, np.uint8)
         with trio.move_on_at(instant) as scope:
             await doomed.broadcast(data if ep.rank == 0 else None)
         for number in range(6):
-            sent = np.full(10 * SLOT, number, np.uint8)
+            sent = np.full(10 * PART, number, np.uint8)
             found = await x.broadcast(sent if ep.rank == number % 4 else None, root=number % 4)
             np.testing.assert_array_equal(found, sent)
         return scope.cancelled_caught
@@ -171,13 +170,20 @@ def test_the_slots_of_a_rank_are_all_given_back(monkeypatch):
     assert all(all(each._free) for each in used)
 
 
-def test_whether_it_pays_follows_from_the_costs():
-    staging = Staging(None, 1024, MB)
-    costs = parse_spec("startx").costs
-    assert staging.pays(costs.off_host, 5000)
-    assert staging.pays(costs.off_host, MB)
-    for spec in ("loggp", "loggp:set=ethernet100"):
-        costs, most = parse_spec(spec).costs, parse_spec(spec).limits.max_medium
-        assert not any(
-            Staging(None, most, MB).pays(way, n) for way in (costs.off_host, costs.on_host) for n in (5000, MB)
-        )
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [("startx", True), ("sci", True), ("sunfire", True), ("loggp", False), ("sci:queue=single", False)],
+)
+def test_whether_it_pays_follows_from_the_costs(spec, expected):
+    """Those of `sci:queue=single` are not known."""
+
+    async def main(ep):
+        await ep.poll()
+        staging = Staging(ep, ep.limits.max_medium, MB)
+        return {staging.pays(nbytes, on_host=False) for nbytes in (16384, MB)}
+
+    assert conduit.run(main, ranks=2, conduit=spec).values == [{expected}] * 2
+
+
+def test_a_part_is_a_piece_of_what_is_passed_on_in_pieces():
+    assert PART == PIECE
