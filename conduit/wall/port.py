@@ -64,7 +64,7 @@ class WallPort(Port):
         self.spin_ns = 0
         self.sent = 0
         self.handled = 0
-        self._memory = self.make_segment(network.setup.segment)
+        self._memory = self.make_segment(network.setup.segment + network.setup.auxiliary)
         self._blocked: list[Blocked] = []
         self._chosen: Blocked | None = None
         self._exchanges = 0  # that have begun and are not over
@@ -109,7 +109,7 @@ class WallPort(Port):
         return (dest,)
 
     def make_segment(self, nbytes: int) -> Bytes:
-        """Return the memory of the rank's segment, zeros."""
+        """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
             return np.zeros(nbytes, np.uint8)
         except (MemoryError, ValueError) as error:
@@ -121,7 +121,7 @@ class WallPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def ticks(self) -> int:
