@@ -72,7 +72,7 @@ def test_these_are_all_programs_of_the_page_and_all_simulated_networks(pytestcon
     assert sorted(pytestconfig.getini("conformance")) == sorted(NETWORKS)
 
 
-# ------------------------------------------------------------------------------------------------- the tables of the page
+# ---------------------------------------------------------------------------------------------- the tables of the page
 
 MEASURED = {
     "plate": ("48", "60"),
