@@ -5,6 +5,7 @@ them: the table of contents is made of the links of docs/index.md, and under a c
 the reference of that module's public names, from their docstrings.
 """
 
+import inspect
 import re
 from typing import Any
 
@@ -21,7 +22,6 @@ myst_heading_anchors = 4
 default_role = "code"  # one backtick, as docstrings have them
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_class_signature = "separated"
 napoleon_use_ivar = True
 python_use_unqualified_type_names = True
 
@@ -43,16 +43,19 @@ _LINK = re.compile(r"\]\(([^)#\s]+\.md)[)#]")
 _REFERENCE = re.compile(r"<!-- reference: ([\w.]+)(?: without (\w+))? -->")
 
 _FOLDER = re.compile(r"\[([^\]]+)\]\(examples\)")  # a code host shows a folder, Sphinx does not
-_BUILT_IN = "Exception, int, dict, tuple"
+_BUILT_IN = "BaseException, Exception, int, dict, tuple"
 
 
 def _contents(index: str) -> str:
     """Return the tables of contents that the links of the index make, one for each heading."""
     parts = _HEADING.split(index)
-    made = []
+    made: list[str] = []
+    listed: set[str] = set()
     for heading, part in zip(["Begin here", *parts[1::2]], parts[::2], strict=True):
-        pages = "\n".join(dict.fromkeys(f"/docs/{page}" for page in _LINK.findall(part)))
-        made.append(f"```{{toctree}}\n:hidden:\n:caption: {heading}\n\n{pages}\n```\n")
+        pages = [page for page in dict.fromkeys(_LINK.findall(part)) if page not in listed]
+        listed.update(pages)
+        lines = "\n".join(f"/docs/{page}" for page in pages)
+        made.append(f"```{{toctree}}\n:hidden:\n:caption: {heading}\n\n{lines}\n```\n")
     return "\n".join(made)
 
 
@@ -70,9 +73,17 @@ def _complete(app: Any, name: str, source: list[str]) -> None:
 
 
 def _first_line(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Keep a colon in the first line of an attribute's docstring from ending the name of a type."""
+    """Say which calls are awaited, and keep a colon in an attribute's first line from ending the name of a type."""
     if what in ("attribute", "property"):
         lines[:0] = ["..", ""]  # an empty comment
+    elif what in ("function", "method") and lines and _awaited(obj):
+        lines[0] = f"*Awaited.* {lines[0]}"
+
+
+def _awaited(call: Any) -> bool:
+    # Most calls are plain functions that check their arguments and return a coroutine.
+    gives = getattr(call, "__annotations__", {}).get("return", "")
+    return inspect.iscoroutinefunction(inspect.unwrap(call)) or str(gives).startswith(("Coroutine", "Awaitable"))
 
 
 def setup(app: Any) -> None:
