@@ -234,10 +234,11 @@ def test_D2_a_rank_in_a_bare_trio_wait_is_blocked_and_its_messages_are_counted(o
         await ep.block_until(lambda: False, what="rank 1")
 
     start = main.__code__.co_firstlineno
+    note = rf"note \({os.path.basename(__file__)}:{start + 1}\)"
     report = str(on_loggp.fails(conduit.Deadlock, main))
     assert re.search(
         rf"^rank 1: {re.escape(__file__)}:{start + 6} in main: is in a wait of Trio's own\n"
-        rf"    3 messages not handled, because this rank does not poll: for note \(test_rules_deadlock.py:{start + 1}\)\n",
+        rf"    3 messages not handled, because this rank does not poll: for {note}\n",
         report,
         re.MULTILINE,
     ), report
