@@ -21,6 +21,7 @@ _OVER = {
     "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
     "interrupted": "",
 }
+_AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
@@ -70,7 +71,7 @@ class _Text:
         report = self._report
         lines = [report.head]
         for cause in report.causes:
-            what = _cycle(cause.cycle, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
+            what = self._steps(cause, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
             lines.append(what)
             if cause.direct:
                 lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
@@ -95,7 +96,7 @@ class _Text:
         return lines
 
     def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
-        lines = [_cycle(cause.cycle, _STEPS)]
+        lines = [self._steps(cause, _STEPS)]
         if len(ranks) <= _APART:
             further = []
             for rank in ranks:
@@ -108,6 +109,11 @@ class _Text:
         if cause.direct:
             lines.append(f"    {_waiters(cause, None)}")
         return lines
+
+    def _steps(self, cause: Cause, most: int) -> str:
+        """Return who waits for whom in a cycle, and whether that is sure: what is on its way may end one."""
+        steps = _cycle(cause.cycle, most)
+        return steps if self._report.kind in _AT_REST else f"perhaps a {steps} (if nothing is on its way)"
 
     # -- ranks ---------------------------------------------------------------------------------------
 
@@ -178,7 +184,7 @@ class _Text:
                 lines.append(f"   {_not_come(wait.missing)} to it")
         if rank.undelivered:
             lines.append(not_handled([rank]))
-        elif not rank.polls:
+        elif not rank.polls and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
         return [*lines, *in_use(rank), *rank.notes]
 
@@ -215,6 +221,8 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
 
 
 def _doing(where: str, task: TaskRecord) -> str:
+    if task.blamed:
+        return f"{where}: lets no time pass{f', in {task.call}' if task.call.startswith('ep.') else ''}"
     return f"{where}: is in {task.call}" if where else task.call
 
 
