@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
@@ -317,6 +317,11 @@ class SimulatedPort(Port):
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
         return len(self.core.local) + sum(path.undelivered() for path in self.paths)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are."""
+        own = [Unhandled(self.rank, message.word) for message in self.core.local]
+        return own + [each for path in self.paths for each in path.unhandled()]
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import trio
 
-from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
@@ -247,6 +247,10 @@ class WallPort(Port):
     def undelivered(self) -> int:
         """Return how many messages to itself no pass has taken; a network adds what it knows to have arrived."""
         return len(self.core.local) + len(self._held)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are; a network adds what it can look at."""
+        return [Unhandled(message.source, message.word) for message in (*self.core.local, *self._held)]
 
     # -- polls ---------------------------------------------------------------------------------------
 
