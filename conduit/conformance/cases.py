@@ -165,7 +165,7 @@ def cases(text: str, *, full: bool, seed: int, crowds: bool = False, ranks: tupl
     spec = registry.parse_spec(text)
     fixed = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
     if spec.rank_kind is RankKind.PROCESS:
-        return [_case(spec, {"ranks": ranks}, seed, "default") for ranks in PROCESS_RANKS]
+        return [_case(spec, {"ranks": count}, seed, "default") for count in ranks or PROCESS_RANKS]
     if not spec.simulated:
         return [_case(spec, {"ranks": count}, seed, "default") for count in ranks or REAL_RANKS]
     if full:

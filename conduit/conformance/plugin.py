@@ -17,6 +17,7 @@ MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
     "crowds: run the default options with 1, 2, 3, 5, 8 and 16 ranks",
     "once: checks what no option changes, at some expense: runs on the first case alone",
+    "ends: a job of this check is ended before its time, which ends all processes where ranks are processes",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
 _DRAWN = pytest.StashKey[int]()
@@ -90,6 +91,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     most = _most(config)
     count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
     return [f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Bring together the checks that run in one job of processes."""
+    items.sort(key=config.stash[_JOBS].place)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

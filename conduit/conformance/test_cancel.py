@@ -266,6 +266,7 @@ async def _impatient(ep: Endpoint, box: Any, task: int) -> None:
 
 
 @pytest.mark.rule("R75", "R65")
+@pytest.mark.ends
 def test_a_cancelled_attach_ends_the_job(case: Case) -> None:
     """The others could never leave it."""
     case = case.at_least(2)
