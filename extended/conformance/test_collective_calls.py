@@ -219,10 +219,11 @@ DISAGREEMENTS: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.rule("X83")
 @pytest.mark.once
 @pytest.mark.parametrize("what", DISAGREEMENTS)
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.ends
-def test_every_disagreement_is_told(case: Case, what: str) -> None:
+def test_every_disagreement_is_told(case: Case, what: str, late: bool) -> None:
     """One rank, the last, makes another call: the error names two ranks and what each called, and ends the job."""
-    _disagree(case.with_ranks(3), what)
+    _disagree(case.with_ranks(3), what, late)
 
 
 @pytest.mark.rule("X83")
@@ -232,7 +233,11 @@ def test_every_disagreement_is_told(case: Case, what: str) -> None:
 @pytest.mark.ends
 def test_disagreements_are_told(case: Case, turn: int, late: bool) -> None:
     """Two of them, others in each case."""
-    ours, theirs, pattern = DISAGREEMENTS[sorted(DISAGREEMENTS)[(case.seed + 5 * turn) % len(DISAGREEMENTS)]]
+    _disagree(case.at_least(2), sorted(DISAGREEMENTS)[(case.seed + 5 * turn) % len(DISAGREEMENTS)], late)
+
+
+def _disagree(case: Case, what: str, late: bool) -> None:
+    ours, theirs, pattern = DISAGREEMENTS[what]
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
@@ -245,7 +250,7 @@ def test_disagreements_are_told(case: Case, turn: int, late: bool) -> None:
 
     expected = r"\Acollective call 1 of their team: rank \d+ called .*must make"
     with pytest.raises(CollectiveMismatch, match=expected) as caught:
-        case.at_least(2).run(main)
+        case.run(main)
     assert _either_way(pattern, str(caught.value))
 
 
