@@ -232,10 +232,6 @@ class LibraryPath(Path):
         self.miss_ps = max(1_000, self._engine.device.miss_ps + 2 * self._engine.software.test_ps)
         port.recost()
 
-    def pending(self) -> bool:
-        """Return whether there is anything for the library to do."""
-        return self._engine.pending()
-
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""
         self._steps = _STEPS
