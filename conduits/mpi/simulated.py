@@ -192,7 +192,8 @@ class MpiPort(SimulatedPort):
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many nobody has wanted."""
-        return super().undelivered() + self.library.engine.unexpected()
+        engine = self.library.engine
+        return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
 
 class LibraryPath(Path):
