@@ -227,6 +227,7 @@ def test_waits_for_a_slot_cancelled_at_the_instant_of_a_poll_lose_no_slot(case: 
                 await ep.compute(2e-3)
                 with trio.move_on_at(start + period / 2):
                     await ep.block_until(lambda: False)
+
         def come() -> int:
             return sum(one.args[0] for one in box.seen)
 
