@@ -30,7 +30,7 @@ from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
 from conduit.sim.interrupts import attend
-from conduit.sim.standstill import Standstill
+from conduit.sim.standstill import STILL, Standstill
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -345,6 +345,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return math.inf  # all tasks are out and Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
+            if self.ending:
+                for task in self.end.lingering():
+                    self._standstill.weigh(task, STILL)  # it goes out at its next step, back from its thread
             return math.inf
         if self.ending:
             self.end.expel(stuck)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeAlias
 
-from conduit.contract import Message, Wait
+from conduit.contract import Message, Unhandled, Wait
 from conduit.sim import Cpu, Flat, Kernel
 
 Then: TypeAlias = Callable[[], object]
@@ -157,6 +157,10 @@ class Path(ABC):
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
         return 0
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these are, as far as it can be seen without taking them."""
+        return []
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts of this path's own."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
@@ -114,9 +114,9 @@ class SimulatedPort(Port):
         self._look_later = False
         self.task: object = None
         self._job_scope: object = None
-        self._memory = _segment(conduit.setup.segment)
+        self._memory = _segment(conduit.setup.segment, conduit.setup.auxiliary)
         self.memory = Flat(self._memory.data)
-        """The segment, for paths and the hardware."""
+        """The segment and what is behind it, for paths and the hardware."""
         self._calls = CALLS
         self._polls = 0
         self._shielded = 0  # how many at `_shielded_at`
@@ -131,7 +131,7 @@ class SimulatedPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def release(self) -> None:
@@ -317,6 +317,11 @@ class SimulatedPort(Port):
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
         return len(self.core.local) + sum(path.undelivered() for path in self.paths)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are."""
+        own = [Unhandled(self.rank, message.word) for message in self.core.local]
+        return own + [each for path in self.paths for each in path.unhandled()]
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
@@ -625,10 +630,10 @@ class SimulatedPort(Port):
             self._wake(blocked)
 
 
-def _segment(nbytes: int) -> Bytes:
+def _segment(nbytes: int, auxiliary: int) -> Bytes:
     """Return the memory of a segment; pages that nobody writes to take none of this machine's."""
     try:
-        return np.zeros(nbytes, np.uint8)
+        return np.zeros(nbytes + auxiliary, np.uint8)
     except (MemoryError, ValueError) as error:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts
+from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts, Unhandled
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
@@ -240,6 +240,10 @@ class LoggpPath(Path):
     def undelivered(self) -> int:
         """Return how many messages wait here."""
         return len(self.arrived)
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these messages are."""
+        return [Unhandled(name[0], header.word_of(self.memory[name])) for name in self.arrived]
 
     # Sending.  `acquire` sets aside all that a request and its reply need.
 

@@ -22,7 +22,7 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from conduit.contract import Category, Message
+from conduit.contract import Category, Message, Unhandled
 from conduit.sim import Flat
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain, Done, Steps
@@ -146,12 +146,20 @@ class Ibel(SciPath):
 
     def undelivered(self) -> int:
         """Return how many flags are set."""
-        flags = [
-            queue.segment.memory.read(self.layout.flag(slot), 1)
+        return len(self.unhandled())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what the slots hold whose flags are set."""
+        return [
+            Unhandled(self.source(queue), wire.word_of(queue.segment.memory.read(self.layout.header(slot), wire.FIXED)))
             for queue in self._queues.values()
             for slot in range(self.layout.slots)
+            if queue.segment.memory.read(self.layout.flag(slot), 1) != b"\0"
         ]
-        return len(flags) - flags.count(b"\0")
+
+    def source(self, queue: Queue) -> int:
+        """Return whose messages are in a queue."""
+        return queue.source
 
 
 class SingleBuffer(Ibel):
@@ -196,6 +204,10 @@ class SingleBuffer(Ibel):
             return
         assert self._waits_for is not None
         message.source, self._waits_for = self._waits_for, None
+
+    def source(self, queue: Queue) -> int:
+        """Return whose messages are in a queue; a reply is of the rank that was asked."""
+        return queue.source if self._waits_for is None or queue.source != _REPLIES else self._waits_for
 
     def occupied(self) -> list[str]:
         """Describe the outstanding request."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from conduit.contract import Buffer, Message
+from conduit.contract import Buffer, Message, Unhandled
 from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduit.simnet import SimulatedPort
@@ -277,7 +277,12 @@ class SunfirePath(TendedPath):
 
     def undelivered(self) -> int:
         """Return how many whole messages are in queues here."""
-        return sum(inbox.waiting() for inbox in (*self._requests.values(), *self._replies.values()))
+        return len(self.unhandled())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return the whole messages in queues here."""
+        inboxes = (*self._requests.values(), *self._replies.values())
+        return [each for inbox in inboxes for each in inbox.waiting()]
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""

@@ -17,10 +17,10 @@ from typing import Any
 
 import attrs
 
-from conduit.contract import Message
+from conduit.contract import Message, Unhandled
 from conduit.errors import NetworkError
 from conduit.sim.timer import Timer
-from conduit.simnet import SimulatedPort
+from conduit.simnet import SimulatedPort, header
 from conduit.simnet.chain import Act, Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduit.simnet.tending import TendedPath
@@ -304,14 +304,29 @@ class UdpPath(TendedPath):
 
     def undelivered(self) -> int:
         """Return how many messages have parts in the socket's buffer that have not been seen before."""
-        found = set()
+        return len(self._words())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these are, where the header has come."""
+        return [Unhandled(source, word) for (source, _, _), word in self._words().items() if word is not None]
+
+    def _words(self) -> dict[tuple[int, bool, int], int | None]:
+        """Return the words of messages with new parts in the socket's buffer, by rank, reply or not, and slot."""
+        found: dict[tuple[int, bool, int], int | None] = {}
         for each in self.socket.buffer:
             datagram = wire.unpack(each)
             reply = bool(datagram.flags & wire.REPLY)
             peer = self.peers.get(datagram.source)
-            if datagram.flags & wire.DATA and (peer is None or not peer.had[reply].has(datagram.number)):
-                found.add((datagram.source, reply, datagram.slot))
-        return len(found)
+            if not datagram.flags & wire.DATA or (peer is not None and peer.had[reply].has(datagram.number)):
+                continue
+            key = datagram.source, reply, datagram.slot
+            if not datagram.at:
+                found[key] = header.word_of(datagram.part)
+            elif key not in found:
+                arriving = None if peer is None else peer.arriving.get(key[1:])
+                begun = None if arriving is None else arriving.message
+                found[key] = None if begun is None else begun.word
+        return found
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""
