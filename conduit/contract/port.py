@@ -154,7 +154,7 @@ class Port(ABC):
     @property
     @abstractmethod
     def segment(self) -> Bytes:
-        """Return this rank's segment: the memory itself, writable, from zero."""
+        """Return this rank's segment and the auxiliary bytes behind it: the memory itself, writable, from zero."""
 
     def release(self) -> None:  # noqa: B027  not all have any
         """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""

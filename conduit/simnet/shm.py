@@ -80,10 +80,6 @@ class SharedMemoryPath(Path):
         self._free: dict[int, list[int]] = {}
         neighbours[port.rank] = self
 
-    def pending(self) -> bool:
-        """Return whether the inbox holds a message."""
-        return self._inbox.head != self._inbox.tail
-
     def take(self) -> Message | None:
         """Decode the message that the inbox names next."""
         if self._inbox.head == self._inbox.tail:

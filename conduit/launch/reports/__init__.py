@@ -5,7 +5,7 @@ lines that people read: causes first, the rest put together.
 """
 
 from conduit.launch.reports.explain import explain
-from conduit.launch.reports.gather import describe, gather
+from conduit.launch.reports.gather import broken_off, describe, gather
 from conduit.launch.reports.interrupt import note_interrupt
 from conduit.launch.reports.records import (
     Cause,
@@ -31,6 +31,7 @@ __all__ = [
     "TaskRecord",
     "WaitRecord",
     "brief",
+    "broken_off",
     "describe",
     "explain",
     "full",

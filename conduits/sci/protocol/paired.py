@@ -162,12 +162,10 @@ class PairedSlots(SciPath):
         if self._flags[0]:
             self.port.notify()
 
-    def pending(self) -> bool:
-        """Return whether message-exist is set."""
-        return self._flags[0] != 0
-
     def begin_pass(self) -> None:
-        """Clear message-exist, then begin the sweep where the last one stopped."""
+        """Where message-exist is set, clear it, then begin the sweep where the last one stopped."""
+        if not self._flags[0]:
+            return
         self.cpu.free += self._scan_ps
         self.scans += 1
         self._flags[0] = 0

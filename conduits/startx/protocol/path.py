@@ -127,18 +127,6 @@ class StartXPath(Path):
 
     # -- polling -------------------------------------------------------------------------------
 
-    def pending(self) -> bool:
-        """Return whether there is anything to load, to copy, to grant, to send on or to handle."""
-        return bool(
-            self.niu.low
-            or self.niu.high
-            or self._inbox
-            or self.smp.appointments.grantable
-            or self._reception.due
-            or self._replies.due
-            or self._requests.due
-        )
-
     def begin_pass(self) -> None:
         """Begin a pass, which loads a limited number of packets.
 

@@ -216,10 +216,6 @@ class SunfirePath(TendedPath):
 
     # -- polling -------------------------------------------------------------------------------
 
-    def pending(self) -> bool:
-        """Return whether a head postbox holds a whole message."""
-        return bool(self._ready)
-
     def take(self) -> Message | None:
         """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
         if self.due:

@@ -11,7 +11,6 @@ acknowledges nothing.  What a poll pass has to do without a message is `tend`.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -85,7 +84,6 @@ class UdpPath(TendedPath):
         self.socket.arrived = port.notify
         self.counts = dict.fromkeys(COUNTS, 0)
         self.peers: dict[int, Peer] = {}
-        self._ready: deque[Message] = deque()
         self._streams: dict[Stream, None] = {}  # that have something to send
         self._owing: dict[Peer, None] = {}  # that must get an acknowledgement now
         self._closed = False
@@ -229,10 +227,6 @@ class UdpPath(TendedPath):
             yield self._sending(peer, self._datagram(peer))
 
     # -- polling -------------------------------------------------------------------------------
-
-    def pending(self) -> bool:
-        """Return whether a datagram has arrived, or there is something to send."""
-        return bool(self.socket.buffer or self._ready or self.due)
 
     def take(self) -> Message | None:
         """Send what is due; else take a datagram, and hand over the message that it completes."""
