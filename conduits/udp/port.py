@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
 
-from conduit.contract import Constant, Costs, JobSetup, Limits
+from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
 from conduit.options import MOST_OPTION_SECONDS, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort
 from conduits.udp import constants as c
+from conduits.udp import raw
 from conduits.udp.costs import off_host
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
 from conduits.udp.protocol import Setting, UdpPath
@@ -116,6 +117,11 @@ class Udp(SimulatedConduit):
             on_host=host.message_costs(c.ps(c.POLL)),
             copy_byte=1 / host.copy_bytes_per_s,
         )
+
+    @classmethod
+    def raw_tables(cls, options: UdpOptions) -> Sequence[RawTable]:
+        """Return the benchmarks of bare sockets on this machine."""
+        return raw.tables(options)
 
     def make_host(self) -> HostModel:
         """Return the costs of a host."""

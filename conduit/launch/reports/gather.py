@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from types import FrameType
@@ -9,12 +10,12 @@ from typing import NamedTuple
 
 import trio
 
-from conduit.contract import Wait
+from conduit.contract import REQUEST, Wait
 from conduit.core import endpoint
 from conduit.launch import tasks
-from conduit.launch.life import LIFE, Life, Stage
+from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.records import Place, RankRecord, TaskRecord, WaitRecord
+from conduit.launch.reports.records import MessageRecord, Place, RankRecord, TaskRecord, WaitRecord
 
 _TRIO = "a wait of Trio's own"
 _RAN = "its task ran that"
@@ -127,7 +128,27 @@ def _rank(
         tuple(rank.occupied()),
         tuple(told.notes),
         tuple(told.parts),
+        _unhandled(rank),
     )
+
+
+def _unhandled(rank: Rank) -> tuple[MessageRecord, ...]:
+    """Return what has arrived at a rank and was not handled, put together by sender and handler."""
+    counts = Counter((each.source, bool(each.word & REQUEST), handler) for each, handler in rank.unhandled())
+    return tuple(
+        MessageRecord(source, *_handler(handler), request, count)
+        for (source, request, handler), count in counts.items()
+    )
+
+
+def _handler(handler: Callable[..., object] | None) -> tuple[str, Place | None]:
+    """Return the name of a handler, and where it begins if it is of a program."""
+    code = getattr(handler, "__code__", None)
+    if handler is None or code is None:
+        return "", None
+    if is_own(code.co_filename):
+        return f"{handler.__module__.split('.')[0]}.{handler.__name__.strip('_')}", None
+    return handler.__name__, Place(code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
 def _task(
