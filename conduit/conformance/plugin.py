@@ -44,7 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="where the seeds start, and which cases are drawn; otherwise a number drawn for this run, which it prints",
+        help="where the seeds start, and which cases are drawn; otherwise that of the setting `conformance_seed`, "
+        "or a number drawn for this run, which it prints",
     )
     group.addoption(
         "--conformance-ranks",
@@ -58,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "conformance_cases",
         "on how many cases a check runs at most, those of all conduits together; 0 for all that there are",
         default="0",
+    )
+    parser.addini(
+        "conformance_seed", "where the seeds start; a number, or nothing for one that each run draws", default=""
     )
 
 
@@ -237,6 +241,8 @@ def _seed(config: pytest.Config) -> int:
     given: int | None = config.getoption("--conformance-seed")
     if given is None:
         given = getattr(config, "workerinput", {}).get("conformance_seed")
+    if given is None and (fixed := config.getini("conformance_seed")):
+        given = int(fixed)
     if given is None:
         given = config.stash.setdefault(_DRAWN, SystemRandom().randrange(1_000_000))
     return given

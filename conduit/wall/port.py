@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import trio
 
-from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
@@ -66,7 +66,7 @@ class WallPort(Port):
         self.spin_ns = 0
         self.sent = 0
         self.handled = 0
-        self._memory = self.make_segment(network.setup.segment)
+        self._memory = self.make_segment(network.setup.segment + network.setup.auxiliary)
         self._blocked: list[Blocked] = []
         self._chosen: Blocked | None = None
         self._exchanges = 0  # that have begun and are not over
@@ -111,7 +111,7 @@ class WallPort(Port):
         return (dest,)
 
     def make_segment(self, nbytes: int) -> Bytes:
-        """Return the memory of the rank's segment, zeros."""
+        """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
             return np.zeros(nbytes, np.uint8)
         except (MemoryError, ValueError) as error:
@@ -123,7 +123,7 @@ class WallPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def ticks(self) -> int:
@@ -249,6 +249,10 @@ class WallPort(Port):
     def undelivered(self) -> int:
         """Return how many messages to itself no pass has taken; a network adds what it knows to have arrived."""
         return len(self.core.local) + len(self._held)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are; a network adds what it can look at."""
+        return [Unhandled(message.source, message.word) for message in (*self.core.local, *self._held)]
 
     # -- polls ---------------------------------------------------------------------------------------
 

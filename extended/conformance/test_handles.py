@@ -385,5 +385,5 @@ def test_a_call_that_is_not_awaited_ends_the_job(case: Case) -> None:
         await ep.poll()
         await x.barrier()
 
-    with pytest.raises(conduit.BadRequest, match=r"\AExtended\.put_nb\(\.\.\.\) at .*never awaited"):
+    with pytest.raises(conduit.BadRequest, match=r"\Ax\.put_nb\(right\(ep\), 0, b\"a\"\) at .*never awaited"):
         case.run(main)
