@@ -145,7 +145,7 @@ async def drops_a_call(t):
 
 
 @pytest.mark.parametrize(
-    ("main", "text", "call"), [(drops_a_read, "  a[3]", "a[i]"), (drops_a_call, "  t.b", "t.barrier(...)")]
+    ("main", "text", "call"), [(drops_a_read, "  a[3]", "a[3]"), (drops_a_call, "  t.b", "t.barrier()")]
 )
 def test_a_call_that_is_dropped_is_named_with_its_line(main, text, call):
     place = f"{call} at {__file__}:{line_of(main, text)}"
