@@ -170,7 +170,10 @@ def _prepare(
         )
     spec.cls.check_segment(spec.options, nbytes)
     quiet_python()
-    setup = JobSetup(ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
+    setup = JobSetup(
+        ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
+        auxiliary=spec.cls.auxiliary_beside(spec.options, nbytes),
+    )  # fmt: skip
     return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience)
 
 

@@ -269,7 +269,8 @@ def test_a_large_bulk_put_leaves_from_its_source(case: Case, where: str, monkeyp
                 await x.put_nbi(1, 0, data)
                 await x.sync()
             assert bytes(await x.get(1, 0, size)) == pattern(size, turn)
-            assert sum(piece.nbytes for piece in given) == size
+            # Segments that this rank can write by itself take no message.
+            assert sum(piece.nbytes for piece in given) == (size if ep.segment_of(1) is None else 0)
             assert all(np.shares_memory(piece, data) for piece in given)
             given.clear()
 
@@ -393,6 +394,7 @@ def test_handles_may_come_from_any_iterable(case: Case) -> None:
 
 
 @pytest.mark.rule("X29")
+@pytest.mark.ends
 def test_a_call_that_is_not_awaited_ends_the_job(case: Case) -> None:
     """With an error that names the call."""
 

@@ -280,6 +280,7 @@ def test_handles_that_nobody_waited_for_are_listed(case: Case) -> None:
 
 @pytest.mark.rule("X29", "X45")
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.ends
 def test_a_call_that_is_not_awaited_ends_the_job(case: Case, form: str) -> None:
     """With an error that names it and its line."""
 
