@@ -101,7 +101,7 @@ def _line(code: CodeType, lasti: int) -> int | None:
 
 def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
-    warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
+    warnings.filterwarnings("ignore", message=r"coroutine '((Endpoint|Rma)\._|conduit call)", category=RuntimeWarning)
 
 
 Action = Callable[[], Awaitable[object]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conduit.contract import REQUEST, Costs, Doors, Identity, Limits, Message
+from conduit.contract import REQUEST, Buffer, Costs, Doors, Identity, Limits, Message
 from conduit.core.calls import Guard
 from conduit.core.digest import ActLog
 from conduit.core.dispatch import Dispatch
@@ -107,3 +107,10 @@ class _Dispatch(Dispatch):
         if doors.landed is not None and message.source == self.rank and message.payload:
             doors.landed(self.rank, self.port.ticks(), message.offset, message.nbytes, message.identity)
         return view
+
+    def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
+        super().landed(when, source, offset, data)
+        doors = self.doors
+        assert doors is not None
+        if doors.landed is not None:
+            doors.landed(self.rank, when, offset, len(data), source)
