@@ -94,6 +94,7 @@ class Endpoint:
         "_exits",
         "_indices",
         "_left",
+        "_library_costs",
         "_of_layers",
         "_over",
         "_port",
@@ -649,6 +650,26 @@ class Endpoint:
         if not isinstance(text, str):
             raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
+
+    def take_library_costs(self, costs: Mapping[str, float]) -> None:
+        """Take what `library_cost` tells; for who makes the endpoint."""
+        self._library_costs = costs
+
+    def library_cost(self, name: str) -> float:
+        """Return what a vendor's library adds to a call, in seconds, 0.0 where the network lists none.
+
+        Args:
+            name: of the call, as the network's page calls it: "mpi_get".
+
+        Raises:
+            BadRequest: `name` is no str.
+        """
+        if not isinstance(name, str):
+            raise BadRequest(
+                f"ep.library_cost: name={arguments.shown(name)} is a {type(name).__name__}; pass the name of a call, a "
+                "str"
+            )
+        return self._library_costs.get(name, 0.0)
 
     def count(self, name: str, n: int = 1) -> None:
         """Add to a count of a layer's own, shown in `result.statistics[rank]`; plain, takes no time.
