@@ -1,4 +1,4 @@
-"""How fast a processor moves bytes between the memory of another node and its own: so much for each byte, by their place.
+"""How fast a processor moves bytes between another node's memory and its own.
 
 Measured moves of three sizes give two slopes: up to the second size, and beyond it for ever.
 """

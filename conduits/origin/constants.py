@@ -46,7 +46,7 @@ PER_NODE = _constant("machine.per_node", 2, "count", "fact", "sh.origin.per_node
 ROUTERS = _constant(
     "network.routers", round(2 * (128 + 112 * 2 + 128 * 1.5 - 1) / 254, 6), "count", "assumed",
     "on the way from a processor to one of the 254 of another node, in the mean: one, two more to the 112 nodes of "
-    "other hypercubes, 1.5 more for the corner; two processors on each node, less the own router's way to the node itself",
+    "other hypercubes, 1.5 more for the corner; two processors on each node, without the node itself",
 )  # fmt: skip
 
 # -- processors ----------------------------------------------------------------------------------------------
@@ -86,6 +86,6 @@ REST = _constant(
 )  # fmt: skip
 MPI = _constant(
     "mpi.get_fence16", 45.1, "us", "anchor",
-    "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; what is left without get.8, a put's call for that "
-    "of mpi_get, and a barrier of messages is the fence's own",
+    "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; what is left without get.8, a put's call for "
+    "that of mpi_get, and a barrier of messages is the fence's own",
 )  # fmt: skip
