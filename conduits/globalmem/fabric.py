@@ -52,6 +52,10 @@ class Fabric(ABC):
     def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
         """Return the links from one node to another, each by what names it with the delay behind it, picoseconds."""
 
+    def takes(self, nbytes: int) -> int:
+        """Return how long a memory takes for bytes, picoseconds."""
+        return -(-nbytes // self.line) * self.service
+
     def memory(self, node: int) -> Route:
         """Return the way into the memory of a node."""
         found = self._banks.get(node)

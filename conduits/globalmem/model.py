@@ -1,4 +1,4 @@
-"""What a machine's constants come to: its costs, and what calls of a library must cost so that anchors hold."""
+"""What a machine's constants come to without contention: how long its moves and messages take."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from conduit.simnet import HostModel, header
 from conduits.globalmem.mover import REQUEST, WORD
 from conduits.globalmem.pace import Pace
 from conduits.globalmem.queues import ENTRY, QueueCosts
-
-CALLS, ACKNOWLEDGED = 13, 5
-"""Of the root of a binary tree broadcast among 16: its calls, and how often it waits for an acknowledgement."""
 
 
 @attrs.frozen
@@ -41,10 +38,6 @@ class Timing:
     def get(self, nbytes: int) -> int:
         """Return how long a get takes the machine; of up to a word, or such as no link is slower than the processor."""
         return self.over(REQUEST) + self.service + self.over(WORD) + (self.pace.ticks(nbytes) if nbytes > WORD else 0)
-
-    def acknowledged(self) -> int:
-        """Return how long it takes until a word is known to have landed."""
-        return self.over(WORD) + self.service + self.over(WORD)
 
     def change(self) -> int:
         """Return how long a change of a word takes."""
@@ -83,16 +76,3 @@ class Timing:
             on_host=host.message_costs(self.queues.poll),
             copy_byte=1 / host.copy_bytes_per_s,
         )
-
-    def barrier(self, rest: int) -> int:
-        """Return what a barrier of messages takes, of what is the `rest` of a tree broadcast."""
-        return rest - ACKNOWLEDGED * self.acknowledged()
-
-
-def call_in_tree(tree: int, rest: int) -> int:
-    """Return what a put, and a fence, must cost so that a tree broadcast among 16 takes `tree`.
-
-    Its root is the last to be through: four times a put, a fence and the put of a flag, then a quiet, are the calls.
-    `rest` is what it takes without them: it has waited `ACKNOWLEDGED` times by then, and a barrier follows.
-    """
-    return (tree - rest) // CALLS

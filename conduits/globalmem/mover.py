@@ -243,7 +243,10 @@ class _Push(_Move):
     def _arrives(self, when: int) -> None:
         """All of it is at the memory at `when`."""
         mover, kernel = self._mover, self._mover.kernel
-        kernel.at(when + mover.late(), self._store, self._index, self._lines())
+        landing, lines = when + mover.late(), self._lines()
+        # The memory stores line by line as they come, and the last one when it is there.
+        before = mover.fabric.takes(lines) - mover.fabric.service
+        kernel.at(max(kernel.now, landing - before), self._store, self._index, lines, landing)
         latency = self._way.latency if self._way is not None else 0
         left = max(kernel.now, when - latency)
         if self._next():
@@ -251,10 +254,10 @@ class _Push(_Move):
         else:
             kernel.at(left, mover._done, self._free)
 
-    def _store(self, index: int, lines: int) -> None:
+    def _store(self, index: int, lines: int, tail: int) -> None:
         now = self._mover.kernel.now
         stored = partial(self._stored, index)
-        end = self._mover.fabric.memory(self._node).carry(lines, now, now, stored)
+        end = self._mover.fabric.memory(self._node).carry(lines, now, tail, stored)
         if end:
             stored(end)
 

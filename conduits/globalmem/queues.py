@@ -5,6 +5,9 @@ sender.  The sender pushes header and medium payload into the slot, a long paylo
 ticket of the receiver's queue, which is a word that it changes; waits until all that it has pushed has landed; and
 pushes the slot's name to the ticket's place in the queue.  The queue has a place for every slot that can name it, so
 that no ticket ever waits; a receiver takes places in order, each when it has been filled.
+
+Where a handler makes no reply, a word at the sender, one for each slot, says that the slot is free again: no ticket, no
+message.
 """
 
 from __future__ import annotations
@@ -154,7 +157,13 @@ class QueuePath(Path):
         Chain(self.port.kernel, self.port.cpu, self._steps(dest, slot, message), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
-        """Send the reply into the slot paired with the request's."""
+        """Send the reply into the slot paired with the request's; a bare answer is that slot's word alone."""
+        if reply.control:
+            self.port.conduit.messages_sent -= 1  # nobody takes it
+            there = self._paths(request.source)
+            freed = partial(there._freed, self.port.rank, request.slot)
+            Chain(self.port.kernel, self.port.cpu, self._bare(request.source, freed), then)
+            return
         Chain(self.port.kernel, self.port.cpu, self._steps(request.source, request.slot, reply), then)
 
     def _steps(self, dest: int, slot: int, message: Message) -> Steps:
@@ -172,6 +181,10 @@ class QueuePath(Path):
         yield self._settled
         entry = partial(there._enter, ticket, self.port.rank, is_reply, slot)
         yield self._push(dest, ENTRY, entry)
+
+    def _bare(self, dest: int, freed: Then) -> Steps:
+        self.port.cpu.charge(self.costs.poll)  # a store, as cheap as a look
+        yield self._push(dest, ENTRY, freed)
 
     def _long(self, there: QueuePath, dest: int, message: Message) -> Act:
         """Push a payload into the segment, piece by piece; it is read as it goes, for it may be lent."""
@@ -221,6 +234,10 @@ class QueuePath(Path):
         self.queue.put(ticket, source, is_reply, slot)
         if self.queue.first():  # else one before it is still empty, and tells when it is filled
             self.port.notify()
+
+    def _freed(self, source: int, slot: int) -> None:
+        self._free[source].append(slot)
+        self.port.notify()
 
     # -- reports -------------------------------------------------------------------------------
 

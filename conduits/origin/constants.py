@@ -78,14 +78,18 @@ EXCHANGE_ROUND = _constant("start.round", 20, "us", "assumed", "the exchange at 
 
 TREE = _constant(
     "tree.16", 33.0, "us", "anchor",
-    "h.t4.origin.shmem.16: binary tree broadcast of 8 bytes among 16; gives what a put and a fence cost, alike",
+    "h.t4.origin.shmem.16: binary tree broadcast of 8 bytes among 16, with a barrier; gives call.put",
 )  # fmt: skip
-REST = _constant(
-    "tree.rest", 19.641, "us", "assumed",
-    "what the same tree takes here with calls that cost nothing: five acknowledgements, and a barrier of messages",
+PUT = _constant(
+    "call.put", 1700, "ns", "anchor",
+    "h.t4.origin.shmem.16: of a put, a fence or a quiet, alike: with it the tree takes tree.16 here, the barrier made "
+    "of messages; tests/conduits/test_one_sided_anchors.py has the program",
 )  # fmt: skip
+BARRIER = _constant(
+    "barrier.16", 9.196, "us", "assumed", "what a barrier of 16 takes here by messages, each after the one before"
+)
 MPI = _constant(
     "mpi.get_fence16", 45.1, "us", "anchor",
-    "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; what is left without get.8, a put's call for "
-    "that of mpi_get, and a barrier of messages is the fence's own",
+    "sh.origin.mpi2.get_fence16: mpi_get of 8 bytes and a fence of 16; without get.8, call.put for the call, a quiet "
+    "and barrier.16 it is the fence's own",
 )  # fmt: skip

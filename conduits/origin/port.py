@@ -20,8 +20,8 @@ from conduits.origin.machine import (
     OriginMachine,
     build,
     calls,
-    fence_ticks,
     host_model,
+    library_costs,
     nodes,
     queue_costs,
     timing,
@@ -47,7 +47,7 @@ class Origin(SimulatedConduit):
     """An SGI Origin 2000; see README.md beside this file."""
 
     name: ClassVar[str] = "origin"
-    summary: ClassVar[str] = "Cray T3E-600: native puts, gets and atomics through E-registers on a 3D torus"
+    summary: ClassVar[str] = "SGI Origin 2000: native puts, gets and atomics by loads and stores of coherent memory"
     Options: ClassVar[type] = OriginOptions
     constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
 
@@ -82,7 +82,7 @@ class Origin(SimulatedConduit):
     @classmethod
     def library_costs(cls, options: OriginOptions) -> Mapping[str, float]:
         """Return what calls of the vendor's libraries cost beside the machine."""
-        return {"mpi_get": calls().put / 1e12, "mpi_put": calls().put / 1e12, "mpi_win_fence": fence_ticks() / 1e12}
+        return library_costs()
 
     @classmethod
     def raw_tables(cls, options: OriginOptions) -> Sequence[RawTable]:

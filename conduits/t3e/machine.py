@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from conduit.options import OneSidedOptions, option
 from conduit.sim import Kernel
+from conduit.sim.units import seconds
 from conduit.simnet import HostModel
-from conduits.globalmem.model import Timing, call_in_tree
+from conduits.globalmem.model import Timing
 from conduits.globalmem.queues import QueueCosts
 from conduits.globalmem.unit import Calls
 from conduits.t3e import constants as c
@@ -57,10 +60,12 @@ def timing(hops: float) -> Timing:
 def calls() -> Calls:
     """Return what calls of the library cost, so that the anchors hold."""
     get = c.ps(c.GET_8) - c.ps(c.POLL) - timing(c.number(c.HOPS)).get(8)
-    put = call_in_tree(c.ps(c.TREE), c.ps(c.REST))
+    put = c.ps(c.PUT)
     return Calls(get=get, put=put, atomic=get, fence=put)
 
 
-def fence_ticks() -> int:
-    """Return what an MPI-2 fence costs beside its barrier, picoseconds."""
-    return c.ps(c.MPI) - c.ps(c.GET_8) - calls().put - timing(2).barrier(c.ps(c.REST))
+def library_costs() -> Mapping[str, float]:
+    """Return what calls of MPI-2 cost beside the native operation, or beside a quiet and a barrier, seconds."""
+    call = c.ps(c.PUT)
+    fence = c.ps(c.MPI) - c.ps(c.GET_8) - call - calls().fence - c.ps(c.BARRIER)
+    return {"mpi_get": seconds(call), "mpi_put": seconds(call), "mpi_win_fence": seconds(fence)}

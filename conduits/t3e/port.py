@@ -15,7 +15,7 @@ from conduits.globalmem.queues import QueuePath
 from conduits.globalmem.unit import MovingUnit
 from conduits.t3e import constants as c
 from conduits.t3e.driver import e_registers
-from conduits.t3e.machine import NODES, T3eMachine, build, calls, fence_ticks, host_model, queue_costs, timing
+from conduits.t3e.machine import NODES, T3eMachine, build, calls, host_model, library_costs, queue_costs, timing
 from conduits.t3e.raw import tables
 
 _MAX_LONG = (1 << 31) - 1
@@ -70,7 +70,7 @@ class T3e(SimulatedConduit):
     @classmethod
     def library_costs(cls, options: T3eOptions) -> Mapping[str, float]:
         """Return what calls of the vendor's libraries cost beside the machine."""
-        return {"mpi_get": calls().put / 1e12, "mpi_put": calls().put / 1e12, "mpi_win_fence": fence_ticks() / 1e12}
+        return library_costs()
 
     @classmethod
     def raw_tables(cls, options: T3eOptions) -> Sequence[RawTable]:
