@@ -226,7 +226,7 @@ def test_wrong_arguments_are_refused(case: Case) -> None:
 
     async def main(ep: Any) -> None:
         rma, size = ep.rma, len(ep.segment)
-        for call, text in (
+        wrong: list[tuple[Any, str]] = [
             (lambda: rma.put(ep.size, 0, b"1"), "is no rank of this job"),
             (lambda: rma.put(0, size, b"1"), "are not inside the segment"),
             (lambda: rma.get(0, 0, b"1"), "is a read-only bytes"),
@@ -234,7 +234,8 @@ def test_wrong_arguments_are_refused(case: Case) -> None:
             (lambda: rma.fetch_add(0, 4, 1), "is not aligned"),
             (lambda: rma.swap(0, 0, 1.0), "pass an int"),
             (lambda: rma.put_strided(0, 0, 1, (2,), (size,), b"12"), "are not inside the segment"),
-        ):
+        ]
+        for call, text in wrong:
             with pytest.raises(BadRequest, match=text):
                 call()
 

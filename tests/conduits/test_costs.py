@@ -7,7 +7,7 @@ from extended.commands.logp import Probe
 
 SPECS = (
     "loggp", "loggp:set=ethernet100", "loggp:L=20us,G=9ns,poll=1us", "sci", "sci:slots=1", "sci:transactions=1",
-    "sunfire", "sunfire:config=q", "startx", "startx:access=word", "startx:host=pentium2",
+    "sunfire", "sunfire:config=q", "startx", "startx:access=word", "startx:host=pentium2", "origin", "t3e",
 )  # fmt: skip
 LARGE = 1 << 20
 
