@@ -149,7 +149,7 @@ class OneSidedPort(SimulatedPort):
             completed, self._completed = self._completed, []
             for then in completed:
                 self.conduit.messages_handled += 1
-                kernel.user_code, kernel.look = self, True
+                kernel.look = True
                 try:
                     self.core.complete(then)
                 except Exception as error:

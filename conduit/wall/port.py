@@ -6,6 +6,7 @@ run (`conduit.wall.clock`).  A network says how messages are posted and taken; n
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -17,14 +18,15 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import trio
 
-from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
 
 PASS = 10  # messages of one pass (P4)
 TRIES = 16  # looks for a message in a wait's own task before its predicate is evaluated again
-TURN_NS = 100_000  # after which a call lets the other tasks of Trio run, whether or not it waits
+HARD_NS = 100_000  # of a wait, until it offers the processor to others between its polls
+TURN_NS = 1_000_000  # after which a call lets the other tasks of Trio run, whether or not it waits
 
 Posted: TypeAlias = Callable[[], bool] | None
 """Whether what a message was sent from may be reused; None where it may be at once."""
@@ -64,7 +66,7 @@ class WallPort(Port):
         self.spin_ns = 0
         self.sent = 0
         self.handled = 0
-        self._memory = self.make_segment(network.setup.segment)
+        self._memory = self.make_segment(network.setup.segment + network.setup.auxiliary)
         self._blocked: list[Blocked] = []
         self._chosen: Blocked | None = None
         self._exchanges = 0  # that have begun and are not over
@@ -109,7 +111,7 @@ class WallPort(Port):
         return (dest,)
 
     def make_segment(self, nbytes: int) -> Bytes:
-        """Return the memory of the rank's segment, zeros."""
+        """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
             return np.zeros(nbytes, np.uint8)
         except (MemoryError, ValueError) as error:
@@ -121,7 +123,7 @@ class WallPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def ticks(self) -> int:
@@ -248,6 +250,10 @@ class WallPort(Port):
         """Return how many messages to itself no pass has taken; a network adds what it knows to have arrived."""
         return len(self.core.local) + len(self._held)
 
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are; a network adds what it can look at."""
+        return [Unhandled(message.source, message.word) for message in (*self.core.local, *self._held)]
+
     # -- polls ---------------------------------------------------------------------------------------
 
     async def _enter(self) -> None:
@@ -270,11 +276,11 @@ class WallPort(Port):
         if self.clock.ending:
             raise Ending
 
-    def _pass(self, tries: int = 1) -> None:
-        """Handle what has arrived, at most 10 messages; look for the first so many times."""
+    def _pass(self, tries: int = 1, most: int = PASS) -> None:
+        """Handle what has arrived, at most so many messages; look for the first so many times."""
         core, local = self.core, self.core.local
         self._polls += 1
-        for _ in range(PASS):
+        for _ in range(most):
             message = local.popleft() if local else self._next()
             while message is None and tries > 1:
                 tries -= 1
@@ -329,18 +335,21 @@ class WallPort(Port):
     async def _wait(self, blocked: Blocked) -> Any:
         """Poll until `blocked` is over; return what it waited for."""
         tries = TRIES if self.spin_ns else 1
-        limit = perf_counter_ns() + self.spin_ns
+        begun = perf_counter_ns()
         while not blocked.look():
-            self._pass(tries)
+            self._pass(tries, 1)  # most often it is what is waited for, and another look costs more than the predicate
             if self.core.progress_due and not self.clock.ending:
                 await self.core.run_progress()
             if self._blocked:
                 self._settle()
             if self.clock.ending:
                 raise Ending
-            if perf_counter_ns() >= limit:
+            waited = perf_counter_ns() - begun
+            if waited >= self.spin_ns:
                 await self._park(blocked)
                 break
+            if waited >= HARD_NS:
+                os.sched_yield()
         if blocked.error is not None:
             raise blocked.error
         return blocked.result

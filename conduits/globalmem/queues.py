@@ -116,10 +116,6 @@ class QueuePath(Path):
 
     # -- receiving -----------------------------------------------------------------------------
 
-    def pending(self) -> bool:
-        """Return whether the place at the head of the queue is filled."""
-        return self.queue.first() != 0
-
     def take(self) -> Message | None:
         """Decode the message that the queue names next."""
         word = self.queue.first()

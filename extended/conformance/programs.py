@@ -71,7 +71,7 @@ def filled(ep: Endpoint, offset: int, nbytes: int, key: int = 0) -> None:
 
 def natively(case: Case) -> bool:
     """Say whether puts, gets and some atomics are the network's own operations, without a message."""
-    return case.has_option("rma") and case.options.rma == "native"
+    return case.has_option("rma") and bool(case.options.rma == "native")
 
 
 def by_messages(case: Case) -> Case:

@@ -245,7 +245,7 @@ def test_a_call_that_is_not_awaited_ends_the_job():
     async def main(ep):
         ep.rma.put(1, 0, b"1")
 
-    with pytest.raises(conduit.BadRequest, match=r"ep\.rma\.put\(\.\.\.\) at .*test_rma\.py:\d+ was called but never"):
+    with pytest.raises(conduit.BadRequest, match=r"ep\.rma\.put\(.*\) at .*test_rma\.py:\d+ was called but never"):
         run(main)
 
 
