@@ -654,7 +654,7 @@ def test_forgotten_calls_are_named(case: Case) -> None:
         await x.barrier()
 
     with pytest.raises(
-        conduit.BadRequest, match=r"atomic\.inc\(\.\.\.\) at .*test_atomics\.py:\d+ was called but never"
+        conduit.BadRequest, match=r"x\.atomic\(\"i4\"\)\.inc\(0, 0\) at .*test_atomics\.py:\d+ was called but never"
     ):
         case.run(forgets)
 
