@@ -23,6 +23,8 @@ from conduit.launch.registry import available
 from conduit.launch.result import Result
 from conduit.launch.run import current, run, run_async
 
+__version__: str
+
 __all__ = [
     "BadRequest",
     "Conduit",
@@ -43,3 +45,22 @@ __all__ = [
     "run",
     "run_async",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """Return what is looked up only when it is asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        from conduit.launch.registry import DISTRIBUTION
+
+        return version(DISTRIBUTION)
+    from conduit.launch.hints import elsewhere
+
+    hint = elsewhere(__name__, name)
+    raise AttributeError(f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, and not those of the rooms that they are in."""
+    return sorted([*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"])

@@ -17,7 +17,14 @@ class BadRequest(ConduitError, ValueError):
 
 
 class HandlerError(ConduitError):
-    """A handler raised, or broke a rule of handlers and tokens."""
+    """A handler raised, or broke a rule of handlers and tokens.
+
+    Attributes:
+        where: in which handler, on which rank and for which message, where that raised; then `__cause__` is what it
+            raised.  "" elsewhere.
+    """
+
+    where = ""
 
 
 class _Stopped(ConduitError):

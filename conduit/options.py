@@ -20,8 +20,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
@@ -304,7 +305,23 @@ def _text(exc: Exception) -> str:
 
 def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
     known = ", ".join(sorted(fields)) or "none"
-    return f"conduit '{conduit_name}' has no option '{name}'; its options are: {known}"
+    return f"conduit '{conduit_name}' has no option '{name}'{like(name, fields)}; its options are: {known}"
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
+    plain = {_plain(name): name for name in known}
+    return next((plain[name] for name in get_close_matches(_plain(word), plain, n=1, cutoff=0.65)), "")
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return a question after the name that is most like a word, an empty text if none is."""
+    close = closest(word, known)
+    return f" (did you mean {close}?)" if close else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_]", "", name).casefold()
 
 
 def _refusal(conduit_name: str, cls: type, name: str, text: str) -> str:

@@ -276,7 +276,7 @@ class Atomic:
             dest: rank whose segment holds the numbers.
             offsets: in that segment, bytes; multiples of the type's size.
             values: an operand for each, or one for all; integers are taken modulo 2**bits.
-            op: add sub mul min max and_ or_ xor.
+            op: add, sub, mul, min, max, `and_`, `or_` or xor.
 
         Raises:
             conduit.BadRequest: a wrong argument, or a bitwise operation on floats.

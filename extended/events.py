@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import trio
@@ -364,23 +364,25 @@ def _missing(awaited: Sequence[Awaited]) -> list[int]:
     return sorted({rank for one in awaited for rank in one.missing()})
 
 
-def check_handles(call: str, handles: object) -> None:
-    """Refuse what is not a collection of handles.
+def check_handles(call: str, handles: object) -> list[Handle[Any]]:
+    """Return the handles of an iterable, refusing anything else.
 
     Raises:
-        conduit.BadRequest: not a list or the like, or something in it is no handle.
+        conduit.BadRequest: no iterable, or something in it is no handle.
     """
     if isinstance(handles, Handle):
         raise conduit.BadRequest(f"{call}: handles is a single handle; give a list, [handle], or `await` it")
-    if not isinstance(handles, Collection):
+    if not isinstance(handles, Iterable):
         raise conduit.BadRequest(f"{call}: handles is a {type(handles).__name__}; give a list of handles")
-    for position, handle in enumerate(handles):
+    found = list(handles)  # which the program may change before it awaits the call
+    for position, handle in enumerate(found):
         if not isinstance(handle, Handle):
             hint = "a call that was not awaited (write `h = await ...`)" if inspect.iscoroutine(handle) else "no handle"
             raise conduit.BadRequest(
                 f"{call}: handles[{position}] is a {type(handle).__name__}, {hint}; handles come from the _nb calls "
                 "and from access regions"
             )
+    return found
 
 
 def program_line() -> tuple[str, int]:

@@ -16,7 +16,7 @@ from extended.regions import AccessRegion
 from extended.transfers import Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
     from typing import SupportsIndex
 
     import numpy.typing as npt
@@ -96,8 +96,7 @@ def _for_memset(call: str) -> Callable[..., None]:
 
 def _for_handles(call: str) -> Callable[..., tuple[Any, ...]]:
     def check(x: PutGet, handles: Any) -> tuple[Any, ...]:
-        check_handles(call, handles)
-        return x, list(handles)  # which the program may change before it awaits the call
+        return x, check_handles(call, handles)
 
     return check
 
@@ -356,14 +355,14 @@ class PutGet:
         return self._events.handle("memset_nb", operation, _nothing)
 
     @public(_for_handles("wait_all"))
-    async def wait_all(self, handles: Collection[Handle[T]]) -> list[T]:
+    async def wait_all(self, handles: Iterable[Handle[T]]) -> list[T]:
         """Wait until all the handles are done.
 
         Returns:
             their results, in the given order.
 
         Raises:
-            conduit.BadRequest: what is given is no list of handles.
+            conduit.BadRequest: what is given is no list or other iterable of handles.
             BaseException: what the first in the list has failed with that has, once all are done.
         """
         pending = [handle.awaited for handle in handles if not handle.awaited.done()]
@@ -383,15 +382,16 @@ class PutGet:
             raise
 
     @public(_for_handles("wait_some"))
-    async def wait_some(self, handles: Collection[Handle[T]]) -> tuple[list[Handle[T]], list[Handle[T]]]:
+    async def wait_some(self, handles: Iterable[Handle[T]]) -> tuple[list[Handle[T]], list[Handle[T]]]:
         """Wait until at least one of the handles is done; of none at all, not.
 
         Returns:
             those that are done and those that are not, each in the given order.
 
         Raises:
-            conduit.BadRequest: what is given is no list of handles.
+            conduit.BadRequest: what is given is no list or other iterable of handles.
         """
+        handles = list(handles)
         found = not handles
         seen = -1
 

@@ -1,13 +1,14 @@
 """Where commands print their tables."""
 
+import os
 import textwrap
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-WIDTH = 160
-"""Columns where the output is no terminal, so that rows of tables stay whole."""
+WIDTH = 100
+"""Columns where the output is no terminal, unless the environment variable COLUMNS says how many."""
 
 _ANY = 100_000
 
@@ -15,7 +16,10 @@ _ANY = 100_000
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console on standard output or error: as wide as the terminal, `WIDTH` where there is none."""
     console = Console(highlight=False, stderr=stderr)
-    return console if console.is_terminal else Console(highlight=False, stderr=stderr, width=WIDTH)
+    if console.is_terminal:
+        return console
+    asked = os.environ.get("COLUMNS", "")
+    return Console(highlight=False, stderr=stderr, width=int(asked) if asked.isdecimal() and int(asked) else WIDTH)
 
 
 def widths(console: Console, table: Table) -> tuple[int, int]:
@@ -25,16 +29,14 @@ def widths(console: Console, table: Table) -> tuple[int, int]:
 
 
 def print_text(console: Console, text: str, *, bold: int = 0) -> None:
-    """Print lines of text: in a terminal folded between words, further lines indented; elsewhere each as it is.
+    """Print lines of text, folded between words, further lines indented.
 
     Args:
         console: where.
         text: the lines, without markup.
         bold: how many characters at the beginning are bold.
     """
-    lines = text.splitlines()
-    if console.is_terminal:
-        lines = [_folded(line, console.width) for line in lines]
+    lines = [_folded(line, console.width) for line in text.splitlines()]
     shown = Text("\n".join(lines))
     shown.stylize("bold", 0, bold)
     console.print(shown, soft_wrap=True)

@@ -5,20 +5,20 @@ import pickle
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from io import StringIO
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
 from rich.console import Console
 
 import conduit
-from conduit import BadRequest, ConduitError, Endpoint
+from conduit import BadRequest, Endpoint
 from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.options import SIMULATED_RANKS, STANDARD_OUTPUT, Options, Parameters, parameters_for
+from conduit.benchmarks.files import STANDARD_OUTPUT, check_file, write_file
+from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge, middle
-from conduit.benchmarks.report import Rate, Run, json_text, print_runs
+from conduit.benchmarks.report import Rate, Run, print_runs, runs_as_csv, runs_as_json
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
@@ -82,9 +82,13 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         UnknownConduit: there is no such conduit.
         ConduitError: a run failed, or contents did not arrive as they were sent.
     """
-    console = console or make_console(stderr=options.json == STANDARD_OUTPUT)
+    files = {"json": options.json, "csv": options.csv}
+    console = console or make_console(stderr=STANDARD_OUTPUT in files.values())
     specs = [parse_spec(text) for text in options.conduit]
-    _check_file(options)
+    if options.json == options.csv == STANDARD_OUTPUT:
+        raise BadRequest("--json - and --csv - would both be printed; name a file for one of them")
+    for option, path in files.items():
+        check_file(option, path)
     plans = [_plan(program, options, spec) for spec in specs]
     part = os.environ.pop(_PART, "")
     if part:
@@ -98,13 +102,17 @@ def execute(program: Program, options: Options, console: Console | None = None) 
                 runs.append(_in_processes(options, spec, number))
             else:
                 runs.append(_run(program, options, spec, plan, console))
-    finally:  # what was measured is shown even if a later conduit fails
+            if runs[-1].interrupted:
+                raise KeyboardInterrupt
+    finally:  # what was measured is shown even if a later conduit fails, or Ctrl-C ends it
         if runs and output.is_first():
-            print_runs(console, runs, program.rate)
+            print_runs(console, runs, program.rate, options.columns)
             for run in runs:
                 _print_notes(program, run, console)
             if options.json is not None:
-                _write(runs, options.json)
+                write_file("json", options.json, runs_as_json(runs))
+            if options.csv is not None:
+                write_file("csv", options.csv, runs_as_csv(runs))
     return 0
 
 
@@ -196,13 +204,23 @@ def _run(
                 _announce(program, spec, shown, notes, ep.size, console)
             return await program.main(ep, parameters, progress)
 
-        runs = []
+        runs: list[RecordList] = []
+        interrupted = False
         for repetition in range(options.repeat):
             announced = announced or repetition > 0
-            result = conduit.run(
-                main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
-                ranks_per_host=options.ranks_per_host,
-            )  # fmt: skip
+            try:
+                result = conduit.run(
+                    main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
+                    ranks_per_host=options.ranks_per_host,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                interrupted = True
+                so_far = merge(progress.so_far())
+                if not runs:  # of several runs the one that was broken off has fewer rows
+                    runs.append(so_far)
+                if not runs[0]:
+                    raise
+                break
             runs.append(merge([records for records in result.values if records is not None]))
     if not output.is_first():
         console = Console(file=StringIO())
@@ -215,7 +233,9 @@ def _run(
     return Run(
         program=program.name,
         conduit=spec.text,
-        ranks=result.ranks,
+        ranks=len(hosts),
+        seed=options.seed,
+        interrupted=interrupted,
         clock="virtual" if spec.simulated else "wall",
         parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
         options=in_effect(spec.options),
@@ -268,25 +288,3 @@ def _print_notes(program: Program, run: Run, console: Console) -> None:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
-
-
-def _check_file(options: Options) -> None:
-    """Refuse a file that cannot be written before the run, not after it."""
-    if options.json in (None, STANDARD_OUTPUT):
-        return
-    folder = options.json.absolute().parent
-    if options.json.is_dir() or not folder.is_dir():
-        raise BadRequest(f"--json {options.json} cannot be written; name a file in a folder that exists")
-    if not os.access(options.json if options.json.exists() else folder, os.W_OK):
-        raise BadRequest(f"--json {options.json} may not be written; name a file that may")
-
-
-def _write(runs: list[Run], path: Path) -> None:
-    text = json_text(runs)
-    if path == STANDARD_OUTPUT:
-        print(text, end="")
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise ConduitError(f"--json {path} cannot be written: {exc.strerror}") from exc

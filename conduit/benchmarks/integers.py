@@ -1,9 +1,12 @@
 """Whole numbers on the command line: cyclopts alone would take 2.7 for 3 without a word."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
+
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
 def _integer(type_: Any, tokens: Sequence[Token]) -> int:
@@ -15,5 +18,18 @@ def _integer(type_: Any, tokens: Sequence[Token]) -> int:
         raise ValueError(f"'{word}' is no integer; give a whole number") from None
 
 
+def _size(type_: Any, tokens: Sequence[Token]) -> int:
+    """Convert one word that may end in K, M or G."""
+    word = tokens[0].value
+    found = re.fullmatch(r"([-+]?\d[\d_]*)([KMG]?)", word.upper())
+    try:
+        return int(found[1]) << _POWERS[found[2]] if found else int(word)
+    except ValueError:
+        raise ValueError(f"'{word}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)") from None
+
+
 Integer = Annotated[int, Parameter(converter=_integer)]
 """The type of an option or argument that is a whole number."""
+
+Size = Annotated[int, Parameter(converter=_size)]
+"""The type of an option that is a number of bytes: a whole number, or with K, M or G for 2**10, 2**20, 2**30."""

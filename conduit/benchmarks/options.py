@@ -1,14 +1,14 @@
 """The options that all benchmark commands share, and what they come to for one conduit."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import attrs
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
 
 from conduit import BadRequest
-from conduit.benchmarks.integers import Integer
+from conduit.benchmarks.columns import Columns
+from conduit.benchmarks.files import File
+from conduit.benchmarks.integers import Integer, Size
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
@@ -18,19 +18,6 @@ LARGEST = 2**31 - 1
 
 REAL_WARMUP = 10_000
 """Most warm-up operations on a real network; simulated ones have nothing to warm up beyond their first message."""
-
-STANDARD_OUTPUT = Path("-")
-
-
-def _file(type_: Any, tokens: Sequence[Token]) -> Path:
-    """Take one word; what looks like an option is one, whose file was forgotten."""
-    word = tokens[0].value
-    if word.startswith("-") and word != "-":
-        raise ValueError(f"'{word}' is no file; name one, or write - for standard output")
-    return Path(word)
-
-
-File = Annotated[Path, Parameter(converter=_file, allow_leading_hyphen=True)]
 
 
 @attrs.frozen(kw_only=True)
@@ -49,13 +36,13 @@ class Options:
     iterations: Integer | None = None
     """How often each operation is done; by default 20, in real time 1000."""
 
-    min_size: Integer | None = None
-    """Smallest payload in bytes."""
+    min_size: Size | None = None
+    """Smallest payload in bytes; K, M and G stand for powers of 2."""
 
-    max_size: Integer | None = None
+    max_size: Size | None = None
     """Largest payload in bytes; a note says if it is lowered to what messages, or by default segments, can hold."""
 
-    max_step: Integer | None = None
+    max_step: Size | None = None
     """Largest difference in bytes from one size to the next; by default sizes double."""
 
     sections: str | None = None
@@ -76,8 +63,15 @@ class Options:
     repeat: Integer = 1
     """Run so often, with one seed after the other; tables show the median, the least and the most of each figure."""
 
-    json: Annotated[File | None, Parameter(negative=())] = None
+    columns: Columns = ()
+    """Columns of the tables, as average,MB/s: total, average, median, least, most, MB/s, driver, difference; by default
+    all that there is room for."""
+
+    json: File | None = None
     """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""
+
+    csv: File | None = None
+    """File for the results as CSV, a line for each row of a table; - prints them, and tables go to standard error."""
 
 
 @attrs.frozen(kw_only=True)

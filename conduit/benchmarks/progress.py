@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from conduit.benchmarks.record import RecordList
+
 PATIENCE = 1.0
 """Seconds of wall time without a bar: a short run shows none."""
 
@@ -23,6 +25,7 @@ class Progress:
         self._total = 0
         self._done = 0
         self._bar: Bar | None = None
+        self._kept: dict[int, RecordList] = {}
         self._began = time.monotonic()
 
     def begin(self, total: int) -> None:
@@ -40,6 +43,16 @@ class Progress:
             self._bar.start()
             self._bar.add_task(doing, total=self._total, completed=self._done - 1)
         self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing)
+
+    def keep(self, rank: int) -> RecordList:
+        """Return the list for what a rank measures, so that it can be shown if the run is interrupted."""
+        self._kept[rank] = []
+        return self._kept[rank]
+
+    def so_far(self) -> list[RecordList]:
+        """Return what each rank has measured, as far as all of them have, and forget it."""
+        kept, self._kept = list(self._kept.values()), {}
+        return [records[: min(map(len, kept))] for records in kept]
 
     def __enter__(self) -> "Progress":
         return self

@@ -4,9 +4,8 @@ A terminal may be too narrow for all columns of a conduit.  Then some are left o
 below the table; where that is not enough, operations get lines of their own.  No number is ever cut.
 """
 
-import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import attrs
@@ -15,11 +14,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from conduit.benchmarks.columns import COLUMNS
 from conduit.benchmarks.console import print_table, print_text, widths
+from conduit.benchmarks.files import csv_text, json_text, package_version
 from conduit.benchmarks.record import Record, RecordList
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
+
+_OF_RUNS = ("program", "version", "conduit", "ranks", "clock", "seed")
+"""What is said of a run in each line of CSV."""
 
 _LEAST = ("total s", "difference", "driver us")
 """Columns that are left out where there is no room, the first one first."""
@@ -53,6 +57,8 @@ class Run:
         options: all options of the conduit, with the values in effect.
         records: in the order measured.
         totals: whether the time of all iterations is a figure of its own.
+        seed: of everything random; of several runs the first one's.
+        interrupted: Ctrl-C has ended it, and the records are those until then.
     """
 
     program: str
@@ -63,45 +69,84 @@ class Run:
     options: Mapping[str, object]
     records: RecordList
     totals: bool = True
+    seed: int = 0
+    interrupted: bool = False
 
     def as_json(self) -> dict[str, object]:
-        """Return what `--json` writes for this conduit."""
+        """Return what `--json` writes for this conduit; only that of a run that Ctrl-C has ended says so."""
         return {
             "program": self.program,
+            "version": package_version(),
             "conduit": self.conduit,
             "ranks": self.ranks,
             "clock": self.clock,
+            "seed": self.seed,
+            **({"interrupted": True} if self.interrupted else {}),
             "parameters": dict(self.parameters),
             "options": dict(self.options),
             "records": [record.as_json() for record in self.records],
         }
 
 
-def json_text(runs: Sequence[Run]) -> str:
+def runs_as_json(runs: Sequence[Run]) -> str:
     """Return the results of all conduits as JSON, one object each in a list."""
-    return json.dumps([run.as_json() for run in runs], indent=1) + "\n"
+    return json_text([run.as_json() for run in runs])
 
 
-def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s") -> None:
-    """Print the results: conduits side by side, as many in a table as the console has room for."""
-    if len(runs) == 1 or _fits(console, table(runs, rate)):
-        _print_table(console, runs, rate)
-        return
+def runs_as_csv(runs: Sequence[Run]) -> str:
+    """Return the results of all conduits as CSV, a line for each timed block."""
+    rows = [
+        {**{name: about[name] for name in _OF_RUNS}, **record.as_json()}
+        for run in runs
+        for about in [run.as_json()]
+        for record in run.records
+    ]
+    titles = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_text(titles, [[row.get(title) for title in titles] for row in rows])
+
+
+def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s", columns: Collection[str] = ()) -> None:
+    """Print the results: conduits side by side, as many in a table as the console has room for.
+
+    Args:
+        console: where.
+        runs: the results.
+        rate: unit of the rates.
+        columns: titles of those to show; none for all.
+    """
+    away = tuple(title for title in COLUMNS if columns and title not in columns)
     names = [f"({number})" for number in range(1, len(runs) + 1)]
-    for name, run in zip(names, runs, strict=True):
-        print_text(console, f"{name} {run.conduit}")
+    if len(runs) == 1:
+        _print_table(console, runs, rate, away=away)
+        return
+    for left_out in range(len(_LEAST) + 1):  # side by side they can be compared: rather fewer figures than two tables
+        layout = Layout((*away, *_LEAST[:left_out]))
+        for heads in ((), names):
+            if _fits(console, table(runs, rate, heads, layout)):
+                _number(console, heads, runs)
+                _print_table(console, runs, rate, heads, away=away)
+                return
+    _number(console, names, runs)
     first = 0
     for after in range(1, len(runs) + 1):
         here = slice(first, after + 1)
-        if after == len(runs) or not _fits(console, table(runs[here], rate, names[here])):
-            _print_table(console, runs[first:after], rate, names[first:after])
+        if after == len(runs) or not _fits(console, table(runs[here], rate, names[here], Layout((*away, *_LEAST)))):
+            _print_table(console, runs[first:after], rate, names[first:after], away=away)
             first = after
 
 
-def _print_table(console: Console, runs: Sequence[Run], rate: Rate, names: Sequence[str] = ()) -> None:
-    """Print one table in the fullest layout that there is room for."""
+def _number(console: Console, names: Sequence[str], runs: Sequence[Run]) -> None:
+    """Say which conduit each number in the heads of a table stands for."""
+    for name, run in zip(names, runs, strict=bool(names)):
+        print_text(console, f"{name} {run.conduit}")
+
+
+def _print_table(
+    console: Console, runs: Sequence[Run], rate: Rate, names: Sequence[str] = (), *, away: tuple[str, ...] = ()
+) -> None:
+    """Print one table in the fullest layout that there is room for; columns that are not wanted are `away`."""
     for layout in _LAYOUTS:
-        whole = table(runs, rate, names, layout)
+        whole = table(runs, rate, names, Layout((*away, *layout.without), layout.lines))
         if _fits(console, whole):
             break
     if layout.lines:
@@ -109,7 +154,7 @@ def _print_table(console: Console, runs: Sequence[Run], rate: Rate, names: Seque
     else:
         print_table(console, whole)
     titles = [title for run in runs for title, _ in _columns(run, rate, single=not names)]
-    if missing := [title for title in layout.without if title in titles]:
+    if missing := [title for title in layout.without if title in titles and title not in away]:
         console.print(f"no room for: {', '.join(missing)}", markup=False)
 
 

@@ -43,7 +43,7 @@ def call(arguments: Sequence[str]) -> int:
     name = next(iter(arguments), "")
     starting.WORDS.set(tuple(arguments))
     try:
-        status = _app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        status = app(name)(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
         if sys.stdout is not None:  # closed before this process began
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE
@@ -85,9 +85,9 @@ def _say(name: str, exc: ConduitError) -> int:
     return WRONG_CALL if wrong_call else FAILED
 
 
-def _app(name: str) -> App:
+def app(name: str) -> App:
     """Return the command line with that command, or with all commands if there is none of that name."""
-    app = App(
+    made = App(
         name="conduit",
         help=_ABOUT,
         help_format="plaintext",
@@ -97,8 +97,8 @@ def _app(name: str) -> App:
     found = commands()
     wanted = [name] if name in found else [] if name == "--version" else list(found)
     for each in wanted:
-        app.command(_command(each, found[each]), name=each)
-    return app
+        made.command(_command(each, found[each]), name=each)
+    return made
 
 
 def _command(name: str, target: str) -> Callable[..., Any]:

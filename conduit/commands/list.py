@@ -1,14 +1,26 @@
 """`conduit list`."""
 
 from conduit.benchmarks.console import make_console, print_table, print_text
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.commands.described import described
 from conduit.commands.tables import limits_text, options_table
-from conduit.launch.registry import networks
+from conduit.contract import Conduit
+from conduit.launch.registry import ImportFailure, networks
 
 
-def list_conduits() -> int:
-    """List the conduits found, their limits and options; a name that stands for several networks with each of them."""
-    console = make_console()
+def list_conduits(*, json: File | None = None) -> int:
+    """List the conduits found, their limits and options; a name that stands for several networks with each of them.
+
+    Args:
+        json: File for the same as JSON, an object per conduit in a list; - prints it in the place of the tables.
+    """
+    check_file("json", json)
     found = networks()
+    if json is not None:
+        write_file("json", json, json_text([_described(name, cls) for name, cls in found.items()]))
+    if json == STANDARD_OUTPUT:
+        return 0
+    console = make_console()
     for name, cls in found.items():
         if not isinstance(cls, type):
             print_text(console, f"{name}  cannot be used ({cls.target}): {cls}", bold=len(name))
@@ -20,3 +32,9 @@ def list_conduits() -> int:
     if not found:
         console.print("no conduit is installed")
     return 0
+
+
+def _described(name: str, cls: type[Conduit] | ImportFailure) -> dict[str, object]:
+    if isinstance(cls, type):
+        return described(name, cls, cls.Options())
+    return {"conduit": name, "version": package_version(), "error": f"cannot be used ({cls.target}): {cls}"}

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import linecache
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from conduit import current
+from conduit.commands.progress import JobProgress
 from conduit.errors import BadRequest, ConduitError
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
@@ -32,6 +34,7 @@ class ProgramFile:
     Attributes:
         path: the file.
         started: whether a rank has begun to execute it.
+        progress: how far the job is.
         api: the front end it is written for (`api = "upc"` at its top level), None for the core.
 
     Raises:
@@ -43,12 +46,17 @@ class ProgramFile:
         source = _read(path)
         try:
             tree = ast.parse(source, str(path))
-            self._code: CodeType = compile(tree, str(path.absolute()), "exec")
+            self._code: CodeType = compile(tree, str(path), "exec")
         except (SyntaxError, ValueError) as exc:
             line = f", line {exc.lineno}" if isinstance(exc, SyntaxError) else ""
             raise BadRequest(f"{path}{line} is no Python: {exc.args[0]}") from None
+        # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
+        text = source.decode(errors="replace")
+        linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+        self._folder = path.absolute().parent
         self.api = _api(tree)
         self.started = False
+        self.progress = JobProgress()
         self._modules: list[str] = []
 
     async def main(self, first: Any, *args: str) -> None:
@@ -59,7 +67,9 @@ class ProgramFile:
             args: the words after `--`.
         """
         self.started = True
-        module = self._execute(current().rank)
+        endpoint = current()
+        self.progress.endpoints.append(endpoint)
+        module = self._execute(endpoint.rank)
         found = getattr(module, "main", None)
         if found is None:
             raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
@@ -68,11 +78,13 @@ class ProgramFile:
             raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
         await found(first, *args)
+        self.progress.returned += 1
 
     @contextmanager
     def importable(self) -> Iterator[None]:
-        """Let the program import from its own folder, and its parts be found, while the job runs."""
-        folder = str(self.path.absolute().parent)
+        """Let the program import from its own folder, and its parts be found, while a job runs."""
+        self.progress = JobProgress()
+        folder = str(self._folder)
         sys.path.insert(0, folder)
         try:
             yield
@@ -86,12 +98,15 @@ class ProgramFile:
 
         An error of this package that has none says all in its text; of any other the whole traceback is returned.
         """
-        folder = self.path.absolute().parent
+        folder = self._folder
         others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
         step = error.__traceback__
         while step is not None:
-            code = Path(step.tb_frame.f_code.co_filename)
-            if code.is_relative_to(folder) and not any(code.is_relative_to(each) for each in others):
+            name = step.tb_frame.f_code.co_filename
+            file = Path(name)
+            if name == str(self.path) or (
+                file.is_relative_to(folder) and not any(file.is_relative_to(each) for each in others)
+            ):
                 return step
             step = step.tb_next
         return None if isinstance(error, ConduitError) else error.__traceback__
@@ -116,7 +131,7 @@ class ProgramFile:
         Dataclasses and pickle look for a class by its module's name, so each rank's stands under one of its own.
         """
         module = ModuleType(f"{self.path.stem}_rank{rank}")
-        module.__file__ = self._code.co_filename
+        module.__file__ = str(self._folder / self.path.name)
         sys.modules[module.__name__] = module
         self._modules.append(module.__name__)
         exec(self._code, module.__dict__)  # running the user's program is the purpose

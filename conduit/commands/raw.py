@@ -1,22 +1,34 @@
 """`conduit raw NAME`."""
 
+from collections.abc import Sequence
+
+import attrs
+
 from conduit.benchmarks.console import make_console, print_table, print_text
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
 from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
 from conduit.launch.registry import Spec, networks, parse_spec
+from conduit.options import in_effect
 
 
-def raw(name: str, /) -> int:
+def raw(name: str, /, *, json: File | None = None) -> int:
     """Run the driver's own benchmarks, without the conduit above it.
 
     Args:
         name: A conduit, or a spec such as 'sci:torus=4x2'.
+        json: File for the tables as JSON, one object; - prints it in their place.
     """
+    check_file("json", json)
     spec = parse_spec(name)
     tables = spec.cls.raw_tables(spec.options)
     if not tables:
         raise BadRequest(f"conduit '{spec.name}' has no driver with benchmarks of its own; {_others(spec)}")
+    if json is not None:
+        write_file("json", json, json_text(_described(spec, tables)))
+    if json == STANDARD_OUTPUT:
+        return 0
     console = make_console()
     print_text(console, f"{spec.text}  {spec.cls.summary}", bold=len(spec.text))
     for table in tables:
@@ -26,6 +38,16 @@ def raw(name: str, /) -> int:
         if table.note:
             print_text(console, table.note)
     return 0
+
+
+def _described(spec: Spec, tables: Sequence[RawTable]) -> dict[str, object]:
+    return {
+        "program": "raw",
+        "version": package_version(),
+        "conduit": spec.text,
+        "options": in_effect(spec.options),
+        "tables": [attrs.asdict(table) for table in tables],
+    }
 
 
 def _cell(value: object) -> object:

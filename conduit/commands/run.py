@@ -1,27 +1,39 @@
 """`conduit run PROGRAM.py`."""
 
+import os
+import pickle
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
+from traceback import format_exception
 from typing import Annotated, Any
 
+import attrs
 from cyclopts import Parameter, Token
+from rich.console import Console
 
 import conduit
 from conduit.benchmarks.console import make_console, print_table
-from conduit.benchmarks.integers import Integer
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.benchmarks.integers import Integer, Size
+from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
+from conduit.commands.progress import shown
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
 from conduit.launch import output, processes
-from conduit.launch.registry import FRONT_ENDS, installed, parse_spec
+from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
+from conduit.launch.tracebacks import whole
 from conduit.launch.warned import warned
-from conduit.options import read_float
+from conduit.options import in_effect, read_float
+
+DEFAULT = "sci"
+_PART = "CONDUIT_PART"
+"""The environment variable that says, by number, which of several conduits a process was started for."""
 
 _COLUMNS = 8
 """Of ranks, that a table has at most."""
@@ -40,15 +52,17 @@ def run(
     program: Path,
     /,
     *args: str,
-    conduit: str = "sci",
+    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     ranks: Integer | None = None,
     seed: Integer = 0,
-    segment: Integer = 1 << 20,
+    segment: Size = 1 << 20,
     ranks_per_host: Integer | None = None,
     time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stall_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
+    json: File | None = None,
     full_report: Path | None = None,
+    traceback: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Run a program on every rank; its last line of output is for scripts.
 
@@ -58,48 +72,173 @@ def run(
     Args:
         program: File of the program.
         args: Given to its main, as text; after '--' they may begin with a hyphen.
-        conduit: Where to run, as NAME or NAME:option=value,...
+        conduit: Where to run, as NAME or NAME:option=value,...; repeat it to run on several, one after the other, with
+            a table of their times at the end. [default: sci]
         ranks: Number of ranks; by default 2, or as many as there are processes.
         seed: Of everything random.
-        segment: Bytes of every rank's segment.
+        segment: Bytes of every rank's segment; K, M and G stand for powers of 2.
         ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
         stall_limit: Where ranks are processes: time without any message after which the job is ended as a failure; by
             default it goes on, and a report says who waits for what.
         stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
+        json: File for times, digest and counts as JSON, an object per conduit in a list; - prints them, and what the
+            program prints goes to standard error.
         full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
             in .json.
+        traceback: Show the lines of this package too in the traceback of a program that fails.
     """
     if full_report is not None and not full_report.parent.is_dir():
         raise BadRequest(f"--full-report={full_report}: there is no folder {full_report.parent}; make it first")
+    check_file("json", json)
     file = ProgramFile(program)
-    spec = parse_spec(conduit)
     runner = _runner(file)
-    if processes.wanted(spec):
-        return processes.start(spec, ranks).status
+    specs = [parse_spec(text) for text in conduit or (DEFAULT,)]
+    if json == STANDARD_OUTPUT and any(map(processes.wanted, specs)):
+        raise BadRequest("--json - : ranks that are processes print where the JSON would stand; name a file for it")
+    part = os.environ.pop(_PART, "")
     settings = {
         "ranks": ranks,
-        "conduit": spec.text,
         "seed": seed,
         "segment": segment,
         "ranks_per_host": ranks_per_host,
         "time_limit": time_limit,
         **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
-    with _report_in(full_report):
-        result = _run(runner, file, args, settings)
-    if result is None:
-        return 1
-    if not output.is_first():
-        return 0
-    output.end_lines()
+    runs: list[Ran] = []
+    try:
+        for number, spec in enumerate(specs):
+            if part and number != int(part):
+                continue
+            if processes.wanted(spec):
+                runs.append(_in_processes(spec, ranks, number))
+                continue
+            with _report_in(full_report), _output(json):
+                result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
+            if result is None:
+                return 1
+            runs.append(_ran(file, spec, args, settings, result))
+            if output.is_first():
+                output.end_lines()
+                with _output(json):
+                    _print_end(result, stats=stats)
+        if part:
+            _hand_over(runs[0])
+            return 0
+    finally:  # what has run is shown even if it fails on a later conduit
+        if output.is_first() and not part:
+            if len(specs) > 1 and runs:
+                _print_times(runs, make_console(stderr=json == STANDARD_OUTPUT))
+            if json is not None and runs:
+                write_file("json", json, json_text([each.as_json() for each in runs]))
+    return 0
+
+
+@attrs.frozen(kw_only=True)
+class Ran:
+    """What a program has come to on one conduit."""
+
+    program: str
+    arguments: tuple[str, ...]
+    conduit: str
+    simulated: bool
+    options: Mapping[str, object]
+    seed: int
+    segment: int
+    ranks: int
+    seconds: float
+    digest: str | None
+    statistics: list[dict[str, int]]
+    warnings: list[dict[str, str]]
+
+    def as_json(self) -> dict[str, object]:
+        """Return what `--json` writes for this conduit."""
+        return {
+            "program": self.program,
+            "arguments": list(self.arguments),
+            "version": package_version(),
+            "conduit": self.conduit,
+            "options": dict(self.options),
+            "ranks": self.ranks,
+            "seed": self.seed,
+            "segment": self.segment,
+            "clock": "virtual" if self.simulated else "wall",
+            "seconds": self.seconds,
+            "digest": self.digest,
+            "statistics": self.statistics,
+            "warnings": self.warnings,
+        }
+
+
+def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping[str, Any], result: Any) -> Ran:
+    return Ran(
+        program=str(file.path),
+        arguments=args,
+        conduit=result.conduit,
+        simulated=spec.simulated,
+        options=in_effect(spec.options),
+        seed=settings["seed"],
+        segment=settings["segment"],
+        ranks=result.ranks,
+        seconds=result.seconds,
+        digest=getattr(result, "digest", None),
+        statistics=[dict(counts) for counts in result.statistics],
+        warnings=[{"of": who, "text": text} for who, text in warned(_warnings(result))],
+    )
+
+
+def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
+    """Have processes run the program on a conduit, the one of that number, and return what it came to.
+
+    Raises:
+        SystemExit: they have failed, and said why.
+    """
+    outcome = processes.start(spec, ranks, {_PART: str(number)})
+    if outcome.status or not outcome.results:
+        raise SystemExit(outcome.status or 1)
+    ran: Ran = pickle.loads(outcome.results[0])
+    return ran
+
+
+def _hand_over(ran: Ran) -> None:
+    """Give what the program came to, on rank 0, to who has started this process."""
+    own = output.speech()
+    if own is not None and own.rank == 0:
+        own.result(pickle.dumps(ran))
+
+
+@contextmanager
+def _output(json: Path | None) -> Iterator[None]:
+    """Let what is printed go to standard error where standard output is for JSON."""
+    with redirect_stdout(sys.stderr) if json == STANDARD_OUTPUT else nullcontext():
+        yield
+
+
+def _print_end(result: Any, *, stats: bool) -> None:
+    """Print what follows the program's own output: warnings, counts, and the line for scripts."""
     for who, text in warned(_warnings(result)):
         print(f"warning from {who}: {text}", file=sys.stderr)
     if stats:
         _print_statistics(result.statistics)
     digest = result.digest if getattr(result, "digest", None) is not None else "none"
     print(f"ranks={result.ranks} conduit={result.conduit} seconds={result.seconds!r} digest={digest}")
-    return 0
+
+
+def _print_times(runs: Sequence[Ran], console: Console) -> None:
+    """Print a row for each conduit: its time, and how often that of the first one."""
+    first = runs[0].seconds
+    rows = [
+        (
+            each.conduit,
+            each.ranks,
+            f"{each.seconds * 1e6:.3f}",
+            f"{each.seconds / first:.3f}" if first else "",
+            "virtual" if each.simulated else "wall",
+        )
+        for each in runs
+    ]
+    console.print()
+    print_table(console, grid(("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3]))
 
 
 def _runner(file: ProgramFile) -> Callable[..., Any]:
@@ -117,11 +256,19 @@ def _runner(file: ProgramFile) -> Callable[..., Any]:
     return runner
 
 
-def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], settings: dict[str, Any]) -> Any:
+def _run(
+    runner: Callable[..., Any],
+    file: ProgramFile,
+    args: tuple[str, ...],
+    settings: dict[str, Any],
+    *,
+    whole_traceback: bool = False,
+) -> Any:
     """Run the program; a failure of its own is shown as Python would, with the rank, and gives None."""
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
-        with warnings.catch_warnings(), file.importable():
+        tracebacks = whole() if whole_traceback else nullcontext()
+        with warnings.catch_warnings(), file.importable(), tracebacks, shown(file.progress, sys.stderr):
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
@@ -136,7 +283,8 @@ def _run(runner: Callable[..., Any], file: ProgramFile, args: tuple[str, ...], s
     except Exception as exc:
         if not file.started:
             raise
-        _show(exc, file)
+        sys.stdout.flush()
+        output.complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file))
     return None
 
 
@@ -155,18 +303,6 @@ def _report_in(path: Path | None) -> Iterator[None]:
         raise
 
 
-def _show(exc: BaseException, file: ProgramFile) -> None:
-    """Print a traceback that begins in the program, not in what ran it."""
-    sys.stdout.flush()
-    link: BaseException | None = exc
-    chain: list[BaseException] = []
-    while link is not None and link not in chain:
-        chain.append(link)
-        link.__traceback__ = file.own_part(link)
-        link = link.__cause__ or link.__context__
-    output.complain("".join(traceback.format_exception(exc)))
-
-
 def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
     """Print a row for each count with what each rank has, or where ranks are many the least, the mean and the most."""
     names = dict.fromkeys(name for counts in statistics for name in counts)
@@ -179,7 +315,7 @@ def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
         own = (min(had), mean, max(had)) if many else tuple(counts.get(name) for counts in statistics)
         rows.append((name, *own))
     titles = ("count", *columns)
-    print_table(make_console(), grid(titles, rows, right=range(1, len(titles))))
+    print_table(make_console(stderr=sys.stdout is sys.stderr), grid(titles, rows, right=range(1, len(titles))))
 
 
 def _warnings(result: Any) -> Any:

@@ -3,6 +3,8 @@
 from collections import Counter
 
 from conduit.benchmarks.console import make_console, print_table, print_text, widths
+from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, write_file
+from conduit.commands.described import described, with_constants
 from conduit.commands.tables import grid, limits_text, options_table
 from conduit.contract import Conduit
 from conduit.launch.registry import find, parse_spec
@@ -13,13 +15,19 @@ _SOURCE = 36
 _PLURALS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
 
 
-def show(name: str, /) -> int:
+def show(name: str, /, *, json: File | None = None) -> int:
     """Show one conduit: its options, and its constants with their sources.
 
     Args:
         name: A conduit, or a spec such as 'sci:torus=4x2'; limits may depend on options.
+        json: File for the same as JSON, one object; - prints it in the place of the tables.
     """
+    check_file("json", json)
     spec = parse_spec(name)
+    if json is not None:
+        write_file("json", json, json_text(with_constants(described(spec.text, spec.cls, spec.options), spec.cls)))
+    if json == STANDARD_OUTPUT:
+        return 0
     console = make_console()
     world = "simulated, virtual time" if spec.simulated else "real, wall-clock time"
     print_text(console, f"{spec.text}  {spec.cls.summary} ({world})", bold=len(spec.text))
@@ -40,7 +48,7 @@ def _constants(cls: type[Conduit]) -> None:
     rows = [(each.name, str(_value(each.value)), each.unit, each.kind, each.source) for each in cls.constants]
     columns = ("constant", "value", "unit", "kind", "source")
     short = grid(columns[:-1], [row[:-1] for row in rows], right=[1])
-    if console.is_terminal and widths(console, short)[1] + _SOURCE > console.width:
+    if widths(console, short)[1] + _SOURCE > console.width:
         for name, value, unit, kind, source in rows:
             print_text(console, f"{name}  {value} {unit}, {kind}", bold=len(name))
             print_text(console, f"    {source}")

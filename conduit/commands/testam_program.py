@@ -343,7 +343,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     blocks = plan(ep, parameters)
     if ep.rank == 0:
         progress.begin(len(blocks))
-    records = []
+    records = progress.keep(ep.rank) if side.pair.measures else []
     warm = ""
     for block in blocks:
         if block.category != warm and parameters.warmup:

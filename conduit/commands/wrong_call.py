@@ -13,7 +13,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from conduit.launch.registry import like
+from conduit.options import like
 
 
 def explain(name: str, error: CycloptsError) -> str:

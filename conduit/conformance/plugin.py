@@ -17,6 +17,7 @@ MARKERS = (
     "rule(number, ...): the rules of docs/contract.md that this check checks",
     "crowds: run the default options with 1, 2, 3, 5, 8 and 16 ranks",
     "once: checks what no option changes, at some expense: runs on the first case alone",
+    "ends: a job of this check is ended before its time, which ends all processes where ranks are processes",
     "simulated: looks at virtual time or at what only a simulation can see",
 )
 _DRAWN = pytest.StashKey[int]()
@@ -43,7 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="where the seeds start, and which cases are drawn; otherwise a number drawn for this run, which it prints",
+        help="where the seeds start, and which cases are drawn; otherwise that of the setting `conformance_seed`, "
+        "or a number drawn for this run, which it prints",
     )
     group.addoption(
         "--conformance-ranks",
@@ -57,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "conformance_cases",
         "on how many cases a check runs at most, those of all conduits together; 0 for all that there are",
         default="0",
+    )
+    parser.addini(
+        "conformance_seed", "where the seeds start; a number, or nothing for one that each run draws", default=""
     )
 
 
@@ -86,6 +91,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     most = _most(config)
     count = sum(len(_all_cases(config, spec)[:most]) for spec in specs)
     return [f"conformance: {', '.join(specs)}; {count} cases, repeat with --conformance-seed {_seed(config)}"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Bring together the checks that run in one job of processes."""
+    items.sort(key=config.stash[_JOBS].place)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -231,6 +241,8 @@ def _seed(config: pytest.Config) -> int:
     given: int | None = config.getoption("--conformance-seed")
     if given is None:
         given = getattr(config, "workerinput", {}).get("conformance_seed")
+    if given is None and (fixed := config.getini("conformance_seed")):
+        given = int(fixed)
     if given is None:
         given = config.stash.setdefault(_DRAWN, SystemRandom().randrange(1_000_000))
     return given

@@ -2,7 +2,8 @@
 
 Every process of a job runs the same checks in the same order, `conduit.run` among them, and writes down what comes of
 each (`conduit.conformance.worker`).  A check is passed when it is in all of them.  One that ends its job, as it must
-where a rank raises, is judged by the processes that came to its end, and the checks after it get a new job.
+where a rank raises, is judged by the processes that came to its end.  It has the mark `ends` and a job to itself;
+should another one end its job, the checks after it get a new one.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ def key_of(item: pytest.Item) -> str:
     return f"{item.path}::{item.nodeid.partition('::')[2]}"
 
 
+def _ends(item: pytest.Item) -> bool:
+    return item.get_closest_marker("ends") is not None
+
+
 class Jobs:
     """The jobs of one session, one after another.
 
@@ -58,6 +63,13 @@ class Jobs:
         if case.cls.announced(case.options) is not None:
             return False
         return not any(mark.name == "skip" for mark in item.iter_markers())
+
+    def place(self, item: pytest.Item) -> tuple[str, int, bool]:
+        """Return what brings together the checks of one job, and puts those that end theirs behind them."""
+        case = case_of(item)
+        if case is None or not self.runs(item):
+            return "", 0, False
+        return case.spec, case.size, _ends(item)
 
     def reports(self, item: pytest.Item) -> list[pytest.TestReport]:
         """Return the reports of one check; the job that it runs in has those after it on as many processes too."""
@@ -83,16 +95,11 @@ class Jobs:
             self._job.close()
 
     def _waiting(self, item: pytest.Item) -> list[str]:
-        """Return this check and all that are to run in jobs like its own and have not."""
-        case = case_of(item)
-        assert case is not None
-        alike = (case.spec, case.ranks)
-        waiting = []
-        for other in item.session.items:
-            its = case_of(other)
-            if its is not None and (its.spec, its.ranks) == alike and self.runs(other):
-                waiting.append(key_of(other))
-        return [key for key in waiting if key not in self._known]
+        """Return this check and all that are to run in the same job and have not."""
+        if _ends(item):
+            return [key_of(item)]
+        alike = [other for other in item.session.items if self.place(other) == self.place(item)]
+        return [key for key in map(key_of, alike) if key not in self._known]
 
 
 class _Job:
@@ -105,7 +112,7 @@ class _Job:
         self._folder = tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True)
         self._path = Path(self._folder.name)
         (self._path / "checks").write_text("\n".join(keys))
-        program = ["-m", WORKER, str(self._path), case.spec, *settings]
+        program = ["-m", WORKER, str(self._path), case.spec, "--conformance-ranks", str(self._size), *settings]
         command, defaults = case.cls.start_command(case.options, self._size, program)
         self._output = (self._path / "output").open("wb")
         self._process = subprocess.Popen(
@@ -113,7 +120,7 @@ class _Job:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            env={**defaults, **os.environ},
+            env={**defaults, **os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )
         self._read = [0] * self._size
         self._begun: set[str] = set()

@@ -229,6 +229,8 @@ def test_waits_for_a_slot_cancelled_at_the_instant_of_a_poll_lose_no_slot(case: 
                     await ep.block_until(lambda: False)
         for _ in range(100 if ep.rank == 0 else 0):
             await ep.request_short(1, box.short, 1)
+        if ep.rank == 1:
+            await ep.block_until(lambda: sum(one.args[0] for one in box.seen) >= 100)
         await ep.attach()
         return sum(one.args[0] for one in box.seen)
 
@@ -264,6 +266,7 @@ async def _impatient(ep: Endpoint, box: Any, task: int) -> None:
 
 
 @pytest.mark.rule("R75", "R65")
+@pytest.mark.ends
 def test_a_cancelled_attach_ends_the_job(case: Case) -> None:
     """The others could never leave it."""
     case = case.at_least(2)

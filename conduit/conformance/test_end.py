@@ -15,6 +15,7 @@ from conduit.conformance.programs import CATEGORIES, attached, chain, names, nei
 
 @pytest.mark.rule("R64")
 @pytest.mark.parametrize("code", [0, 1, 7, 255])
+@pytest.mark.ends
 def test_exit_ends_the_job_everywhere(case: Case, code: int) -> None:
     """One rank exits; the others, which wait for ever or compute, end with it, and ``run`` raises its code."""
 
@@ -33,6 +34,7 @@ def test_exit_ends_the_job_everywhere(case: Case, code: int) -> None:
 
 
 @pytest.mark.rule("R64")
+@pytest.mark.ends
 def test_exit_never_returns(case: Case) -> None:
     """It raises SystemExit where it is called; a program that catches that gets no further than its next call."""
     after: list[str] = []
@@ -52,6 +54,7 @@ def test_exit_never_returns(case: Case) -> None:
 
 @pytest.mark.rule("R64", "R32")
 @pytest.mark.parametrize("where", ["request", "reply"])
+@pytest.mark.ends
 def test_handlers_may_exit(case: Case, where: str) -> None:
     """The job ends with the handler's code, not with an error of the handler."""
 
@@ -73,6 +76,7 @@ def test_handlers_may_exit(case: Case, where: str) -> None:
 
 
 @pytest.mark.rule("R64")
+@pytest.mark.ends
 def test_several_exits_end_with_one_of_their_codes(case: Case) -> None:
     """When many ranks exit at once, one of the codes is the job's."""
 
@@ -86,6 +90,7 @@ def test_several_exits_end_with_one_of_their_codes(case: Case) -> None:
 
 
 @pytest.mark.rule("R64")
+@pytest.mark.ends
 def test_system_exit_in_a_rank_is_an_exit(case: Case) -> None:
     """``sys.exit`` and ``raise SystemExit`` do what ``ep.exit`` does."""
 
@@ -101,6 +106,7 @@ def test_system_exit_in_a_rank_is_an_exit(case: Case) -> None:
 
 
 @pytest.mark.rule("R64", "R39")
+@pytest.mark.ends
 def test_exit_does_not_wait_for_messages(case: Case) -> None:
     """What is still under way when a rank exits is dropped with the job; nothing hangs."""
 
@@ -120,6 +126,7 @@ class _Oops(Exception):
 
 
 @pytest.mark.rule("R65")
+@pytest.mark.ends
 def test_an_exception_out_of_a_rank_is_raised_from_run(case: Case) -> None:
     """The same object, with a note that names rank and time; the other ranks end."""
     oops = _Oops("the very one")
@@ -154,6 +161,7 @@ def test_of_several_errors_the_earliest_counts(case: Case) -> None:
 
 
 @pytest.mark.rule("R65")
+@pytest.mark.ends
 def test_an_error_before_attach_ends_the_job_too(case: Case) -> None:
     """The others wait in attach for a rank that never comes."""
 
@@ -167,6 +175,7 @@ def test_an_error_before_attach_ends_the_job_too(case: Case) -> None:
 
 
 @pytest.mark.rule("R66", "R65")
+@pytest.mark.ends
 def test_cleaning_up_cannot_hang_the_job(case: Case) -> None:
     """A ``finally`` that waits, shielded or not, is cut short once the job is ending; plain code in it runs."""
     case = case.at_least(2)
@@ -191,6 +200,7 @@ def test_cleaning_up_cannot_hang_the_job(case: Case) -> None:
 
 
 @pytest.mark.rule("R66")
+@pytest.mark.ends
 def test_swallowing_the_end_does_not_keep_a_rank_alive(case: Case) -> None:
     """A program that catches everything still ends: each call of the endpoint raises again."""
     case = case.at_least(2)
@@ -213,6 +223,7 @@ def test_swallowing_the_end_does_not_keep_a_rank_alive(case: Case) -> None:
 
 @pytest.mark.rule("R66")
 @pytest.mark.parametrize("how", ["well", "badly"])
+@pytest.mark.ends
 def test_calls_on_an_endpoint_that_was_kept_are_refused(case: Case, how: str) -> None:
     """When its job is over, however it ended; what the endpoint knows can still be read."""
     kept: list[Endpoint] = []
@@ -311,6 +322,7 @@ def test_exit_functions_run_last_first_once_main_has_returned(case: Case) -> Non
 
 @pytest.mark.rule("R69")
 @pytest.mark.parametrize("how", ["error", "exit"])
+@pytest.mark.ends
 def test_exit_functions_do_not_run_after_an_error_or_exit(case: Case, how: str) -> None:
     """There is nothing left to put in order."""
     ran: list[int] = []
@@ -331,6 +343,7 @@ def test_exit_functions_do_not_run_after_an_error_or_exit(case: Case, how: str) 
 
 
 @pytest.mark.rule("R69", "R65")
+@pytest.mark.ends
 def test_an_error_in_an_exit_function_ends_the_job(case: Case) -> None:
     """As if the program had raised it."""
 

@@ -88,6 +88,7 @@ FORGOTTEN = ("request_short", "request_medium", "request_long", "poll", "block_u
 
 @pytest.mark.rule("R61")
 @pytest.mark.parametrize("name", FORGOTTEN)
+@pytest.mark.ends
 def test_a_call_that_is_never_awaited_ends_the_job(case: Case, name: str) -> None:
     """With an error that names the call and the line where it stands."""
 
@@ -111,6 +112,7 @@ def test_a_call_that_is_never_awaited_ends_the_job(case: Case, name: str) -> Non
 
 
 @pytest.mark.rule("R61")
+@pytest.mark.ends
 def test_a_forgotten_call_is_found_at_the_end_at_the_latest(case: Case) -> None:
     """Also where the program makes no other call after it."""
 
@@ -129,6 +131,7 @@ class _Oops(Exception):
 
 
 @pytest.mark.rule("R61", "R65")
+@pytest.mark.ends
 def test_another_error_goes_before_a_forgotten_call(case: Case) -> None:
     """What the program raised says more."""
 
@@ -248,6 +251,7 @@ def test_layers_above_get_the_same_rules_for_their_calls(case: Case) -> None:
 
 
 @pytest.mark.rule("R63", "R61")
+@pytest.mark.ends
 def test_a_layers_forgotten_call_is_found_too(case: Case) -> None:
     """The error names the layer's function and the line of the program."""
 

@@ -102,6 +102,7 @@ def test_handlers_may_neither_send_requests_nor_wait(case: Case, where: str) -> 
 
 
 @pytest.mark.rule("R31", "R33")
+@pytest.mark.ends
 def test_a_forbidden_call_that_nobody_catches_ends_the_job(case: Case) -> None:
     """It names the handler and its rank."""
 
@@ -160,6 +161,7 @@ class _Oops(Exception):
 
 @pytest.mark.rule("R33")
 @pytest.mark.parametrize("where", ["request", "reply"])
+@pytest.mark.ends
 def test_a_handler_that_raises_ends_the_job(case: Case, where: str) -> None:
     """``run`` raises HandlerError made from it, which names the rank, the handler and the sender."""
 
@@ -187,6 +189,7 @@ class _Finding(ConduitError):
 
 
 @pytest.mark.rule("R33")
+@pytest.mark.ends
 def test_a_layers_own_error_passes_out_of_a_handler_as_it_is(case: Case) -> None:
     """A ConduitError is not wrapped; a note names rank, handler and sender."""
 

@@ -149,6 +149,7 @@ def test_progress_is_not_cancelled_with_the_call_that_polled(case: Case) -> None
 
 
 @pytest.mark.rule("R70", "R65")
+@pytest.mark.ends
 def test_an_error_in_progress_ends_the_job(case: Case) -> None:
     """It is the rank's own."""
 

@@ -421,6 +421,7 @@ def test_long_async_delivers_and_is_answered(case: Case) -> None:
 
 
 @pytest.mark.rule("R18", "R33")
+@pytest.mark.ends
 def test_long_async_without_reply_is_an_error_of_the_handler(case: Case) -> None:
     """The sender could never use its buffer again, so the job ends and the handler is named."""
 

@@ -93,6 +93,7 @@ KEEPERS: dict[str, Any] = {
 
 @pytest.mark.rule("R37", "R33")
 @pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.ends
 def test_keeping_a_view_of_a_medium_payload_is_an_error_at_once(case: Case, keeper: str) -> None:
     """Arrays and slices that outlive the handler end the job, with the handler's name."""
 

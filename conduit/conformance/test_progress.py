@@ -76,6 +76,8 @@ def test_poll_returns_when_there_is_nothing(case: Case) -> None:
 def test_poll_runs_what_is_pending(case: Case) -> None:
     """Enough polls handle all that has arrived, without any other call."""
     case = case.at_least(2)
+    # A network may lose messages and try again; in real time nobody knows when the other rank has its turn.
+    most = 10_000 if case.simulated else 1_000_000
 
     async def main(ep: Endpoint) -> int:
         box = await attached(ep)
@@ -83,9 +85,11 @@ def test_poll_runs_what_is_pending(case: Case) -> None:
             await ep.request_short(0, box.short, 1)
             await ep.request_short(0, box.short, 2)
         await ep.compute(1e-3)
-        for _ in range(20 if ep.rank == 0 else 0):
+        for _ in range(most if ep.rank == 0 else 0):
             await ep.poll()
             await ep.compute(1e-4)
+            if len(box.seen) == 2:
+                break
         return len(box.seen)
 
     assert case.run(main).values[0] == 2

@@ -144,6 +144,7 @@ def test_a_second_reply_is_refused(case: Case, category: str) -> None:
 
 
 @pytest.mark.rule("R24", "R33")
+@pytest.mark.ends
 def test_a_second_reply_ends_the_job_if_nobody_catches_it(case: Case) -> None:
     """The error names the handler and the rank."""
 
@@ -354,6 +355,7 @@ def test_wrong_arguments_of_replies_are_refused_and_cost_nothing(case: Case) -> 
 
 
 @pytest.mark.rule("R29", "R33")
+@pytest.mark.ends
 def test_a_wrong_reply_that_nobody_catches_ends_the_job(case: Case) -> None:
     """It is an error of the handler, made from the refusal."""
 

@@ -190,6 +190,7 @@ def test_a_refused_attach_leaves_no_handler_behind(case: Case) -> None:
 
 
 @pytest.mark.rule("R5")
+@pytest.mark.ends
 def test_tables_that_differ_end_the_job_when_nobody_cares(case: Case) -> None:
     """Uncaught, the mismatch is what the job ends with."""
     case = case.at_least(2)

@@ -13,7 +13,7 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
-from conduit.contract.port import Acts, Awaited, Core, Door, Doors, Port, Wait, refuse_coroutine
+from conduit.contract.port import Acts, Awaited, Core, Door, Doors, Port, Unhandled, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
 from conduit.contract.told import Part, Told
@@ -46,6 +46,7 @@ __all__ = [
     "RankKind",
     "RawTable",
     "Told",
+    "Unhandled",
     "Wait",
     "World",
     "refuse_coroutine",

@@ -33,12 +33,14 @@ class JobSetup:
         hosts: host index of every rank.
         segment: bytes of every rank's segment.
         seed: of everything random.
+        auxiliary: bytes behind every rank's segment, of the same memory, for the layers above alone.
     """
 
     ranks: int
     hosts: tuple[int, ...]
     segment: int
     seed: int
+    auxiliary: int = 0
 
 
 class Conduit(ABC):
@@ -62,6 +64,9 @@ class Conduit(ABC):
     """The option that says which network is meant, where the name stands for several; see `variants`."""
     preferred: ClassVar[str] = ""
     """The value of that option where a spec gives none; "": the first of `variants`."""
+    auxiliary: ClassVar[int] = 0
+    """Bytes that every rank has for the layers above behind its segment, as far as `max_segment` leaves room.  Worth
+    having where long messages cost less a byte than medium ones, which only `costs` tells layers."""
     Options: ClassVar[type]
     """An attrs class made of `conduit.options.option` fields."""
     constants: ClassVar[tuple[Constant, ...]] = ()
@@ -98,6 +103,12 @@ class Conduit(ABC):
     def max_segment(cls, options: Any) -> int | None:
         """Return the largest segment in bytes, None where there is no limit."""
         return None
+
+    @classmethod
+    def auxiliary_beside(cls, options: Any, segment: int) -> int:
+        """Return how much of `auxiliary` there is behind a segment of that size."""
+        largest = cls.max_segment(options)
+        return cls.auxiliary if largest is None else min(cls.auxiliary, largest - segment)
 
     @classmethod
     def check_segment(cls, options: Any, segment: int) -> None:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from types import CoroutineType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
@@ -51,6 +51,18 @@ class Wait:
     ready: Callable[[], bool]
     kind: Awaited = Awaited.PREDICATE
     error: Callable[[], BaseException | None] = lambda: None
+
+
+class Unhandled(NamedTuple):
+    """A message that has arrived and that no pass has taken, for reports.
+
+    Attributes:
+        source: rank of the sender.
+        word: what the message is, as `Message.word`.
+    """
+
+    source: int
+    word: int
 
 
 Door: TypeAlias = Callable[..., object] | None
@@ -160,7 +172,7 @@ class Port(ABC):
     @property
     @abstractmethod
     def segment(self) -> Bytes:
-        """Return this rank's segment: the memory itself, writable, from zero."""
+        """Return this rank's segment and the auxiliary bytes behind it: the memory itself, writable, from zero."""
 
     def release(self) -> None:  # noqa: B027  not all have any
         """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""
@@ -255,3 +267,7 @@ class Port(ABC):
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
         return 0
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are, as far as it can be seen without taking them."""
+        return ()

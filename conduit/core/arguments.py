@@ -169,6 +169,17 @@ def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
     return result
 
 
+def auxiliary(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
+    """Return `offset` where `nbytes` from it lie in the `size` auxiliary bytes of rank `dest`."""
+    result = integer(call, "offset", offset)
+    if nbytes and not 0 <= result <= size - nbytes:
+        raise BadRequest(
+            f"{call}: {nbytes} bytes at offset={shown(result)} are not inside the auxiliary memory of rank {dest}, "
+            f"which has {size} bytes; send to what its ep.take_auxiliary has given"
+        )
+    return result
+
+
 def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a deep copy of the arguments of `run`, as every rank gets one."""
     try:

@@ -13,14 +13,18 @@ import warnings
 from collections.abc import Awaitable, Callable
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe
-from types import CodeType, FunctionType, MethodType
+from types import CoroutineType, FunctionType, MethodType
 from typing import Any, Protocol, TypeVar
 
+from conduit.core import written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.errors import BadRequest
 
 T = TypeVar("T")
+
+_HELD = 1000
+"""Calls in one list of a program's that are looked at when an error rises."""
 
 
 class Caller(Protocol):
@@ -62,22 +66,36 @@ class Guard(list[Any]):
 
 def _forgotten(unused: Guard) -> str:
     _, call, code, lasti, *_ = unused
-    written = call if call.endswith("]") else f"{call}(...)"
+    made = written.call(code, lasti, call)
     return (
-        f"{written} at {code.co_filename}:{_line(code, lasti)} was called but never awaited, so it did nothing; write "
-        f"`await {written}`"
+        f"{made} at {written.place(code, lasti)} was called but never awaited, so it did nothing; write `await {made}`"
     )
 
 
-def explain_attribute(error: BaseException) -> str:
-    """Return what a missing attribute comes from: a call of this package that was not awaited; "" if from another.
+def held_unawaited(error: BaseException) -> list[str]:
+    """Return what to say of the calls of this package that a program held when an error rose and had not awaited.
 
-    The call is closed, since Python would say less of it.
+    It may have taken one for its result.  What has no such attribute comes first, then the variables of the functions
+    that the error came through, from the innermost one.  The calls are closed, since Python would say less of them.
     """
-    coroutine = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
-    if not inspect.iscoroutine(coroutine) or coroutine.cr_frame is None:
+    found = [getattr(error, "obj", None)] if isinstance(error, AttributeError) else []
+    step = error.__traceback__
+    frames = []
+    while step is not None:
+        frames.append(step.tb_frame)
+        step = step.tb_next
+    for frame in reversed(frames):
+        for value in frame.f_locals.values():
+            found += value[:_HELD] if type(value) in (list, tuple) else [value]
+    return list(dict.fromkeys(filter(None, map(_close_unawaited, found))))
+
+
+def _close_unawaited(coroutine: object) -> str:
+    """Return what to say of a call that never ran, and close it; "" for everything else."""
+    if type(coroutine) is not CoroutineType or inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
         return ""
-    held = [each for each in coroutine.cr_frame.f_locals.values() if isinstance(each, Guard) and each]
+    frame = coroutine.cr_frame
+    held = [each for each in frame.f_locals.values() if isinstance(each, Guard) and each] if frame else []
     if not held:
         return ""
     text = _forgotten(held[0])
@@ -92,11 +110,6 @@ def guard(endpoint: Caller | None, call: str) -> Guard:
     """Return a guard for the call that the caller's caller makes."""
     frame = _getframe(2)
     return Guard((endpoint, call, frame.f_code, frame.f_lasti))
-
-
-def _line(code: CodeType, lasti: int) -> int | None:
-    """Return the number of the line of an instruction."""
-    return list(code.co_positions())[lasti // 2][0]
 
 
 def quiet_python() -> None:

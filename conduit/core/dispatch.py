@@ -19,6 +19,7 @@ from conduit.core.calls import Action
 from conduit.core.digest import HANDLE
 from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
+from conduit.core.wrong_count import wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
 _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
@@ -187,11 +188,27 @@ class Dispatch:
         where = f"in handler {name!r} on rank {self.rank}, for a {kind} from rank {message.source}"
         if isinstance(error, SystemExit):
             self.port.fail(error)
+        elif isinstance(error, TypeError) and (text := self._wrong_count(error, message)):
+            raise HandlerError(text) from None
         elif isinstance(error, HandlerError) or not isinstance(error, ConduitError) or isinstance(error, BadRequest):
-            raise HandlerError(f"{where}: {type(error).__name__}: {error}") from error
+            raised = HandlerError(f"{where}: {type(error).__name__}: {error}")
+            raised.where = where
+            raise raised from error
         else:
             error.add_note(where)
             raise error
+
+    def _wrong_count(self, error: TypeError, message: Message) -> str:
+        """Return what to say where a handler could not be called with what a message carries, "" where it was."""
+        function = self.handlers[message.handler][0]
+        step = error.__traceback__
+        while step is not None:
+            if step.tb_frame.f_code is getattr(function, "__code__", None):
+                return ""  # it has begun
+            step = step.tb_next
+        payload = (message.word >> 9 & 3) != _SHORT
+        count = len(message.args) >> 2
+        return wrong_count(function, count, payload=payload, request=message.is_request, source=message.source)
 
     def want_progress(self) -> None:
         """Ask for a run of `progress` at the next poll."""

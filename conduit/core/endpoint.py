@@ -87,6 +87,8 @@ class Endpoint:
         "_acts",
         "_attached",
         "_attaches",
+        "_auxiliary_bytes",
+        "_auxiliary_taken",
         "_copies",
         "_dispatch",
         "_exits",
@@ -146,6 +148,8 @@ class Endpoint:
         self.reporters: list[Callable[[Told], object]] = []  # of `on_report`
         self.hosts = hosts
         self._segment_bytes = segment_bytes
+        self._auxiliary_bytes = 0
+        self._auxiliary_taken = 0
         self._seed = seed
         self._random: random.Random | None = None
         self._acts = acts
@@ -169,7 +173,8 @@ class Endpoint:
     def _connect(self, port: Port) -> None:
         """Take the port that the conduit made for this rank."""
         self._port = port
-        self.segment: Bytes = port.segment
+        self.segment: Bytes = port.segment[: self._segment_bytes]
+        self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
 
     # -- where and when ------------------------------------------------------------------------
@@ -204,7 +209,28 @@ class Endpoint:
 
         Real ranks of one host may; simulated ones cannot, because their machine's costs are on the way.
         """
-        return self._port.segment_of(arguments.rank("segment_of", "rank", rank, self.size))
+        found = self._port.segment_of(arguments.rank("segment_of", "rank", rank, self.size))
+        return None if found is None else found[: self._segment_bytes]
+
+    def take_auxiliary(self, nbytes: int) -> range:
+        """Give a layer memory that no program sees: where long payloads may land beside the segment.
+
+        Args:
+            nbytes: how much it wants.
+
+        Returns:
+            its offsets, for `request_long(..., auxiliary=True)` of other ranks; fewer or none where the network has no
+            more (`Conduit.auxiliary`), or others have taken it.
+
+        Raises:
+            BadRequest: no number of bytes.
+
+        Source: GASNet's auxiliary segment, which its implementation shares with nobody.
+        """
+        wanted = arguments.amount("ep.take_auxiliary", "nbytes", nbytes, 0, _MOST_COUNTED)
+        start = self._auxiliary_taken
+        self._auxiliary_taken = min(start + wanted, self._auxiliary_bytes)
+        return range(start, self._auxiliary_taken)
 
     def host_of(self, rank: int) -> int:
         """Return the index of the host of `rank`."""
@@ -334,7 +360,7 @@ class Endpoint:
         return self._request(unused, dest, Message(_MEDIUM | index, packed, data, 0, len(data)))
 
     def request_long(
-        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any
+        self, dest: int, handler: Handler, payload: Any, offset: int, *args: Any, auxiliary: bool = False
     ) -> Coroutine[Any, Any, None]:
         """Send a long request: the payload lands in `dest`'s segment before the handler runs.
 
@@ -345,12 +371,13 @@ class Endpoint:
                 return.
             offset: bytes from the start of `dest`'s segment; with an empty payload any integer.
             *args: as for `request_short`.
+            auxiliary: for layers: `offset` is one that `dest` got of `take_auxiliary`.
 
         Raises:
             BadRequest: a wrong argument.
             HandlerError: called in a handler.
         """
-        message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args)
+        message = self._long("ep.request_long", _LONG, dest, handler, payload, offset, args, auxiliary=auxiliary)
         return self._request(guard(self, "ep.request_long"), int(dest), message)
 
     def request_long_async(
@@ -365,7 +392,16 @@ class Endpoint:
         return self._request(guard(self, "ep.request_long_async"), int(dest), message)
 
     def _long(
-        self, call: str, kind: int, dest: int, handler: Handler, payload: Any, offset: int, args: tuple[Any, ...]
+        self,
+        call: str,
+        kind: int,
+        dest: int,
+        handler: Handler,
+        payload: Any,
+        offset: int,
+        args: tuple[Any, ...],
+        *,
+        auxiliary: bool = False,
     ) -> Message:
         self.refuse_in_handler(call)
         dest = arguments.rank(call, "dest", dest, self.size)
@@ -373,7 +409,10 @@ class Endpoint:
         packed = arguments.pack(call, args, self.limits.max_args)
         most = self.limits.max_long_request
         data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
-        place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
+        if auxiliary:
+            place = self._segment_bytes + arguments.auxiliary(call, offset, len(data), self._auxiliary_bytes, dest)
+        else:
+            place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
         message = Message(kind | index, packed, data, place if data else 0, len(data))
         message.address = self.place_in_segment(data) or 0
         return message

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
-from conduit.core.calls import explain_attribute
+from conduit.core.calls import held_unawaited
+from conduit.errors import HandlerError
+from conduit.launch.hints import hint
 from conduit.launch.life import Rank
+from conduit.launch.reports.words import named
 from conduit.launch.warned import warned
 
 _LEAVES = 8  # errors of a group that a note names
@@ -36,7 +39,7 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
     if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
-    if cause := explain_attribute(error):
+    for cause in _causes(error, forgotten):
         error.add_note(cause)
     _add_others(error, end)
     for line in end.abandoned:
@@ -50,18 +53,52 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
         end.forget()
 
 
+def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
+    """Return what an error may come of: calls that were not awaited (E4), and what else is known of such errors."""
+    said = []
+    for part in _parts(error):
+        said += [*held_unawaited(part), hint(part)]
+    if forgotten is not None and forgotten is not error:
+        said.append(str(forgotten))
+    return [text for text in dict.fromkeys(said) if text and text != str(error)]
+
+
+def _parts(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors that an error is made of: of a handler's what that raised, of a group's its leaves."""
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _parts(part)
+        return
+    yield error
+    if isinstance(error, HandlerError) and error.__cause__ is not None:
+        yield error.__cause__
+
+
 def _add_others(error: BaseException, end: End) -> None:
-    """Add what else was raised to the notes of `error`."""
-    for _, other, too in sorted(end.errors, key=lambda entry: entry[:2]):
-        if too is not error:
-            error.add_note(f"{_who(other)} raised {type(too).__name__} too: {_text(too)}")
-    for _, other, late in end.late_errors:
-        error.add_note(f"while the job ended, {_who(other)} raised {type(late).__name__}: {_text(late)}")
+    """Add what else was raised to the notes of `error`, what several ranks have raised alike once."""
+    same = [rank for _, rank, each in end.errors if each is not error and _alike(each) == _alike(error) and rank >= 0]
+    if same:
+        error.add_note(f"{named(sorted(same))} raised the same")
+    said = set(getattr(error, "__notes__", ()))
+    others: dict[tuple[str, str], list[int]] = {}
+    for _, rank, too in sorted(end.errors, key=lambda entry: entry[:2]):
+        if too is not error and not (rank in same and _alike(too) == _alike(error)) and str(too) not in said:
+            others.setdefault(_alike(too), []).append(rank)
+    for (kind, text), ranks in others.items():
+        error.add_note(f"{_who(ranks)} raised {kind} too: {text}")
+    for _, rank, late in end.late_errors:
+        if str(late) not in said:
+            error.add_note(f"while the job ended, {_who([rank])} raised {type(late).__name__}: {_text(late)}")
 
 
-def _who(rank: int) -> str:
+def _alike(error: BaseException) -> tuple[str, str]:
+    """Return what is said of an error."""
+    return type(error).__name__, _text(error)
+
+
+def _who(ranks: Sequence[int]) -> str:
     """Return whose an error is; events of hardware that ranks share are no rank's."""
-    return f"rank {rank}" if rank >= 0 else "an event of no rank"
+    return named(ranks) if ranks[0] >= 0 else "an event of no rank"
 
 
 def _text(error: BaseException) -> str:

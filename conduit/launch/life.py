@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any, Protocol
 
-from conduit.contract import Told, Wait
+from conduit.contract import Told, Unhandled, Wait
 from conduit.core.calls import called
 
 Main = Callable[..., Awaitable[Any]]
@@ -67,6 +67,9 @@ class Rank(Protocol):
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
+
+    def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:
+        """Return what these are, as far as is known, each with the handler that it is for, None where there is none."""
 
 
 LIFE: ContextVar[Life | None] = ContextVar("conduit.life", default=None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from conduit.contract import Conduit, Doors, JobSetup, Port, Told, Wait
+from conduit.contract import CONTROL, Conduit, Doors, JobSetup, Port, Told, Unhandled, Wait
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import ActLog
 from conduit.core.endpoint import Endpoint
@@ -106,3 +106,12 @@ class MessageRank:
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
         return self._port.undelivered()
+
+    def unhandled(self) -> Sequence[tuple[Unhandled, Callable[..., object] | None]]:
+        """Return what these are, with their handlers."""
+        handlers = [function for function, _ in self._endpoint.handlers.entries]
+        found = []
+        for each in self._port.unhandled():
+            known = not each.word & CONTROL and each.word & 255 < len(handlers)
+            found.append((each, handlers[each.word & 255] if known else None))
+        return found

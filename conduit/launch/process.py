@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from conduit.contract import JobSetup, Processes
@@ -50,8 +50,7 @@ class ProcessJob:
         self._processes = spec.cls.join(spec.options)
         self._watch = _watch(self._processes)
         number = self._processes.rank
-        crowd = setup.hosts.count(setup.hosts[number])
-        self._clock = WallClock(crowded=crowd > len(os.sched_getaffinity(0)))
+        self._clock = WallClock(crowded=_crowded(self._processes))
         self._clock.on_interrupt = self._interrupted
         self._clock.describe = reports.describe
         network = spec.cls(spec.options, setup, self._clock)
@@ -211,6 +210,22 @@ def _status(error: BaseException) -> int:
         return INTERRUPTED
     status: int = getattr(error, "exit_status", 1)
     return status
+
+
+@cache
+def _crowded(processes: Processes) -> bool:
+    """Return whether the ranks of this host are more than the processors that they may use together.
+
+    Launchers bind every rank to processors of its own, so that one rank's say nothing.  Collective, once.
+    """
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    hosts = processes.hosts
+    here = [
+        pickle.loads(data)
+        for host, data in zip(hosts, processes.gather(pickle.dumps(set(usable))), strict=True)
+        if host == hosts[processes.rank]
+    ]
+    return len(here) > len(set().union(*here))
 
 
 _WATCHES: list[Watch] = []

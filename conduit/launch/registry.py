@@ -5,8 +5,7 @@ name is first asked for, never on import, and only what is asked for is imported
 """
 
 import functools
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +15,7 @@ import attrs
 from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
-from conduit.options import options_problem, parse_options, render
+from conduit.options import like, options_problem, parse_options, render
 
 DISTRIBUTION = "conduit-am"
 """The name under which this package is installed."""
@@ -139,12 +138,6 @@ def find(name: str) -> type[Conduit]:
     if isinstance(found, ImportFailure):
         raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be imported: {found}") from found.error
     return found
-
-
-def like(word: str, known: Iterable[str]) -> str:
-    """Return a question after a name that is like the word, an empty text if none is."""
-    close = get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def parse_spec(spec: str) -> Spec:

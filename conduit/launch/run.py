@@ -23,6 +23,7 @@ from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
+from conduit.launch.tracebacks import trim
 from conduit.launch.warned import warned
 
 _WRITE = "write `async def main(ep, *args)`"
@@ -76,7 +77,11 @@ def run(
         )
     around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
     with around():
-        result = make().run()
+        try:
+            result = make().run()
+        except BaseException as error:
+            trim(error)
+            raise
         return _finish(result, stacklevel=3)
 
 
@@ -109,6 +114,8 @@ async def run_async(
         nursery.start_soon(stop_when_cancelled)
         await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
         nursery.cancel_scope.cancel()
+    if isinstance(outcomes[0], outcome.Error):
+        trim(outcomes[0].error)
     return _finish(outcomes[0].unwrap(), stacklevel=3)
 
 
@@ -159,7 +166,10 @@ def _prepare(
         )
     spec.cls.check_segment(spec.options, nbytes)
     quiet_python()
-    setup = JobSetup(ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed))
+    setup = JobSetup(
+        ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
+        auxiliary=spec.cls.auxiliary_beside(spec.options, nbytes),
+    )  # fmt: skip
     return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience)
 
 

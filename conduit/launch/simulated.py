@@ -20,7 +20,7 @@ from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
-from conduit.sim import Kernel, run_tasks
+from conduit.sim import Kernel, kernel, run_tasks
 from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
@@ -136,7 +136,7 @@ class SimulatedJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where all ranks were, for who has pressed Ctrl-C because nothing seemed to happen."""
-        reports.note_interrupt(error, self.kernel.now, self._job.lives)
+        reports.note_interrupt(error, self.kernel.now, self._job.lives, loop=kernel.__file__)
 
     def _time_is_up(self) -> None:
         if not self.kernel.ending:

@@ -9,9 +9,8 @@ from types import FrameType
 import attrs
 
 from conduit.launch.life import Life
-from conduit.launch.reports import Place, RankRecord, Report, TaskRecord, brief, explain, gather
+from conduit.launch.reports import Place, RankRecord, Report, TaskRecord, brief, broken_off, explain, gather
 from conduit.launch.reports.folders import is_own
-from conduit.launch.tasks import error_line
 
 _COMPUTES = "code of its own, and does not poll"
 
@@ -31,10 +30,10 @@ class State:
 
 def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> State:
     """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
-    line = "" if interrupt is None else error_line(interrupt, is_own)
-    (record,) = gather([life], interrupted=True, broken_off=bool(line))
-    if line:
-        ran = [attrs.evolve(task, call=f"ran {line}") if _ran(task) else task for task in record.tasks]
+    broken = None if interrupt is None else broken_off(interrupt, "")
+    (record,) = gather([life], interrupted=True, broken_off=broken)
+    if broken is not None:
+        ran = [attrs.evolve(task, call=f"ran {broken.line}") if _ran(task) else task for task in record.tasks]
         record = attrs.evolve(record, tasks=tuple(ran))
     return State(attrs.evolve(record, rank=rank))
 

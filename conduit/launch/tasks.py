@@ -81,13 +81,19 @@ def started_at(task: trio.lowlevel.Task) -> Where | None:
 def error_line(error: BaseException, own: Own) -> str:
     """Return `file:line in function` of the innermost line of a file that is not `own` which an error was raised in."""
     found = ""
+    for frame, line in error_frames(error):
+        code = frame.f_code
+        if not own(code.co_filename):
+            found = f"{code.co_filename}:{line} in {code.co_name}"
+    return found
+
+
+def error_frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+    """Return the frames that an error has come through with their lines, outermost first."""
     step = error.__traceback__
     while step is not None:
-        code = step.tb_frame.f_code
-        if not own(code.co_filename):
-            found = f"{code.co_filename}:{step.tb_lineno} in {code.co_name}"
+        yield step.tb_frame, step.tb_lineno
         step = step.tb_next
-    return found
 
 
 class Starts(trio.abc.Instrument):

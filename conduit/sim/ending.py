@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import outcome
@@ -13,6 +14,8 @@ from conduit.sim.waiter import Ending
 ROUNDS = 100  # of letting one task out by force: waits within waits, or after one another
 MOST = 10_000  # of all tasks of a job
 SLEEPS = 10_000  # timeouts that a job which is ending waits for
+THREADS_S = 5.0  # of real time, for calls of threads of a task that makes one after the other
+THREAD_CALLS = 10  # which are no more than a clean-up makes, however long they take
 
 
 class End:
@@ -26,7 +29,10 @@ class End:
         describe: returns a task's name and line.
     """
 
-    __slots__ = ("_count", "_forced", "_sleeps", "_told", "abandoned", "closing", "describe", "errors", "late_errors")
+    __slots__ = (
+        "_count", "_forced", "_in_threads", "_sleeps", "_told", "abandoned", "closing", "describe", "errors",
+        "late_errors",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.errors: list[tuple[int, int, BaseException]] = []
@@ -37,6 +43,7 @@ class End:
         self._sleeps = 0
         self._count = 0  # how often any task was let out by force
         self._forced: dict[trio.lowlevel.Task, int] = {}  # how often each was
+        self._in_threads: dict[trio.lowlevel.Task, tuple[int, float]] = {}  # looks at calls of threads, and the first
         self._told: set[tuple[trio.lowlevel.Task, str]] = set()
 
     def note(self, now: int, rank: int, error: BaseException) -> None:
@@ -57,6 +64,19 @@ class End:
         """Count a timeout that tasks wait for, shielded; return whether these are more than any clean-up needs."""
         self._sleeps += 1
         return self._sleeps > SLEEPS
+
+    def lingering(self) -> list[trio.lowlevel.Task]:
+        """Return the tasks that wait for a thread and have done so too often and too long; called at each such wait.
+
+        Virtual time does not pass meanwhile, so only real time can tell.
+        """
+        now, found = time.monotonic(), []
+        for task in inspect_tasks.in_thread_calls():
+            looks, since = self._in_threads.get(task, (0, now))
+            self._in_threads[task] = looks + 1, since
+            if looks >= THREAD_CALLS and now - since > THREADS_S:
+                found.append(task)
+        return found
 
     def expel(self, stuck: Sequence[trio.lowlevel.Task]) -> None:
         """Let tasks out of bare Trio waits that a shield keeps from cancellation."""

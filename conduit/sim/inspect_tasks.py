@@ -28,7 +28,12 @@ def waits_outside() -> bool:
     # Trio itself always has one reader, of the pipe that wakes its loop.
     if getattr(io, "tasks_waiting_read", 1) > 1 or getattr(io, "tasks_waiting_write", 0) > 0:
         return True
-    return any(_in_thread_call(task) for task in all_tasks())
+    return bool(in_thread_calls())
+
+
+def in_thread_calls() -> list[trio.lowlevel.Task]:
+    """Return the tasks that wait for a thread."""
+    return [task for task in all_tasks() if _in_trio(task, "to_thread_run_sync")]
 
 
 def messengers() -> list[trio.lowlevel.Task]:
@@ -40,10 +45,6 @@ def messengers() -> list[trio.lowlevel.Task]:
 def _parent(task: trio.lowlevel.Task) -> trio.lowlevel.Task | None:
     nursery = task.parent_nursery
     return nursery.parent_task if nursery is not None else None
-
-
-def _in_thread_call(task: trio.lowlevel.Task) -> bool:
-    return _in_trio(task, "to_thread_run_sync")
 
 
 def leaves_nursery(task: trio.lowlevel.Task) -> bool:

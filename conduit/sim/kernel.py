@@ -30,7 +30,7 @@ from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
 from conduit.sim.ending import End, plain_stall
 from conduit.sim.interrupts import attend
-from conduit.sim.standstill import Standstill
+from conduit.sim.standstill import STILL, Standstill
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -53,7 +53,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
         "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
         "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies", "timers", "untimed",
-        "user_code",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -87,9 +86,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
         self._runnable = 0
         self.look = False
-        """Whether after this event there is more to look at than the driver's own waiter."""
-        self.user_code: Owner | None = None
-        """Whose code the event has run; who sets it sets `look` too (I2)."""
+        """Whether after this event there is more to look at than the driver's own waiter: code of programs has run."""
         self._nobody = Waiter()  # for Trio's loop, which waits for any task
         self._budget = BUDGET if inline else 0
         self._deadlines: Sequence[object] = ()
@@ -131,27 +128,20 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._standstill.hurry()
         self._guard.wake()
 
-    def _run(self, limit: int, waiter: Waiter) -> None:
-        """Run events up to `limit` until a task can run, `waiter` is done, or the budget is spent."""
-        while True:
-            first = self._next_background()
-            if not self._run_work(min(first - 1, limit), waiter):
-                return
-            if self._deadlines:
-                limit = min(limit, self._next_deadline())
-            if self._next_background() < first:
-                continue  # what has run has put it there
-            if (
-                not self._background
-                or first > limit
-                or (limit == FOREVER and not self._heap and not self._count_timer())
-            ):
-                return
-            when, ticket, action = heappop(self._background)
-            heappush(self._heap, (when, ticket - FIRST, action))  # it is the next, and counts as others do
+    def _run(self, waiter: Waiter) -> None:
+        """Run events until a task can run, `waiter` is done, a timeout has come, or the budget is spent."""
+        while self._run_work(waiter) and self._background and self._bring_forward():
+            pass
 
-    def _next_background(self) -> int:
-        return self._background[0][0] if self._background else FOREVER + 1
+    def _bring_forward(self) -> bool:
+        """Let the next background event come before all work of its instant, if that has come; return whether."""
+        limit = self._next_deadline()
+        when, ticket, action = self._background[0]
+        if when > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
+            return False
+        heappop(self._background)
+        heappush(self._heap, (when, ticket - FIRST, action))  # it counts as others do
+        return True
 
     def _count_timer(self) -> bool:
         """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
@@ -160,9 +150,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.call(min(times), nothing)
         return bool(times)
 
-    def _run_work(self, limit: int, waiter: Waiter) -> bool:
-        """Run work events up to `limit`; return whether none is left that is due."""
+    def _run_work(self, waiter: Waiter) -> bool:
+        """Run work until something else is due; return whether that is so, and the driver may go on."""
         heap = self._heap
+        limit = self._horizon() if self._background or self._deadlines else FOREVER
         start, left = self.now, 0
         action: Callable[[], object] = nothing
         try:
@@ -180,12 +171,11 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 if waiter.done:
                     return False
                 if self.look:
-                    if self._runnable or not self._may_go_on(waiter):
+                    self.look = False
+                    if self._runnable or (self.task is not None and trio_private.cancelled(self.task)):
                         return False
-                    if self._deadlines:
-                        limit = min(limit, self._next_deadline())
-                    if self._background:
-                        limit = min(limit, self._background[0][0] - 1)
+                    if self._background or self._deadlines:
+                        limit = self._horizon()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -197,12 +187,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 self._give_up("events of the simulated hardware follow one another at one instant")
         return False
 
-    def _may_go_on(self, waiter: Waiter) -> bool:
-        """Return whether the driver may go on: False where code of its own rank cancelled it."""
-        self.look = False
-        owner = self.user_code
-        self.user_code = None
-        return owner is not self.owner or self.task is None or not trio_private.cancelled(self.task)
+    def _horizon(self) -> int:
+        """Return the last instant whose work comes before the next timeout's and the next background event's."""
+        limit = self._next_deadline()
+        return min(limit, self._background[0][0] - 1) if self._background else limit
 
     def _next_deadline(self) -> int:
         deadline = trio_private.next_deadline()
@@ -234,8 +222,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if self.recheck and self._look_again():
             return False
         if not waiter.done:
-            run = self._run if self._background else self._run_work
-            run(self._next_deadline() if self._deadlines else FOREVER, waiter)
+            self._run(waiter)
         if self._runnable or not waiter.done:
             return False
         # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.
@@ -331,15 +318,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
-        return attend(self._let_time_pass, deadline, self.fail, 0.0)
+        return attend(self._let_time_pass, self._nobody, self.fail, 0.0)
 
-    def _let_time_pass(self, deadline: float) -> float:
+    def _let_time_pass(self, waiter: Waiter) -> float:
         if self._look_again():
             return 0
         self._budget = BUDGET
-        self._run(FOREVER if deadline == math.inf else deadline_ps(deadline), self._nobody)
+        self._run(waiter)
         spent = not self._budget
-        self.look, self.user_code = False, None
+        self.look = False
         self._budget = BUDGET if self.inline and not self.ending else 0
         if self._runnable or spent:
             return 0
@@ -358,6 +345,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             return math.inf  # all tasks are out and Trio closes its loop
         if inspect_tasks.waits_outside():
             self.untimed = True
+            if self.ending:
+                for task in self.end.lingering():
+                    self._standstill.weigh(task, STILL)  # it goes out at its next step, back from its thread
             return math.inf
         if self.ending:
             self.end.expel(stuck)

@@ -101,8 +101,9 @@ class ObservedCpu(Cpu):
         for ticks, why in reversed(free.parts if isinstance(free, Labelled) else ()):
             if end <= begin:
                 break
-            spans.append((max(begin, end - ticks), end, why))
-            end -= ticks
+            if ticks:
+                spans.append((max(begin, end - ticks), end, why))
+                end -= ticks
         if end > begin:
             spans.append((begin, end, ""))
         for start, stop, why in reversed(spans):

@@ -29,6 +29,11 @@ def pack(message: Message) -> bytes:
     return _HEAD.pack(message.word | len(args) << 9, message.nbytes, message.offset) + args
 
 
+def word_of(data: bytes | bytearray | memoryview) -> int:
+    """Return `Message.word` of the message whose header `data` begins with."""
+    return int.from_bytes(data[:4], "little") & ~COUNT
+
+
 def unpack(data: bytes, source: int, slot: int) -> Message:
     """Return the message whose header, and medium payload if any, `data` is.
 

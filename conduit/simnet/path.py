@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeAlias
 
-from conduit.contract import Message, Wait
+from conduit.contract import Message, Unhandled, Wait
 from conduit.sim import Cpu, Flat, Kernel
 
 Then: TypeAlias = Callable[[], object]
@@ -108,12 +108,8 @@ class Path(ABC):
     def __init__(self, port: PathPort) -> None:
         self.port = port
 
-    @abstractmethod
-    def pending(self) -> bool:
-        """Return whether a poll would find a message now; O(1), free of cost."""
-
     def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
-        """Begin a pass that finds something: charge the scan, clear flags."""
+        """Begin a pass; where something has arrived by this path: charge the scan, clear flags."""
 
     @abstractmethod
     def take(self) -> Message | None:
@@ -126,7 +122,7 @@ class Path(ABC):
         """
 
     def end_pass(self) -> None:  # noqa: B027
-        """End a pass; `pending()` must be true again if messages are left."""
+        """End a pass, in which `take` has returned None or which is full; the next begins anew."""
 
     @abstractmethod
     def acquire(self, dest: int) -> Any | None:
@@ -161,6 +157,10 @@ class Path(ABC):
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""
         return 0
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these are, as far as it can be seen without taking them."""
+        return []
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts of this path's own."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
@@ -114,9 +114,9 @@ class SimulatedPort(Port):
         self._look_later = False
         self.task: object = None
         self._job_scope: object = None
-        self._memory = _segment(conduit.setup.segment)
+        self._memory = _segment(conduit.setup.segment, conduit.setup.auxiliary)
         self.memory = Flat(self._memory.data)
-        """The segment, for paths and the hardware."""
+        """The segment and what is behind it, for paths and the hardware."""
         self._calls = CALLS
         self._polls = 0
         self._shielded = 0  # how many at `_shielded_at`
@@ -131,7 +131,7 @@ class SimulatedPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def release(self) -> None:
@@ -317,6 +317,11 @@ class SimulatedPort(Port):
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
         return len(self.core.local) + sum(path.undelivered() for path in self.paths)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are."""
+        own = [Unhandled(self.rank, message.word) for message in self.core.local]
+        return own + [each for path in self.paths for each in path.unhandled()]
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
@@ -550,9 +555,8 @@ class SimulatedPort(Port):
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        if self._network.pending():
-            self._network.begin_pass()
-        if not self._alone and self.paths[1].pending():
+        self._network.begin_pass()
+        if not self._alone:
             self.paths[1].begin_pass()
         self._go_on()
 
@@ -561,15 +565,18 @@ class SimulatedPort(Port):
         core, kernel, take = self.core, self.kernel, self._take
         local = core.local
         while self._left and not kernel.ending:
-            message = local.popleft() if local else take()
-            if message is None:
-                break
-            if message is LATER:
-                return
-            self._left -= 1
-            kernel.user_code, kernel.look = self, True
-            if message.source != self.rank:
+            if local:
+                message = local.popleft()
+            else:
+                taken = take()
+                if taken is None:
+                    break
+                if taken is LATER:
+                    return
+                message = taken
                 self.conduit.messages_handled += 1
+            self._left -= 1
+            kernel.look = True
             try:
                 reply = core.deliver(message)
             except Exception as error:
@@ -623,10 +630,10 @@ class SimulatedPort(Port):
             self._wake(blocked)
 
 
-def _segment(nbytes: int) -> Bytes:
+def _segment(nbytes: int, auxiliary: int) -> Bytes:
     """Return the memory of a segment; pages that nobody writes to take none of this machine's."""
     try:
-        return np.zeros(nbytes, np.uint8)
+        return np.zeros(nbytes + auxiliary, np.uint8)
     except (MemoryError, ValueError) as error:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conduit.contract import LONG, Message
+from conduit.contract import LONG, Message, Unhandled
 from conduit.sim import Memory
 from conduit.simnet import header
 from conduit.simnet.host import HostModel
@@ -38,8 +38,13 @@ class _Inbox:
         self.tail += 1
 
     def get(self) -> tuple[int, bool, int]:
-        word = int.from_bytes(self._memory.read(self.head % self._capacity * _ENTRY, _ENTRY), "little")
+        found = self.look(self.head)
         self.head += 1
+        return found
+
+    def look(self, place: int) -> tuple[int, bool, int]:
+        """Return what is at a place, from `head` up to `tail`."""
+        word = int.from_bytes(self._memory.read(place % self._capacity * _ENTRY, _ENTRY), "little")
         return word >> 16, bool(word >> 15 & 1), word & 0x7FFF
 
 
@@ -74,10 +79,6 @@ class SharedMemoryPath(Path):
         self._queues: dict[tuple[int, bool], Memory] = {}
         self._free: dict[int, list[int]] = {}
         neighbours[port.rank] = self
-
-    def pending(self) -> bool:
-        """Return whether the inbox holds a message."""
-        return self._inbox.head != self._inbox.tail
 
     def take(self) -> Message | None:
         """Decode the message that the inbox names next."""
@@ -151,6 +152,15 @@ class SharedMemoryPath(Path):
     def undelivered(self) -> int:
         """Return how many messages are in the inbox."""
         return self._inbox.tail - self._inbox.head
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what the slots hold that the inbox names."""
+        found = []
+        for place in range(self._inbox.head, self._inbox.tail):
+            source, is_reply, slot = self._inbox.look(place)
+            head = self._queues[source, is_reply].read(slot * self._slot_bytes, header.SIZE)
+            found.append(Unhandled(source, header.word_of(head)))
+        return found
 
     def statistics(self) -> Mapping[str, int]:
         """Return how many messages came in through shared memory."""

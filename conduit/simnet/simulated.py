@@ -34,6 +34,7 @@ class SimulatedConduit(Conduit):
     """
 
     simulated: ClassVar[bool] = True
+    auxiliary: ClassVar[int] = 1 << 20  # assumed: takes none of this machine's memory until it is used
 
     def __init__(self, options: Any, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)

@@ -17,14 +17,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import trio
 
-from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Wait, refuse_coroutine
+from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import Ending, WallClock
 from conduit.wall.waiting import Blocked
 
 PASS = 10  # messages of one pass (P4)
 TRIES = 16  # looks for a message in a wait's own task before its predicate is evaluated again
-TURN_NS = 100_000  # after which a call lets the other tasks of Trio run, whether or not it waits
+TURN_NS = 1_000_000  # after which a call lets the other tasks of Trio run, whether or not it waits
 
 Posted: TypeAlias = Callable[[], bool] | None
 """Whether what a message was sent from may be reused; None where it may be at once."""
@@ -64,7 +64,7 @@ class WallPort(Port):
         self.spin_ns = 0
         self.sent = 0
         self.handled = 0
-        self._memory = self.make_segment(network.setup.segment)
+        self._memory = self.make_segment(network.setup.segment + network.setup.auxiliary)
         self._blocked: list[Blocked] = []
         self._chosen: Blocked | None = None
         self._exchanges = 0  # that have begun and are not over
@@ -109,7 +109,7 @@ class WallPort(Port):
         return (dest,)
 
     def make_segment(self, nbytes: int) -> Bytes:
-        """Return the memory of the rank's segment, zeros."""
+        """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
             return np.zeros(nbytes, np.uint8)
         except (MemoryError, ValueError) as error:
@@ -121,7 +121,7 @@ class WallPort(Port):
 
     @property
     def segment(self) -> Bytes:
-        """The memory of this rank's segment."""
+        """The memory of this rank's segment, and behind it what is auxiliary."""
         return self._memory
 
     def ticks(self) -> int:
@@ -248,6 +248,10 @@ class WallPort(Port):
         """Return how many messages to itself no pass has taken; a network adds what it knows to have arrived."""
         return len(self.core.local) + len(self._held)
 
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are; a network adds what it can look at."""
+        return [Unhandled(message.source, message.word) for message in (*self.core.local, *self._held)]
+
     # -- polls ---------------------------------------------------------------------------------------
 
     async def _enter(self) -> None:
@@ -270,11 +274,11 @@ class WallPort(Port):
         if self.clock.ending:
             raise Ending
 
-    def _pass(self, tries: int = 1) -> None:
-        """Handle what has arrived, at most 10 messages; look for the first so many times."""
+    def _pass(self, tries: int = 1, most: int = PASS) -> None:
+        """Handle what has arrived, at most so many messages; look for the first so many times."""
         core, local = self.core, self.core.local
         self._polls += 1
-        for _ in range(PASS):
+        for _ in range(most):
             message = local.popleft() if local else self._next()
             while message is None and tries > 1:
                 tries -= 1
@@ -331,7 +335,7 @@ class WallPort(Port):
         tries = TRIES if self.spin_ns else 1
         limit = perf_counter_ns() + self.spin_ns
         while not blocked.look():
-            self._pass(tries)
+            self._pass(tries, 1)  # most often it is what is waited for, and another look costs more than the predicate
             if self.core.progress_due and not self.clock.ending:
                 await self.core.run_progress()
             if self._blocked:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 import attrs
 
-from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts
+from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts, Unhandled
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
@@ -190,6 +190,7 @@ class LoggpPath(Path):
         "gap",
         "gap_per_byte",
         "gap_waits",
+        "kernel",
         "latency",
         "memory",
         "network_free",
@@ -204,6 +205,7 @@ class LoggpPath(Path):
         super().__init__(port)
         options: LoggpOptions = conduit.options
         self.conduit = conduit
+        self.kernel = port.kernel
         self.miss_ps = ps(options.poll)
         # The five parameters, in picoseconds.
         self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
@@ -220,13 +222,9 @@ class LoggpPath(Path):
         # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
         drawn = options.order == "weak" or options.late or options.overtake
-        self.delays = Delays(options, port.kernel.random(f"loggp/{port.rank}")) if drawn else None
+        self.delays = Delays(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
 
     # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
-
-    def pending(self) -> bool:
-        """Return whether something has arrived."""
-        return bool(self.arrived)
 
     def take(self) -> Message | None:
         """Decode the message that arrived first; taking it costs o_r."""
@@ -242,6 +240,10 @@ class LoggpPath(Path):
     def undelivered(self) -> int:
         """Return how many messages wait here."""
         return len(self.arrived)
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these messages are."""
+        return [Unhandled(name[0], header.word_of(self.memory[name])) for name in self.arrived]
 
     # Sending.  `acquire` sets aside all that a request and its reply need.
 
@@ -266,21 +268,22 @@ class LoggpPath(Path):
         The network is this rank's own as far as g is concerned, but an injection is an act on
         something shared, and so happens in an event at its own time (rule T2).
         """
-        self.port.cpu.free += self.send_ps
-        self.port.kernel.at(self.port.cpu.free, self.inject, dest, slot, message, then)
+        cpu = self.port.cpu
+        cpu.free += self.send_ps
+        self.kernel.at(cpu.free, self.inject, dest, slot, message, then)
 
     def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
-        kernel = self.port.kernel
-        if self.network_free > kernel.now:
+        now = self.kernel.now
+        if self.network_free > now:
             self.gap_waits += 1
             self.port.cpu.free = self.network_free
-            kernel.at(self.network_free, self.inject, dest, slot, message, then)
+            self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
         nbytes = message.nbytes
         train = (nbytes - 1) * self.gap_per_byte if nbytes else 0
         busy = train if train > self.gap else self.gap
-        self.network_free = kernel.now + busy
+        self.network_free = now + busy
         # What travels is bytes.  A payload that may still be lent is read here.
         there: Any = self.conduit.ports[dest].paths[0]
         name = (self.port.rank, message.word & REQUEST, slot)
@@ -289,12 +292,12 @@ class LoggpPath(Path):
             arrive = partial(there.arrive, name, head, bytes(message.payload), message.offset)
         else:
             arrive = partial(there.arrive, name, head + message.payload, b"", 0)
-        reach = kernel.now + self.latency
+        reach = now + self.latency
         if self.delays is None:
             there.come_in(reach, train, busy, arrive)  # L is the same for all: who is sent first is there first
         else:
             reach += self.delays.draw(message)
-            kernel.at(reach, there.come_in, reach, train, busy, arrive)
+            self.kernel.at(reach, there.come_in, reach, train, busy, arrive)
         then()
 
     def come_in(self, reach: int, train: int, busy: int, arrive: Callable[[], None]) -> None:
@@ -303,7 +306,7 @@ class LoggpPath(Path):
             reach = self.receive_free
             self.receive_waits += 1
         self.receive_free = reach + busy
-        self.port.kernel.call(reach + train, arrive)
+        self.kernel.call(reach + train, arrive)
 
     def arrive(self, name: tuple[int, int, int], slot: bytes, payload: bytes, offset: int) -> None:
         """Store a message in its slot, a long payload in the segment, and let polls see it."""

@@ -19,7 +19,7 @@ from conduits.mpi.segments import SharedSegments
 from conduits.mpi.wire import MAX_ARGS
 
 MAX_LONG = 1 << 30
-SPIN_NS = 100_000
+SPIN_NS = 1_000_000
 _COUNTS = Struct("<QQB")
 _ATTACH, _END = 0, 1  # what is gathered for
 _T = TypeVar("_T")

@@ -71,6 +71,12 @@ def unpack_into(message: Message, data: bytes | bytearray) -> None:
     message.word = kind if kind & ~255 != BARE else CONTROL
 
 
+def word_of(data: bytes | bytearray) -> int:
+    """Return `Message.word` of the message whose header `data` begins with."""
+    kind = int.from_bytes(data[:4], "little") & _KIND
+    return kind if kind & ~255 != BARE else CONTROL
+
+
 def unpack(data: bytes | bytearray, source: int = -1) -> Message:
     """Return the message of rank `source` with the header that `data` begins with; its payload is still empty.
 

@@ -124,6 +124,12 @@ def message(stream: bytes, source: int, slot: int, is_reply: int) -> Message:
     return Message(kept, stream[start:end], stream[end:last], offset, nbytes, source, slot)
 
 
+def word_of(stream: bytes | bytearray, is_reply: int) -> int:
+    """Return `Message.word` of the message that begins so."""
+    word = int.from_bytes(stream[:4], "little") & _KEPT
+    return word if is_reply else word | REQUEST
+
+
 def goes_by_rdma(stream: bytes | bytearray) -> bool:
     """Return whether the payload of the message that begins so comes by RDMA."""
     return bool(stream[2] >> 1 & 1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
 
-from conduit.contract import Constant, JobSetup, Limits
+from conduit.contract import Constant, JobSetup, Limits, RawTable
 from conduit.options import MOST_OPTION_SECONDS, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort
 from conduits.udp import constants as c
+from conduits.udp import raw
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
 from conduits.udp.protocol import Setting, UdpPath
 from conduits.udp.protocol.parts import PART
@@ -104,6 +105,11 @@ class Udp(SimulatedConduit):
         """Return the sizes at which a message without arguments takes one datagram more, or more than a window."""
         first = PART - 16
         return (first, first + PART, first + (options.window - 1) * PART)
+
+    @classmethod
+    def raw_tables(cls, options: UdpOptions) -> Sequence[RawTable]:
+        """Return the benchmarks of bare sockets on this machine."""
+        return raw.tables(options)
 
     def make_host(self) -> HostModel:
         """Return the costs of a host."""

@@ -61,6 +61,8 @@ class Arrivals:
             self.collective_ready,
             self.collective_piece,
             self.collective_landed,
+            self.collective_staged,
+            self.collective_taken,
             self.collective_greeting,
             self.collective_greeted,
             self.collective_broken,
@@ -164,6 +166,39 @@ class Arrivals:
         if found is not None:
             found[2].arrived(len(payload))
             self._arrived(*found)
+
+    def collective_staged(
+        self,
+        token: Token,
+        payload: memoryview,
+        lead: int,
+        count: int,
+        sequence: int,
+        tag: int,
+        part: int,
+        slot: int,
+        *words: int,
+    ) -> None:
+        """Request: a part of large data is in a slot; answered where another part is to come into it."""
+        staging = self._outbox.staging
+        found = self._asked(token, lead, count, sequence, tag, words)
+        if found is None:
+            staging.give_back(slot)
+            return
+        receive = found[2]
+        assert receive.window is not None
+        self._store(*found, payload, part * staging.slot_bytes)
+        if (part + receive.window.slots) * staging.slot_bytes < len(receive.into):
+            token.reply_short(self.collective_taken, lead, count, sequence, tag, part)
+        else:
+            staging.give_back(slot)
+
+    def collective_taken(self, token: Token, lead: int, count: int, sequence: int, tag: int, part: int) -> None:
+        """Reply: a part has been copied out of its slot, into which the next one may come."""
+        place, call = (token.rank, tag), self._call(lead, count, sequence)
+        if call is not None and place in call.staged:
+            self._outbox.send_next(call, place, part)
+            self._ep.want_progress()
 
     def _asked(
         self, token: Token, lead: int, count: int, sequence: int, tag: int, words: tuple[int, ...]

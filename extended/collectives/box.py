@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from extended.collectives import signature as signatures
 from extended.collectives.call import Call, Mail
@@ -16,13 +17,16 @@ from extended.collectives.signature import CollectiveMismatch
 from extended.telling import team_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from extended.collectives.signature import Signature, Words
     from extended.telling import Told
     from extended.topology import Topology
 
     Identity = tuple[int, int]
+
+Place = tuple[str, int]
+"""File and line of a call."""
 
 EPOCH = 32
 """Calls of an epoch."""
@@ -56,10 +60,13 @@ class Box:
 
     Args:
         identity: the team's.
+        place_at: returns where a rank of the job made the call of a number, None where that is not known here.
     """
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, place_at: Callable[[int, Identity, int], Place | None]) -> None:
         self.identity = identity
+        self._place_at = place_at
+        self._places: dict[int, Place] = {}
         self.members: Sequence[int] = ()
         self.topology: Topology | None = None
         self.rank = 0
@@ -115,22 +122,37 @@ class Box:
         if signatures.key(words) == mine.key:
             return
         calls = sorted([(me, signatures.named(mine.words)), (source, signatures.named(words))])
-        first, second = (f"rank {rank} called {text}" for rank, text in calls)
+        first, second = (f"rank {rank} called {text}{self._where(rank, sequence)}" for rank, text in calls)
         number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
         raise CollectiveMismatch(
             f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
             "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
         )
 
+    def _where(self, rank: int, sequence: int) -> str:
+        place = self._place_at(rank, self.identity, sequence)
+        return "" if place is None else " at {}:{}".format(*place)
+
+    def place(self, sequence: int) -> Place | None:
+        """Return where the program made the call of a number, None where it has not, or too long ago."""
+        return self._places.get(sequence)
+
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    def enter(self, me: int, call: Call) -> None:
+    def enter(self, me: int, call: Call, place: Place | None = None) -> None:
         """Let a call's messages find it, and give it those that came before.
+
+        Args:
+            me: this rank in the job.
+            call: the call.
+            place: where the program made it; None of what the layer calls by itself.
 
         Raises:
             CollectiveMismatch: another rank's message was of another call.
         """
         self.calls[call.sequence] = call
+        if place is not None:
+            self._places[call.sequence] = place
         mail = self._mail.pop(call.sequence, None)
         if mail is not None:
             call.mail = mail
@@ -160,6 +182,7 @@ class Box:
             self._oldest = epoch * EPOCH
             self._fenced = epoch + 1
             self._finished = {number: each for number, each in self._finished.items() if number >= self._oldest}
+            self._places = {number: each for number, each in self._places.items() if number >= self._oldest}
         else:
             self._finished[call.sequence] = call.signature
             epoch = call.sequence // EPOCH
@@ -186,17 +209,34 @@ class Box:
 
 
 class Boxes:
-    """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself."""
+    """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself.
 
-    def __init__(self) -> None:
+    Args:
+        job: what all ranks of the job in this process have, and no other job: `ep.hosts`.
+        rank: this rank.
+    """
+
+    def __init__(self, job: object, rank: int) -> None:
+        self._job = job
         self._boxes: dict[Identity, Box] = {}
+        _OF_ALL[id(job), rank] = self
+
+    def _place_at(self, rank: int, identity: Identity, sequence: int) -> Place | None:
+        """Return where a rank made a call, None where that is another process' or not known any more."""
+        boxes = _OF_ALL.get((id(self._job), rank))
+        box = None if boxes is None else boxes.known_as(identity)
+        return None if box is None else box.place(sequence)
 
     def find(self, lead: int, count: int) -> Box:
         """Return the box of a team."""
         box = self._boxes.get((lead, count))
         if box is None:
-            box = self._boxes[lead, count] = Box((lead, count))
+            box = self._boxes[lead, count] = Box((lead, count), self._place_at)
         return box
+
+    def known_as(self, identity: Identity) -> Box | None:
+        """Return the box of a team, None where there is none yet or no more."""
+        return self._boxes.get(identity)
 
     def known(self) -> list[Box]:
         """Return those of teams that this rank knows to be in."""
@@ -205,3 +245,7 @@ class Boxes:
     def drop(self, identity: Identity) -> None:
         """Forget a team."""
         del self._boxes[identity]
+
+
+_OF_ALL: WeakValueDictionary[tuple[int, int], Boxes] = WeakValueDictionary()
+"""The boxes of the ranks of this process, for errors alone; messages carry no lines.  A job leaves nothing here."""

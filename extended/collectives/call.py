@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from extended.collectives.operands import Result
     from extended.collectives.operators import Operator
     from extended.collectives.signature import Signature, Words
+    from extended.collectives.staging import Staged, Window
     from extended.topology import Topology
 
     Array = npt.NDArray[Any]
@@ -48,14 +49,16 @@ class Receive(Wait):
     Attributes:
         into: where they go.
         missing: how many have not come yet.
+        window: the slots that they come through, None where there are none.
     """
 
-    __slots__ = ("into", "missing")
+    __slots__ = ("into", "missing", "window")
 
     def __init__(self, into: memoryview) -> None:
         super().__init__()
         self.into = into
         self.missing = len(into)
+        self.window: Window | None = None
 
     def take(self, payload: memoryview | bytes, start: int) -> None:
         """Store a part of them."""
@@ -238,6 +241,7 @@ class Call:
         self.awaited: Wait | None = None  # what it waits for
         self.receives: dict[Place, Receive] = {}
         self.held: dict[Place, memoryview] = {}  # sends that wait until their destination is ready
+        self.staged: dict[Place, Staged] = {}  # those whose next parts wait for slots
         self.unsent = 0  # sends that have been posted and not made
         self.pieces = 0  # those that have ever been posted
         self.mail = Mail()
@@ -252,6 +256,7 @@ class Call:
         self.work, self.steps, self.awaited = _NO_WORK, None, None
         self.receives.clear()
         self.held.clear()
+        self.staged.clear()
 
     def outcome(self) -> Any:
         """Return what the caller gets.
@@ -271,7 +276,7 @@ class Call:
             return tuple(sorted(self.members[rank] for rank in self.work.heads_from()))
         receives = self.receives.items()
         places = [place for place, receive in receives if not self.in_turn or receive is self.awaited]
-        return tuple(sorted({rank for rank, _ in (*places, *self.held)}))
+        return tuple(sorted({rank for rank, _ in (*places, *self.held, *self.staged)}))
 
     # ------------------------------------------------------------------------------------------------- for algorithms
 

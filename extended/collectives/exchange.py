@@ -15,7 +15,7 @@ from extended.collectives import signature as signatures
 from extended.collectives.algorithms import TABLE
 from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
-from extended.collectives.box import Box, Boxes, Broken
+from extended.collectives.box import Box, Boxes, Broken, Place
 from extended.collectives.call import Call, Work
 from extended.collectives.outbox import Outbox
 from extended.collectives.signature import CollectiveMismatch, described, sign
@@ -52,7 +52,7 @@ class Exchange:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._boxes = Boxes()
+        self._boxes = Boxes(ep.hosts, ep.rank)
         self.ready: deque[Call] = deque()
         self.outbox = Outbox(ep)
         self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes)
@@ -119,7 +119,7 @@ class Exchange:
         call.waited = waited
         box.next += 1
         try:
-            self._enter(box, call, used)
+            self._enter(box, call, used, program_line())
         except CollectiveMismatch as error:
             await self._end_job(box, error)
             raise
@@ -133,7 +133,6 @@ class Exchange:
 
     async def _end_job(self, box: Box, error: CollectiveMismatch) -> None:
         """End the job because of an error found where a call begins: raised there alone, a program could catch it."""
-        error.add_note("called on rank {} at {}:{}".format(self._ep.rank, *program_line()))
         self.handlers.mismatch = error
         with trio.CancelScope(shield=True):
             await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *box.identity, 0)
@@ -183,8 +182,8 @@ class Exchange:
             assert box.broken is not None
             raise conduit.ConduitError(f"destroy(): this team is broken: {box.broken.text}")
 
-    def _enter(self, box: Box, call: Call, used: str) -> None:
-        box.enter(self._ep.rank, call)
+    def _enter(self, box: Box, call: Call, used: str, place: Place | None = None) -> None:
+        box.enter(self._ep.rank, call, place)
         if used:
             algorithm = TABLE[call.kind][used]
             call.steps, call.greets = algorithm.run(call), not algorithm.connects(call.size)

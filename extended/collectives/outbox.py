@@ -2,8 +2,9 @@
 
 Small data is sent at once, in one medium message, and kept at its destination if that has not asked for it yet.  Large
 data waits until the destination has asked: then it goes by long messages straight to its place, if that lies in the
-destination's segment, else in medium pieces that the handler copies there.  So nothing large is ever kept, and what is
-kept of small data is bounded (`extended.collectives.box`).
+destination's segment, else in medium pieces that the handler copies there, or where these are dear by way of memory
+behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what is kept of small data is
+bounded (`extended.collectives.box`).
 
 Nothing is sent here: messages are listed, and whoever carries the calls on sends them, one of each call in turn.
 """
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from extended.buffers import offset_in
 from extended.collectives import signature as signatures
 from extended.collectives.call import Receive
+from extended.collectives.staging import Staged, Staging, Window, window_in
 from extended.handlers import high, low
 
 if TYPE_CHECKING:
@@ -63,6 +65,10 @@ class Handlers(Protocol):
         """A piece of large data that is in its place."""
 
     @property
+    def collective_staged(self) -> Callable[..., None]:
+        """A part of large data in a slot behind the segment, to be copied to its place."""
+
+    @property
     def collective_greeting(self) -> Callable[..., None]:
         """The rank before makes this call."""
 
@@ -101,6 +107,7 @@ class Outbox:
     Attributes:
         eager_bytes: the largest data that is sent at once.
         medium_bytes: the size of the pieces that come where data does not land in a segment.
+        staging: where large data lands that has no place in the segment.
         handlers: what messages are for.
 
     Args:
@@ -116,6 +123,7 @@ class Outbox:
         self.medium_bytes = min(limits.max_medium, LARGEST_PIECE)
         self._long = min(limits.max_long_request, LARGEST_PIECE)
         self.eager_bytes = min(EAGER_BYTES, self.medium_bytes)
+        self.staging = Staging(ep, self.medium_bytes, self._long)
 
     def __bool__(self) -> bool:
         return bool(self._queue)
@@ -184,7 +192,9 @@ class Outbox:
             return receive
         call.receives[place] = receive
         offset = offset_in(self._ep.segment, into)
-        landing = NOWHERE if offset is None else offset
+        window = self.staging.lend(place[0], len(into)) if offset is None else None
+        receive.window = window
+        landing = window.landing() if window is not None else NOWHERE if offset is None else offset
         call.unsent += 1
         call.pieces += 1
         words = (tag, low(landing), high(landing), *call.signature.words)
@@ -219,9 +229,13 @@ class Outbox:
             call: whose it is.
             place: the rank of the job, and the tag.
             data: what it has asked for.
-            landing: the offset in that rank's segment, or `NOWHERE`.
+            landing: the offset in that rank's segment, a window of its slots, or `NOWHERE`.
         """
         dest, tag = place
+        window = None if landing == NOWHERE else window_in(landing)
+        if window is not None:
+            self._send_staged(call, place, data, window)
+            return
         words = (*call.team, call.sequence, tag)
 
         def longs() -> Iterator[Send]:
@@ -237,3 +251,32 @@ class Outbox:
                 yield partial(self._ep.request_medium, dest, handler, part, *words, number, *signature)
 
         self._queue.append(Sending(call, mediums() if landing == NOWHERE else longs()))
+
+    def _send_staged(self, call: Call, place: tuple[int, int], data: memoryview, window: Window) -> None:
+        """List the parts of large data for which there are slots; each that has been copied lets another one come."""
+        parts = -(-len(data) // self.staging.slot_bytes)
+        staged, later = Staged(data, window), max(0, parts - window.slots)
+        if later:
+            staged.left = later
+            call.staged[place] = staged
+            call.unsent += later
+        first = (self._part(call, place, part, staged) for part in range(parts - later))
+        self._queue.append(Sending(call, first))
+
+    def send_next(self, call: Call, place: tuple[int, int], part: int) -> None:
+        """List the part that comes into the slot from which part `part` has been copied."""
+        staged = call.staged[place]
+        staged.left -= 1
+        if not staged.left:
+            del call.staged[place]
+        next_part = self._part(call, place, part + staged.window.slots, staged)
+        self._queue.append(Sending(call, iter((next_part,))))
+
+    def _part(self, call: Call, place: tuple[int, int], part: int, staged: Staged) -> Send:
+        nbytes, window, (dest, tag) = self.staging.slot_bytes, staged.window, place
+        slot = window.offset + part % window.slots * nbytes
+        words = (*call.team, call.sequence, tag, part, slot, *call.signature.words)
+        piece = staged.data[part * nbytes : (part + 1) * nbytes]
+        return partial(
+            self._ep.request_long, dest, self.handlers.collective_staged, piece, slot, *words, auxiliary=True
+        )

@@ -220,7 +220,7 @@ async def measure(
     blocks = list(_blocks(chosen, parameters, bulk=bulk))
     if ep.rank == 0:
         progress.begin(len(blocks))
-    records = []
+    records = progress.keep(ep.rank) if side.pair.measures else []
     for block in blocks:
         if ep.rank == 0:
             progress.advance(f"{block.kind.section} {block.kind.name} {block.nbytes}")

@@ -70,7 +70,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     chosen = [kind for kind in KINDS if kind.section in parameters.sections]
     if ep.rank == 0:
         progress.begin(len(chosen))
-    records = []
+    records = progress.keep(ep.rank)
     for kind in chosen:
         if ep.rank == 0:
             progress.advance(f"{kind.section} {kind.name}")

@@ -79,7 +79,7 @@ async def main(
     blocks = list(_blocks(parameters, algorithms))
     if ep.rank == 0:
         progress.begin(len(blocks))
-    records = []
+    records = progress.keep(ep.rank)
     for block in blocks:
         if ep.rank == 0:
             progress.advance(f"{block.section} {block.name} {block.nbytes}")
@@ -116,7 +116,7 @@ async def _run(x: Extended, block: Block, count: int, *, nb: bool) -> Any:
     given = _argument(x, block)
     call = partial(getattr(x, block.call + "_nb" if nb else block.call), given, algorithm=block.algorithm)
     if nb:
-        results = await x.wait_all([await call() for _ in range(count)])
+        results: list[Any] = await x.wait_all([await call() for _ in range(count)])
         return results[-1] if results else None
     result = None
     for _ in range(count):

@@ -643,7 +643,8 @@ def test_numbers_of_numpy_and_bools_are_operands(case: Case) -> None:
 
 @pytest.mark.rule("X99", "X29", "X30")
 @pytest.mark.once
-def test_forgotten_calls_and_calls_in_handlers_are_named(case: Case) -> None:
+@pytest.mark.ends
+def test_forgotten_calls_are_named(case: Case) -> None:
     """As all calls of the layer are."""
 
     async def forgets(ep: Endpoint) -> None:
@@ -655,6 +656,13 @@ def test_forgotten_calls_and_calls_in_handlers_are_named(case: Case) -> None:
         conduit.BadRequest, match=r"atomic\.inc\(\.\.\.\) at .*test_atomics\.py:\d+ was called but never"
     ):
         case.run(forgets)
+
+
+@pytest.mark.rule("X99", "X29", "X30")
+@pytest.mark.once
+@pytest.mark.ends
+def test_calls_in_handlers_are_refused_by_name(case: Case) -> None:
+    """As all calls of the layer are."""
 
     async def handles(ep: Endpoint) -> None:
         x = await attached(ep)

@@ -182,6 +182,7 @@ def test_a_handle_that_is_done_keeps_no_argument_in_use(case: Case) -> None:
 @pytest.mark.rule("X29")
 @pytest.mark.once
 @pytest.mark.parametrize("name", ["all_gather", "all_gather_nb", "split"])
+@pytest.mark.ends
 def test_a_forgotten_call_ends_the_job(case: Case, name: str) -> None:
     """It names the call and its line."""
 
@@ -190,7 +191,9 @@ def test_a_forgotten_call_ends_the_job(case: Case, name: str) -> None:
         getattr(x, name)(1)
         await x.barrier()
 
-    with pytest.raises(conduit.BadRequest, match=rf"{name}\(\.\.\.\) at .*{__file__}:\d+ was called but never awaited"):
+    with pytest.raises(
+        conduit.BadRequest, match=rf"\Agetattr\(x, name\)\(1\) at {__file__}:\d+ was called but never awaited"
+    ):
         case.run(main)
 
 
@@ -216,23 +219,27 @@ DISAGREEMENTS: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.rule("X83")
 @pytest.mark.once
 @pytest.mark.parametrize("what", DISAGREEMENTS)
-def test_every_disagreement_is_told(case: Case, what: str) -> None:
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.ends
+def test_every_disagreement_is_told(case: Case, what: str, late: bool) -> None:
     """One rank, the last, makes another call: the error names two ranks and what each called, and ends the job."""
-    _disagree(case.with_ranks(3), what)
+    _disagree(case.with_ranks(3), what, late)
 
 
 @pytest.mark.rule("X83")
 @pytest.mark.crowds
-def test_disagreements_are_told(case: Case) -> None:
+@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.ends
+def test_disagreements_are_told(case: Case, turn: int, late: bool) -> None:
     """Two of them, others in each case."""
-    for turn in range(2):
-        _disagree(case.at_least(2), sorted(DISAGREEMENTS)[(case.seed + 5 * turn) % len(DISAGREEMENTS)])
+    _disagree(case.at_least(2), sorted(DISAGREEMENTS)[(case.seed + 5 * turn) % len(DISAGREEMENTS)], late)
 
 
-def _disagree(case: Case, what: str) -> None:
+def _disagree(case: Case, what: str, late: bool) -> None:
     ours, theirs, pattern = DISAGREEMENTS[what]
 
-    async def main(ep: Endpoint, late: bool) -> None:
+    async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         if late and ep.rank == ep.size - 1:
             await ep.compute(1e-2)
@@ -242,10 +249,9 @@ def _disagree(case: Case, what: str) -> None:
         await x.all_gather(1)
 
     expected = r"\Acollective call 1 of their team: rank \d+ called .*must make"
-    for late in (False, True):
-        with pytest.raises(CollectiveMismatch, match=expected) as caught:
-            case.run(main, late)
-        assert _either_way(pattern, str(caught.value))
+    with pytest.raises(CollectiveMismatch, match=expected) as caught:
+        case.run(main)
+    assert _either_way(pattern, str(caught.value))
 
 
 def _either_way(pattern: str, message: str) -> bool:
@@ -258,6 +264,7 @@ def _either_way(pattern: str, message: str) -> bool:
 
 
 @pytest.mark.rule("X83")
+@pytest.mark.ends
 def test_a_disagreement_in_the_midst_of_many_calls(case: Case) -> None:
     """The number of the call is in the message."""
     case = case.at_least(2)

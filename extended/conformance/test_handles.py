@@ -269,7 +269,8 @@ def test_a_large_bulk_put_leaves_from_its_source(case: Case, where: str, monkeyp
                 await x.put_nbi(1, 0, data)
                 await x.sync()
             assert bytes(await x.get(1, 0, size)) == pattern(size, turn)
-            assert sum(piece.nbytes for piece in given) == size
+            # Segments that this rank can write by itself take no message.
+            assert sum(piece.nbytes for piece in given) == (size if ep.segment_of(1) is None else 0)
             assert all(np.shares_memory(piece, data) for piece in given)
             given.clear()
 
@@ -371,6 +372,7 @@ def test_a_handle_does_not_need_its_variable(case: Case) -> None:
 
 
 @pytest.mark.rule("X29")
+@pytest.mark.ends
 def test_a_call_that_is_not_awaited_ends_the_job(case: Case) -> None:
     """With an error that names the call."""
 
@@ -383,5 +385,5 @@ def test_a_call_that_is_not_awaited_ends_the_job(case: Case) -> None:
         await ep.poll()
         await x.barrier()
 
-    with pytest.raises(conduit.BadRequest, match=r"\AExtended\.put_nb\(\.\.\.\) at .*never awaited"):
+    with pytest.raises(conduit.BadRequest, match=r"\Ax\.put_nb\(right\(ep\), 0, b\"a\"\) at .*never awaited"):
         case.run(main)

@@ -566,6 +566,7 @@ def test_a_lock_held_at_the_end_is_warned_of(case: Case) -> None:
 
 
 @pytest.mark.rule("X111")
+@pytest.mark.ends
 def test_a_holder_that_fails_ends_the_job(case: Case) -> None:
     """With its own error, whoever waits for the lock."""
 
@@ -642,7 +643,8 @@ def test_names_that_are_none_are_refused(case: Case) -> None:
 
 @pytest.mark.rule("X113", "X29", "X30")
 @pytest.mark.once
-def test_forgotten_calls_and_calls_in_handlers_are_named(case: Case) -> None:
+@pytest.mark.ends
+def test_forgotten_calls_are_named(case: Case) -> None:
     """As all calls of the layer are."""
 
     async def forgets(ep: Endpoint) -> None:
@@ -654,6 +656,13 @@ def test_forgotten_calls_and_calls_in_handlers_are_named(case: Case) -> None:
         conduit.BadRequest, match=r"lock\.acquire\(\.\.\.\) at .*test_locks\.py:\d+ was called but never"
     ):
         case.run(forgets)
+
+
+@pytest.mark.rule("X113", "X29", "X30")
+@pytest.mark.once
+@pytest.mark.ends
+def test_calls_in_handlers_are_refused_by_name(case: Case) -> None:
+    """As all calls of the layer are."""
 
     async def handles(ep: Endpoint) -> None:
         x = await attached(ep)

@@ -204,6 +204,7 @@ def test_attach_wants_an_endpoint(case: Case) -> None:
 
 
 @pytest.mark.rule("X30")
+@pytest.mark.ends
 def test_no_call_of_this_layer_is_made_in_a_handler(case: Case) -> None:
     """It waits, and a handler cannot; the job ends with an error that names the call."""
 

@@ -229,6 +229,7 @@ def test_operations_that_are_none_are_refused(case: Case) -> None:
 
 
 @pytest.mark.rule("X76")
+@pytest.mark.ends
 def test_a_function_that_changes_the_shape_is_an_error(case: Case) -> None:
     """It names the function and both shapes, and ends the job like any other."""
     case = case.at_least(2)

@@ -280,6 +280,7 @@ def test_handles_that_nobody_waited_for_are_listed(case: Case) -> None:
 
 @pytest.mark.rule("X29", "X45")
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.ends
 def test_a_call_that_is_not_awaited_ends_the_job(case: Case, form: str) -> None:
     """With an error that names it and its line."""
 
@@ -291,7 +292,7 @@ def test_a_call_that_is_not_awaited_ends_the_job(case: Case, form: str) -> None:
         await ep.poll()
         await x.barrier()
 
-    with pytest.raises(conduit.BadRequest, match=rf"\AExtended\.put_{form}\(\.\.\.\) at {__file__}:.*never awaited"):
+    with pytest.raises(conduit.BadRequest, match=rf"\A_put\(x, form\)\(.*\) at {__file__}:.*never awaited"):
         case.run(main)
 
 

@@ -300,11 +300,13 @@ def test_split_phases_of_several_teams_at_once(case: Case) -> None:
 
 
 @pytest.mark.rule("X63", "X83")
-def test_split_and_destroy_are_collective_calls(case: Case) -> None:
+@pytest.mark.parametrize("name", ["split", "destroy"])
+@pytest.mark.ends
+def test_split_and_destroy_are_collective_calls(case: Case, name: str) -> None:
     """A rank that makes another call instead is found out."""
     case = case.at_least(2)
 
-    async def main(ep: Endpoint, name: str) -> None:
+    async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         team = await x.split(0)
         if ep.rank == 0:
@@ -312,6 +314,5 @@ def test_split_and_destroy_are_collective_calls(case: Case) -> None:
         else:
             await team.all_gather(1)
 
-    for name in ("split", "destroy"):
-        with pytest.raises(CollectiveMismatch, match=rf"(?s)rank \d called .*{name}\(|all_gather"):
-            case.run(main, name)
+    with pytest.raises(CollectiveMismatch, match=rf"(?s)rank \d called .*{name}\(|all_gather"):
+        case.run(main)

@@ -445,7 +445,7 @@ class SharedArray:
 
     @public("a", _for_gather_to)
     async def gather_to(self, thread: int) -> Values | None:
-        """Bring the whole array to one thread; collective, and a fence.
+        """Bring the whole array to one thread, by a tree where that is faster; collective, and a fence.
 
         Args:
             thread: which, the same on all threads.
@@ -458,9 +458,9 @@ class SharedArray:
         """
         await self._runtime.fence()
         await self._runtime.x.barrier()
-        whole = (await self.memory.read_all()).reshape(self.shape) if thread == self._rank else None
+        whole = await self.memory.gather(thread)
         await self._runtime.x.barrier()
-        return whole
+        return None if whole is None else whole.reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:
         """Write elements relaxed, by their flattened indices; for the calls that all threads make together."""

@@ -103,7 +103,6 @@ class Memory:
 
     async def read_all(self) -> Values:
         """Return all elements in order, one transfer for each thread."""
-        values = np.empty(self.layout.size, self.dtype)
         handles: list[Handle[Any]] = []
         parts: list[Values] = []
         for thread in range(self.layout.threads):
@@ -112,11 +111,31 @@ class Memory:
             if part is not self.local and len(part):
                 handles.append(await self.x.get_nb(thread, self.offset, out=part))
         await self.x.wait_all(handles)
+        values = self._in_order(parts)
+        elements = len(values) - len(self.local)
+        self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
+        return values
+
+    async def gather(self, thread: int) -> Values | None:
+        """Return all elements in order to one thread, None to the others; all threads call it together.
+
+        Parts of much the same length are collected as `gather` of the extended layer chooses, by a tree where that is
+        faster.  Where a few threads have nearly all, the thread reads them: a gather would carry as much from each.
+        """
+        if self.layout.most() * self.layout.threads > 2 * self.layout.size:
+            return await self.read_all() if thread == self.rank else None
+        # Every thread has room for the longest part, so what is sent needs no copy.
+        room = self.layout.most() * self.dtype.itemsize
+        rows = await self.x.gather(self.ep.segment[self.offset : self.offset + room], root=thread)
+        if rows is None:
+            return None
+        return self._in_order([row[: self.part_bytes(k)].view(self.dtype) for k, row in enumerate(rows)])
+
+    def _in_order(self, parts: list[Values]) -> Values:
+        values = np.empty(self.layout.size, self.dtype)
         for thread, part in enumerate(parts):
             values[self.layout.indices(thread)] = part
         self.ep.charge(copied=values.nbytes)
-        elements = len(values) - len(self.local)
-        self._count("read", elements, sum(handle.messages for handle in handles), elements * self.dtype.itemsize)
         return values
 
     # ----------------------------------------------------------------------------------------------------------- write

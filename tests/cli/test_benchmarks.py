@@ -1,20 +1,24 @@
 """The parts of benchmark commands: sizes, pairs, figures, tables."""
 
+import csv
 import io
 import itertools
 import json
 import re
+import signal
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+import conduit
 from conduit import BadRequest
 from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
-from conduit.benchmarks.report import Run, json_text, print_runs, table
+from conduit.benchmarks.report import Run, print_runs, runs_as_json, table
 
 
 @pytest.mark.parametrize(
@@ -142,18 +146,123 @@ def test_a_table_that_fits_names_conduits_above_their_columns():
     assert "(1)" not in printed(runs, 160)
 
 
-@pytest.mark.parametrize(("width", "tables"), [(80, 4), (120, 4), (160, 2)])
-def test_conduits_stand_side_by_side_as_far_as_there_is_room(width, tables):
-    """A number is never folded nor cut."""
+@pytest.mark.parametrize(
+    ("width", "tables", "driver"), [(50, 4, False), (80, 2, False), (140, 1, False), (400, 1, True)]
+)
+def test_conduits_stand_side_by_side_as_far_as_there_is_room(width, tables, driver):
+    """What the driver takes gives way to that.  A number is never folded nor cut."""
     specs = ["sci", "loggp:slots=4,L=3e-06", "sunfire:fault=link0.0.0@1us", "startx"]
     records = [record(raw=90.0), record(nbytes=123456, seconds=12.0, raw=1234567.0)]
     runs = [run_of(spec, records) for spec in specs]
     text = printed(runs, width)
     for number, spec in enumerate(specs, 1):
-        assert f"({number}) {spec}\n" in text
-        assert text.count(f"({number})") == 2
+        assert (f"({number}) {spec}\n" in text) == (not driver)
+        assert text.count(f"({number})") == 2 * (not driver)
     assert text.count("operation") == tables
-    assert sorted(numbers(text)) == sorted(numbers(printed(runs, 400)))
+    without = [run_of(spec, [attrs.evolve(each, raw=None) for each in records]) for spec in specs]
+    assert sorted(numbers(text)) == sorted(numbers(printed(runs if driver else without, 1000)))
+
+
+def test_four_networks_fit_a_terminal_of_140(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+    specs = ["sci", "startx", "sunfire", "loggp:set=myrinet2000"]
+    words = [word for spec in specs for word in ("--conduit", spec)]
+    status, out, _ = command("testam", "--sections", "AC", "--iterations", "1", *words)
+    assert status == 0
+    assert out.count("operation") == 1
+    assert max(map(len, out.splitlines())) <= 140
+
+
+def test_output_that_is_piped_fits_100_columns(command, monkeypatch):
+    monkeypatch.delenv("COLUMNS")
+    for words in (
+        ["testam", "--sections", "AC", "--iterations", "1"],
+        ["testam", "--sections", "A", "--iterations", "1", "--conduit", "sci", "--conduit", "sunfire"],
+        ["list"],
+        ["show", "sci"],
+        ["show", "sunfire"],
+        ["raw", "sci"],
+        ["raw", "sunfire"],
+        ["raw", "startx"],
+    ):
+        status, out, _ = command(*words)
+        assert status == 0
+        assert [line for line in out.splitlines() if len(line.rstrip()) > 100] == []
+
+
+def test_columns_are_those_asked_for():
+    runs = [run_of("sci", [record(raw=90.0)]), run_of("loggp", [record()])]
+    out = io.StringIO()
+    print_runs(Console(file=out, width=160), runs, columns=("average us", "difference"))
+    rows = [line.split() for line in out.getvalue().splitlines() if line.strip()]
+    assert rows[1] == ["operation", "bytes", "average", "us", "difference", "average", "us"]
+    assert rows[3] == ["B", "round", "trip", "1024", "100.000", "+10.000", "100.000"]
+
+
+@pytest.mark.parametrize("words", ["average,mb/s", "Average us,MB/s"])
+def test_columns_are_named_with_or_without_their_units(command, words):
+    status, out, _ = command("testam", "--sections", "B", "--max-size", "1", "--iterations", "1", "--columns", words)
+    assert status == 0
+    (head,) = [line.split() for line in out.splitlines() if "operation" in line]
+    assert head == ["operation", "bytes", "average", "us", "MB/s"]
+
+
+def test_a_column_that_is_not_there_is_refused(command):
+    assert command("testam", "--columns", "averge,MB/s") == (
+        2,
+        "",
+        "conduit testam: --columns has 'averge' in it, which is no column (did you mean average?); there are: total, "
+        "average, median, least, most, MB/s, KB/s, driver, difference\n",
+    )
+
+
+def test_csv_has_a_line_for_each_row(command, tmp_path):
+    path = tmp_path / "out.csv"
+    words = ["--sections", "B", "--max-size", "2", "--iterations", "1", "--seed", "3"]
+    assert command("testam", "--conduit", "loggp", "--conduit", "sci", *words, "--csv", str(path)).status == 0
+    rows = list(csv.DictReader(path.open()))
+    assert [(row["conduit"], row["seed"], row["version"], row["bytes"]) for row in rows] == [
+        (spec, "3", conduit.__version__, size) for spec in ("loggp", "sci") for size in "012"
+    ]
+    assert all(float(row["microseconds"]) > 0 for row in rows)
+
+
+def test_json_and_csv_are_not_both_printed(command):
+    assert command("testam", "--json", "-", "--csv", "-") == (
+        2,
+        "",
+        "conduit testam: --json - and --csv - would both be printed; name a file for one of them\n",
+    )
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_ctrl_c_prints_the_rows_so_far(command, tmp_path, monkeypatch, repeat):
+    """Those that every rank has measured; of several runs the ones that are whole."""
+    begun = 0
+
+    def advance(self, doing=""):
+        nonlocal begun
+        begun += 1
+        if begun == 3 + 4 * (repeat - 1):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "advance", advance)
+    path = tmp_path / "out.json"
+    words = ["--sections", "A", "--iterations", "1", "--repeat", str(repeat), "--json", str(path)]
+    status, out, err = command("testam", "--conduit", "loggp", *words, "--conduit", "sci")
+    assert status == 130
+    assert err == "interrupted\n"
+    assert out.count("AMShort") == (2 if repeat == 1 else 4)
+    (found,) = json.loads(path.read_text())
+    assert found["interrupted"] is True
+    assert len(found["records"]) == out.count("AMShort")
+
+
+def test_ctrl_c_before_the_first_row_prints_none(command, monkeypatch):
+    monkeypatch.setattr(Progress, "advance", lambda self, doing="": signal.raise_signal(signal.SIGINT))
+    status, out, err = command("testam", "--conduit", "loggp", "--sections", "A", "--iterations", "1")
+    assert (status, err) == (130, "interrupted\n")
+    assert "AMShort" not in out
 
 
 LONG = "AMMedium ping-pong roundtrip ReqRep"
@@ -219,7 +328,7 @@ def test_one_conduit_needs_no_number():
 
 
 def test_json():
-    text = json_text([run_of("sci", [record(), record(raw=90.0)])])
+    text = runs_as_json([run_of("sci", [record(), record(raw=90.0)])])
     one = {
         "section": "B",
         "operation": "round trip",
@@ -232,6 +341,7 @@ def test_json():
     assert json.loads(text) == [
         {
             "program": "testx",
+            "version": conduit.__version__,
             "conduit": "sci",
             "ranks": 2,
             "clock": "virtual",

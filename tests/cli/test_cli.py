@@ -90,7 +90,10 @@ def test_version(command):
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
         (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
-        (["testam", "--max-size", "1e6"], "conduit testam: --max-size '1e6' is no integer; give a whole number\n"),
+        (
+            ["testam", "--max-size", "1e6"],
+            "conduit testam: --max-size '1e6' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)\n",
+        ),
         (["testsmall", "--iterations", "2.7"], "conduit testsmall: --iterations '2.7' is no integer; give a whole"),
         (["run", "x.py", "--ranks", "1.5"], "conduit run: --ranks '1.5' is no integer; give a whole number\n"),
         (["run", "x.py", "--seed", ""], "conduit run: --seed '' is no integer; give a whole number\n"),

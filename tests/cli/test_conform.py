@@ -81,5 +81,7 @@ def test_status(command, suite, outcome, status):
 def test_wrong_spec_is_refused_before_pytest_runs(command, suite):
     status, _, err = command("conform", "loggp:slot=1")
     assert status == 2
-    assert err.startswith("conduit conform: conduit 'loggp' has no option 'slot'; its options are: ")
+    assert err.startswith(
+        "conduit conform: conduit 'loggp' has no option 'slot' (did you mean slots?); its options are: "
+    )
     assert suite[0] == []

@@ -127,11 +127,8 @@ class _Starves(_Path):
         else:
             super().send_reply(request, reply, then)
 
-    def pending(self):
-        # Nothing is handled while a reply waits, and so no slot becomes free either.
-        return not self.waiting and super().pending()
-
     def take(self):
+        # Nothing is handled while a reply waits, and so no slot becomes free either.
         return None if self.waiting else super().take()
 
 

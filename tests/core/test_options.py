@@ -100,7 +100,7 @@ def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
 
 
 def test_unknown_option_lists_the_known_ones():
-    with pytest.raises(BadRequest, match=r"^conduit 'sci' has no option 'slot'; its options are: base, gap, inline, "):
+    with pytest.raises(BadRequest, match=r"^conduit 'sci' has no option 'slot' \(did you mean slots\?\); its options "):
         read(slot="4")
 
 

@@ -81,7 +81,12 @@ def test_text_of_a_spec_reads_back(toys):
         ("toy:slots=", "^'slots=' in the spec 'toy:slots=' is no option; "),
         ("toy:=2", "^'=2' in the spec 'toy:=2' is no option; "),
         ("toy:slots=2,slots=3", "^option 'slots' is given twice in the spec 'toy:slots=2,slots=3'; give it once$"),
-        ("toy:slot=2", "^conduit 'toy' has no option 'slot'; its options are: inline, order, piece, slots, torus$"),
+        (
+            "toy:Slot=2",
+            r"^conduit 'toy' has no option 'Slot' \(did you mean slots\?\); its options are: inline, order, piece, "
+            "slots, torus$",
+        ),
+        ("toy:wide=2", "^conduit 'toy' has no option 'wide'; its options are: inline, order, piece, slots, torus$"),
         ("toy:slots=x", "^option 'slots' of conduit 'toy' cannot be 'x'; allowed: an integer$"),
         (None, "^conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not None$"),
         (3, "^conduit must be a spec string such as 'sci' or 'sci:torus=4x2', not 3$"),

@@ -226,7 +226,53 @@ def test_E8_an_interrupt_says_where_all_ranks_were(inline):
 def test_E8_what_an_interrupt_says_calls_nothing_of_the_program(where, inline):
     """A predicate that never returns would not return for the report either."""
     head, *_ = _note(_computes_for_ever(where), inline)
-    assert re.search(r"\(what ran was \S+:\d+ in work\)$", head)
+    assert re.search(r"\(what ran was \S+:\d+ in work, of rank 1\)$", head)
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+@pytest.mark.parametrize("where", ["handler", "predicate"])
+def test_E8_an_interrupt_does_not_blame_the_rank_that_drove_the_events(where, inline):
+    """Rank 1's code ran, while rank 0 was in a call that let time pass."""
+
+    async def main(ep):
+        asked = []
+
+        def note(token):
+            if where == "handler":
+                signal.raise_signal(signal.SIGINT)
+
+        def never():
+            asked.append(1)
+            if where == "predicate" and len(asked) == 2:
+                signal.raise_signal(signal.SIGINT)
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(1, note)
+            await ep.compute(1e-3)
+        await ep.block_until(never, what="news")
+
+    head, first, *rest = _note(main, inline)
+    assert re.search(rf"\(what ran was \S+:\d+ in {'note' if where == 'handler' else 'never'}, of rank 1\)$", head)
+    assert re.fullmatch(r"rank 0: \S+:\d+ in main: is in ep.compute", first)
+    assert re.fullmatch(r"rank 1: \S+:\d+ in main: waits for news since .*", rest[-1])
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_of_a_rank_s_own_handler_blames_its_task(inline):
+    async def main(ep):
+        def note(token):
+            signal.raise_signal(signal.SIGINT)
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(0, note)
+            await ep.poll()
+        await ep.block_until(lambda: False, what="news")
+
+    head, first, *_ = _note(main, inline)
+    assert re.search(r"\(what ran was \S+:\d+ in note\)$", head)
+    assert first == "rank 0: its task ran that"
 
 
 def test_E8_an_interrupt_where_all_wait_for_a_thread():

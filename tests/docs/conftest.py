@@ -45,6 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="store what examples print instead of comparing it")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs when it is asked for: `pytest tests/docs -m every`."""
+    if "every" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("every")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture
 def record(pytestconfig: pytest.Config) -> bool:
     """Whether to store outputs; unknown, and False, where pytest was not called for this folder alone."""

@@ -13,7 +13,7 @@ import pytest
 
 import conduit
 
-NETWORKS = ["loggp", "sci", "sunfire", "startx"]
+NETWORKS = ["loggp", "sci", "sunfire", "startx", "udp"]
 FILE = "programs.py"
 
 

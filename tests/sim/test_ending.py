@@ -34,6 +34,40 @@ def test_D6_a_shielded_sleep_of_some_length_is_let_finish(fails_while):
     assert ended == [pytest.approx(10)]
 
 
+def test_D6_an_endless_loop_of_shielded_thread_calls_does_not_keep_a_job_alive(fails_while, monkeypatch):
+    """However long each takes: real time tells, of which none is waited for here."""
+    monkeypatch.setattr(ending, "THREADS_S", 0.0)
+    calls = []
+
+    async def clean_up(ep):
+        with trio.CancelScope(shield=True):
+            while True:
+                await trio.to_thread.run_sync(calls.append, 1)
+
+    with pytest.raises(ValueError, match=r"^the reason") as caught:
+        conduit.run(fails_while(clean_up), conduit="loggp")
+    assert any("what let no time pass was ended by force" in note for note in caught.value.__notes__)
+    assert ending.THREAD_CALLS <= len(calls) < standstill.STILL_ENDING / 10
+
+
+def test_D6_a_clean_up_in_threads_is_let_finish(fails_while, monkeypatch):
+    """One long call, and a few after it, are no loop; nor are many within the time."""
+    ended = []
+
+    async def clean_up(ep):
+        with trio.CancelScope(shield=True):
+            for _ in range(count):
+                await trio.to_thread.run_sync(ended.append, 1)
+            ended.append("over")
+
+    for count, seconds in ((ending.THREAD_CALLS // 2, 0.0), (300, 3600.0)):
+        ended.clear()
+        monkeypatch.setattr(ending, "THREADS_S", seconds)
+        with pytest.raises(ValueError, match=r"^the reason"):
+            conduit.run(fails_while(clean_up), conduit="loggp")
+        assert ended == [*[1] * count, "over"]
+
+
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_T6_calls_that_take_no_time_are_a_livelock_too(inline):
     async def main(ep):

@@ -1,6 +1,6 @@
 """Times that say what they are for, and the CPU that divides its time by them."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel
@@ -33,6 +33,7 @@ def test_all_but_sums_are_plain():
 
 
 @given(charges=st.lists(TERMS, max_size=6), once=st.booleans())
+@example(charges=[[(1, ""), (0, "copy")]], once=True)
 def test_a_cpu_tells_what_each_part_is_for(charges, once):
     heard = []
     cpu = ObservedCpu(Kernel(), 5, None, lambda *what: heard.append(what))

@@ -8,6 +8,7 @@ import trio
 
 import conduit
 from conduit.sim import standstill
+from extended import Extended
 
 NETWORKS = ["loggp", "sci", "sunfire", "startx"]
 
@@ -92,6 +93,17 @@ def test_T6_the_head_of_a_livelock_names_the_line_of_the_program(monkeypatch):
     line = main.__code__.co_firstlineno + 2
     head = _report(conduit.Livelock, main, "sci", ranks=1)[0]
     assert head.endswith(f": time does not pass any more (task rank 0 at {__file__}:{line} in main)")
+
+
+def test_D1_ranks_that_serve_one_another_when_the_time_is_over_are_no_certain_cycle():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        while ep.rank == 1:
+            await x.get(0, 0, 8)
+        await x.barrier()
+
+    lines = _report(conduit.TimeLimit, main, "udp", ranks=2, segment=64, time_limit=2e-3)
+    assert lines[1] == "perhaps a cycle: rank 0 waits for rank 1 waits for rank 0 (if nothing is on its way)"
 
 
 def test_D1_what_blocks_after_the_end_is_shown_at_its_line_too():

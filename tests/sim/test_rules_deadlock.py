@@ -151,10 +151,11 @@ def test_D1_a_wait_for_a_slot_names_its_slots_and_whom_it_waits_for(on_loggp):
         "deadlock at # us: nothing can happen any more: no message is on its way and every rank waits",
         f"rank 1: {{}}:{start + 6} in main: is in a wait of Trio's own",
         "    rank 0 waits for it",
-        "    2 messages not handled, because this rank does not poll",
+        f"    2 messages not handled, because this rank does not poll: for note ({{}}:{start + 1})",
         f"rank 0: {{}}:{start + 8} in main: waits for a free request slot to rank 1, which rank 1 must bring about, "
         "since # us",
         "    2 of 2 request slots to rank 1 in use",
+        f"    rank 1 has not handled 2 of the requests that hold them, for note ({{}}:{start + 1})",
     )
 
 
@@ -233,10 +234,11 @@ def test_D2_a_rank_in_a_bare_trio_wait_is_blocked_and_its_messages_are_counted(o
         await ep.block_until(lambda: False, what="rank 1")
 
     start = main.__code__.co_firstlineno
+    note = rf"note \({os.path.basename(__file__)}:{start + 1}\)"
     report = str(on_loggp.fails(conduit.Deadlock, main))
     assert re.search(
         rf"^rank 1: {re.escape(__file__)}:{start + 6} in main: is in a wait of Trio's own\n"
-        r"    3 messages not handled, because this rank does not poll\n",
+        rf"    3 messages not handled, because this rank does not poll: for {note}\n",
         report,
         re.MULTILINE,
     ), report

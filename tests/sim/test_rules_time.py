@@ -288,6 +288,7 @@ def test_T6_steps_without_progress_of_time_end_the_job_and_name_the_line(on_logg
     line = main.__code__.co_firstlineno + 4
     assert str(error).startswith(
         f"livelock at 1.001 us: time does not pass any more (task rank 1 at {__file__}:{line} in main)\n"
+        f"rank 1: test_rules_time.py:{line} in main: lets no time pass\n"
     )
 
 

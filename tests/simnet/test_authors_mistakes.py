@@ -122,7 +122,7 @@ def test_a_network_that_forgets_its_base(monkeypatch):
     refused(r"^Loggp\.__init__ has not called super\(\)\.__init__\(options, setup, world\)$")
 
 
-@pytest.mark.parametrize("name", ["take", "pending", "send_request", "acquire", "end_pass"])
+@pytest.mark.parametrize("name", ["take", "begin_pass", "send_request", "acquire", "end_pass"])
 def test_a_method_of_a_path_that_is_async(name):
     async def method(self, *args):
         pass

@@ -5,20 +5,33 @@ lines that people read: causes first, the rest put together.
 """
 
 from conduit.launch.reports.explain import explain
-from conduit.launch.reports.gather import describe, gather
+from conduit.launch.reports.gather import broken_off, describe, gather
 from conduit.launch.reports.interrupt import note_interrupt
-from conduit.launch.reports.records import Cause, Edge, Place, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.records import (
+    Cause,
+    Edge,
+    HeldRecord,
+    MessageRecord,
+    Place,
+    RankRecord,
+    Report,
+    TaskRecord,
+    WaitRecord,
+)
 from conduit.launch.reports.text import brief, full
 
 __all__ = [
     "Cause",
     "Edge",
+    "HeldRecord",
+    "MessageRecord",
     "Place",
     "RankRecord",
     "Report",
     "TaskRecord",
     "WaitRecord",
     "brief",
+    "broken_off",
     "describe",
     "explain",
     "full",

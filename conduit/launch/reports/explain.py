@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conduit.launch.reports import graph
+from conduit.launch.reports import graph, together
 from conduit.launch.reports.records import RankRecord, Report
 from conduit.launch.reports.words import time
 
@@ -26,7 +26,7 @@ def explain(kind: str, now: int, ranks: Sequence[RankRecord], detail: str = "") 
         ranks: all of them, by rank.
         detail: what else is known of the cause, "" for nothing.
     """
-    whole = graph.with_missing(ranks)
+    whole = together.complete(ranks)
     between = graph.edges(whole)
     head = f"{kind} at {time(now)}: {_HEADS[kind]}" + (f" ({detail})" if detail else "")
     return Report(kind, now, head, whole, between, graph.causes(whole, between))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from types import FrameType
+from typing import NamedTuple
 
 import trio
 
-from conduit.contract import Wait
+from conduit.contract import REQUEST, Wait
 from conduit.core import endpoint
 from conduit.launch import tasks
-from conduit.launch.life import LIFE, Life, Stage
+from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.records import Place, RankRecord, TaskRecord, WaitRecord
+from conduit.launch.reports.records import MessageRecord, Place, RankRecord, TaskRecord, WaitRecord
 
 _TRIO = "a wait of Trio's own"
 _RAN = "its task ran that"
@@ -28,12 +32,55 @@ def error_line(error: BaseException) -> str:
     return tasks.error_line(error, is_own)
 
 
+class BrokenOff(NamedTuple):
+    """What an interrupt has broken off.
+
+    Attributes:
+        line: of the program, which ran.
+        rank: whose that is, None where nobody tells.
+        place: of the task that let time pass meanwhile, and through which the interrupt has come; None for none.
+        call: of its endpoint.
+    """
+
+    line: str
+    rank: int | None
+    place: Place | None
+    call: str
+
+
+def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
+    """Return what an interrupt has broken off, None where no line of a program ran.
+
+    A task that waits may run the events of all ranks, and their handlers and predicates with them.  Whose these are the
+    innermost object of a rank tells, on the way from there to them.
+
+    Args:
+        error: the interrupt.
+        loop: the file that runs events, "" where each task runs its own rank's alone.
+    """
+    line = error_line(error)
+    if not line:
+        return None
+    frames = list(tasks.error_frames(error))
+    driver = list(takewhile(lambda each: each[0].f_code.co_filename != loop, frames))
+    rank = None
+    for frame, _ in frames[len(driver) :]:
+        if is_own(frame.f_code.co_filename):
+            of = getattr(frame.f_locals.get("self"), "rank", None)
+            rank = of if isinstance(of, int) else rank
+    found = None
+    for frame, number in driver:
+        if not is_own(frame.f_code.co_filename):
+            found = Place(frame.f_code.co_filename, number, frame.f_code.co_name)
+    return BrokenOff(line, rank, found, _endpoint_call(driver))
+
+
 def gather(
     lives: Sequence[Life],
     *,
     blamed: trio.lowlevel.Task | None = None,
     interrupted: bool = False,
-    broken_off: bool = False,
+    broken_off: BrokenOff | None = None,
 ) -> list[RankRecord]:
     """Return a record of every rank of a job of this process.
 
@@ -41,7 +88,7 @@ def gather(
         lives: those of all ranks.
         blamed: the task that let no time pass.
         interrupted: whether no code of the program may be called: it may be what never returns.
-        broken_off: whether an interrupt has come out of a task already, which then is in no program any more.
+        broken_off: where an interrupt has come out of a task already, which then is in no program any more.
     """
     own: dict[int, list[trio.lowlevel.Task]] = {id(life): [] for life in lives}
     for task in tasks.all_tasks():
@@ -57,7 +104,7 @@ def _rank(
     own: Sequence[trio.lowlevel.Task],
     blamed: trio.lowlevel.Task | None,
     interrupted: bool,
-    broken_off: bool,
+    broken_off: BrokenOff | None,
 ) -> RankRecord:
     rank, stage = life.rank, life.stage
     if stage in (Stage.BEFORE, Stage.STARTING):
@@ -67,7 +114,7 @@ def _rank(
     for task in own:
         wait = waits.get(id(task))
         if wait is not None or not tasks.at_end_of_nursery(task):
-            found.append(_task(task, stage, wait, task is blamed, interrupted, broken_off))
+            found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
     told = rank.told()
     polls = any(task.wait is not None or task.call != _TRIO for task in found)
     return RankRecord(
@@ -81,20 +128,48 @@ def _rank(
         tuple(rank.occupied()),
         tuple(told.notes),
         tuple(told.parts),
+        _unhandled(rank),
     )
 
 
+def _unhandled(rank: Rank) -> tuple[MessageRecord, ...]:
+    """Return what has arrived at a rank and was not handled, put together by sender and handler."""
+    counts = Counter((each.source, bool(each.word & REQUEST), handler) for each, handler in rank.unhandled())
+    return tuple(
+        MessageRecord(source, *_handler(handler), request, count)
+        for (source, request, handler), count in counts.items()
+    )
+
+
+def _handler(handler: Callable[..., object] | None) -> tuple[str, Place | None]:
+    """Return the name of a handler, and where it begins if it is of a program."""
+    code = getattr(handler, "__code__", None)
+    if handler is None or code is None:
+        return "", None
+    if is_own(code.co_filename):
+        return f"{handler.__module__.split('.')[0]}.{handler.__name__.strip('_')}", None
+    return handler.__name__, Place(code.co_filename, code.co_firstlineno, code.co_qualname)
+
+
 def _task(
-    task: trio.lowlevel.Task, stage: Stage, wait: Wait | None, blamed: bool, interrupted: bool, broken_off: bool
+    number: int,
+    task: trio.lowlevel.Task,
+    stage: Stage,
+    wait: Wait | None,
+    blamed: bool,
+    interrupted: bool,
+    broken_off: BrokenOff | None,
 ) -> TaskRecord:
     place, started = _place(task)
     if wait is not None:
         if stage is Stage.RETURNED and (place is None or not _in_program(place)):
             place = None  # what serves has no line of its own; what on_progress was given has
         return TaskRecord(task.name, place, started, "", _wait(wait, look=not interrupted), blamed)
-    if broken_off and (place is None or started or not _in_program(place)):
-        return TaskRecord(task.name, None, False, _RAN, None, blamed)
-    return TaskRecord(task.name, place, started, _endpoint_call(task), None, blamed)
+    if broken_off is not None and (place is None or started or not _in_program(place)):
+        if broken_off.rank in (None, number):
+            return TaskRecord(task.name, None, False, _RAN, None, blamed)
+        return TaskRecord(task.name, broken_off.place, False, broken_off.call, None, blamed)
+    return TaskRecord(task.name, place, started, _endpoint_call(tasks.frames(task)), None, blamed)
 
 
 def _in_program(place: Place) -> bool:
@@ -122,9 +197,9 @@ def _over(ready: Callable[[], bool]) -> bool:
     return bool(ready())
 
 
-def _endpoint_call(task: trio.lowlevel.Task) -> str:
-    """Return which call of its endpoint a task is in."""
-    for frame, _ in tasks.frames(task):
+def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
+    """Return which call of its endpoint a task with these frames is in."""
+    for frame, _ in frames:
         if frame.f_code.co_filename == endpoint.__file__:
             return f"ep.{frame.f_code.co_name.lstrip('_')}"
     return _TRIO

@@ -8,48 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 
-import attrs
-
-from conduit.contract import Part
 from conduit.launch.reports.records import Cause, Edge, RankRecord, TaskRecord, WaitRecord
 
 _CAUSES = 16  # groups of ranks whose waiters are counted; what comes after them explains little
-
-
-def with_missing(ranks: Sequence[RankRecord]) -> tuple[RankRecord, ...]:
-    """Return the ranks, each wait for what ranks do together with those that have not come.
-
-    Only all ranks together know that: each says how often it has come itself.
-    """
-    come: dict[str, dict[int, int]] = {}
-    for rank in ranks:
-        for part in rank.parts:
-            come.setdefault(part.name, {})[rank.rank] = part.come
-    found: dict[tuple[str, int], tuple[int, ...]] = {}
-
-    def missing(part: Part, turn: int) -> tuple[int, ...]:
-        key = part.name, turn
-        if key not in found:
-            counts = come[part.name]
-            found[key] = tuple(sorted(member for member in part.members if counts.get(member, 0) <= turn))
-        return found[key]
-
-    def complete(rank: RankRecord, task: TaskRecord) -> TaskRecord:
-        wait = task.wait
-        if wait is None:
-            return task
-        for part in rank.parts:
-            turn = part.waits.get(wait.what)
-            if turn is not None:
-                absent = missing(part, turn)
-                everybody = part.everybody and bool(absent)
-                return attrs.evolve(task, wait=attrs.evolve(wait, missing=absent, everybody=everybody))
-        return task
-
-    return tuple(
-        attrs.evolve(rank, tasks=tuple(complete(rank, task) for task in rank.tasks)) if rank.parts else rank
-        for rank in ranks
-    )
 
 
 def edges(ranks: Iterable[RankRecord]) -> tuple[Edge, ...]:

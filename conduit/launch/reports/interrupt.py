@@ -6,20 +6,24 @@ from collections.abc import Sequence
 
 from conduit.launch.life import Life
 from conduit.launch.reports.explain import explain
-from conduit.launch.reports.gather import error_line, gather
+from conduit.launch.reports.gather import broken_off, gather
 from conduit.launch.reports.text import brief
 
 
-def note_interrupt(error: BaseException, now: int, lives: Sequence[Life]) -> None:
+def note_interrupt(error: BaseException, now: int, lives: Sequence[Life], loop: str = "") -> None:
     """Note on the interrupt of a job where its ranks were; calls nothing of the program.
 
     Args:
         error: the interrupt; gets a note, and the structure as its `report`.
         now: the time of the job in picoseconds.
         lives: those of all ranks.
+        loop: see `broken_off`.
     """
-    line = error_line(error)
-    ranks = gather(lives, interrupted=True, broken_off=bool(line))
-    report = explain("interrupted", now, ranks, f"what ran was {line}" if line else "")
+    broken = broken_off(error, loop)
+    ranks = gather(lives, interrupted=True, broken_off=broken)
+    what = "" if broken is None else f"what ran was {broken.line}"
+    if broken is not None and broken.rank is not None:
+        what += f", of rank {broken.rank}"
+    report = explain("interrupted", now, ranks, what)
     error.report = report  # type: ignore[attr-defined]
     error.add_note(brief(report))

@@ -28,6 +28,40 @@ class Place:
 
 
 @attrs.frozen
+class MessageRecord:
+    """Messages from one rank for one handler that have arrived and were not handled.
+
+    Attributes:
+        source: who sent them.
+        handler: its name, for one that is of no program with its package: `extended.put`; "" where none will run.
+        place: where it begins, None for one that is of no program.
+        request: whether they are requests, not replies.
+        count: how many.
+    """
+
+    source: int
+    handler: str
+    place: Place | None
+    request: bool
+    count: int
+
+
+@attrs.frozen
+class HeldRecord:
+    """Requests of a rank that hold what it needs for one more: they were not handled where they are.
+
+    Attributes:
+        at: where they are.
+        handler, place, count: as in `MessageRecord`.
+    """
+
+    at: int
+    handler: str
+    place: Place | None
+    count: int
+
+
+@attrs.frozen
 class WaitRecord:
     """What a task waits for.
 
@@ -39,6 +73,7 @@ class WaitRecord:
         over: whether it turned out to be over when it was looked at once more.
         missing: of what ranks do together, all that have not come, sorted.
         everybody: whether these are what the wait is for, rather than `ranks`.
+        held: of a wait for a slot, the requests that hold what it needs, as far as they have got there.
     """
 
     what: str
@@ -48,6 +83,7 @@ class WaitRecord:
     over: bool = False
     missing: tuple[int, ...] = ()
     everybody: bool = False
+    held: tuple[HeldRecord, ...] = ()
 
     @property
     def awaited(self) -> tuple[int, ...]:
@@ -91,6 +127,7 @@ class RankRecord:
         occupied: a line for each kind of resource in use.
         notes: what the layers above tell, in lines.
         parts: its parts in what ranks do together.
+        unhandled: what the undelivered messages are, as far as it could be seen without taking them.
     """
 
     rank: int
@@ -103,6 +140,7 @@ class RankRecord:
     occupied: tuple[str, ...]
     notes: tuple[str, ...]
     parts: tuple[Part, ...] = ()
+    unhandled: tuple[MessageRecord, ...] = ()
 
 
 @attrs.frozen

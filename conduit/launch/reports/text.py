@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from conduit.launch.reports.graph import pattern, shape, task_shape
+from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
 
@@ -20,6 +21,7 @@ _OVER = {
     "deadlock": "which became true without a handler: let a handler or a task of this rank make it true",
     "interrupted": "",
 }
+_AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
@@ -38,7 +40,9 @@ def full(report: Report) -> str:
 
 
 def _files(report: Report) -> set[str]:
-    return {task.place.file for rank in report.ranks for task in rank.tasks if task.place is not None}
+    places = [task.place for rank in report.ranks for task in rank.tasks]
+    places += [message.place for rank in report.ranks for message in rank.unhandled]
+    return {place.file for place in places if place is not None}
 
 
 class _Text:
@@ -67,7 +71,7 @@ class _Text:
         report = self._report
         lines = [report.head]
         for cause in report.causes:
-            what = _cycle(cause.cycle, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
+            what = self._steps(cause, len(cause.cycle)) if cause.cycle else f"cause: {named(cause.ranks)}"
             lines.append(what)
             if cause.direct:
                 lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
@@ -92,7 +96,7 @@ class _Text:
         return lines
 
     def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
-        lines = [_cycle(cause.cycle, _STEPS)]
+        lines = [self._steps(cause, _STEPS)]
         if len(ranks) <= _APART:
             further = []
             for rank in ranks:
@@ -105,6 +109,11 @@ class _Text:
         if cause.direct:
             lines.append(f"    {_waiters(cause, None)}")
         return lines
+
+    def _steps(self, cause: Cause, most: int) -> str:
+        """Return who waits for whom in a cycle, and whether that is sure: what is on its way may end one."""
+        steps = _cycle(cause.cycle, most)
+        return steps if self._report.kind in _AT_REST else f"perhaps a {steps} (if nothing is on its way)"
 
     # -- ranks ---------------------------------------------------------------------------------------
 
@@ -121,15 +130,11 @@ class _Text:
     def _merged(self, ranks: Sequence[RankRecord]) -> list[str]:
         """Return the lines of ranks that differ in peers and times alone."""
         lines = [self._merged_task(found) for found in _by_shape(ranks)] or [ranks[0].stage]
-        waiting = [rank for rank in ranks if rank.undelivered]
-        if waiting:
-            total = sum(rank.undelivered for rank in waiting)
-            why = "" if any(rank.polls for rank in waiting) else ", because these ranks do not poll"
-            lines.append(f"{_messages(total)} not handled on {counted([rank.rank for rank in waiting])}{why}")
+        if waiting := not_handled(ranks):
+            lines.append(waiting)
         elif ranks[0].tasks and not any(rank.polls for rank in ranks):
             lines.append("none of them polls")
-        if len({tuple(map(pattern, rank.occupied)) for rank in ranks}) == 1:
-            lines += [f"each: {common(texts)}" for texts in zip(*(rank.occupied for rank in ranks), strict=True)]
+        lines += in_use_together(ranks)
         if len({tuple(map(pattern, rank.notes)) for rank in ranks}) == 1:
             lines += [f"each {common(texts)}" for texts in zip(*(rank.notes for rank in ranks), strict=True)]
         return _indented(counted([rank.rank for rank in ranks]), lines)
@@ -144,8 +149,7 @@ class _Text:
         lines += [f"{counted([rank.rank for rank in bucket])}: {bucket[0].stage}" for bucket in idle]
         waiting = [rank for rank in ranks if rank.undelivered]
         if waiting:
-            total = sum(rank.undelivered for rank in waiting)
-            lines.append(f"{counted([rank.rank for rank in waiting])}: {_messages(total)} not handled")
+            lines.append(f"{counted([rank.rank for rank in waiting])}: {not_handled(waiting)}")
         return lines
 
     def _merged_task(self, found: Sequence[tuple[RankRecord, TaskRecord]]) -> str:
@@ -179,11 +183,10 @@ class _Text:
             if wait.missing and wait.missing != wait.ranks:
                 lines.append(f"   {_not_come(wait.missing)} to it")
         if rank.undelivered:
-            why = "" if rank.polls else ", because this rank does not poll"
-            lines.append(f"{_messages(rank.undelivered)} not handled{why}")
-        elif not rank.polls:
+            lines.append(not_handled([rank]))
+        elif not rank.polls and not any(task.blamed for task in rank.tasks):
             lines.append("does not poll")
-        return [*lines, *rank.occupied, *rank.notes]
+        return [*lines, *in_use(rank), *rank.notes]
 
 
 def _alike(ranks: Iterable[RankRecord], key: Callable[[RankRecord], tuple[object, ...]]) -> list[list[RankRecord]]:
@@ -218,11 +221,9 @@ def _where(rank: RankRecord, task: TaskRecord) -> str:
 
 
 def _doing(where: str, task: TaskRecord) -> str:
+    if task.blamed:
+        return f"{where}: lets no time pass{f', in {task.call}' if task.call.startswith('ep.') else ''}"
     return f"{where}: is in {task.call}" if where else task.call
-
-
-def _messages(count: int) -> str:
-    return f"{count} message{'s' * (count > 1)}"
 
 
 def _whom(ranks: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from conduit.contract import Category, Message
+from conduit.contract import Category, Message, Unhandled
 from conduit.sim import Flat
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain, Done, Steps
@@ -68,6 +68,7 @@ class Ibel(SciPath):
         self._targets: dict[int, Mapping] = {}
         self._queues: dict[int, Queue] = {}
         self._line: deque[Queue] = deque()
+        self._news = False  # whether a pass finds something else than messages
         self.driver.create_segments(
             self.number(self.rank, COMMAND), setting.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
         )
@@ -112,13 +113,10 @@ class Ibel(SciPath):
     def _arrived(self, queue: Queue) -> bool:
         return queue.segment.memory.read(self.layout.flag(queue.head), 1) != b"\0"
 
-    def pending(self) -> bool:
-        """Return whether a look at all queues would find a message."""
-        return bool(self._line)
-
     def begin_pass(self) -> None:
-        """Count the pass; the look at all queues is what a miss costs too."""
-        self.scans += 1
+        """Count the pass where it finds something; the look at all queues is what a miss costs too."""
+        self.scans += self._news or bool(self._line)
+        self._news = False
 
     def take(self) -> Message | None:
         """Decode the message at the head of the next queue that has one."""
@@ -148,12 +146,20 @@ class Ibel(SciPath):
 
     def undelivered(self) -> int:
         """Return how many flags are set."""
-        flags = [
-            queue.segment.memory.read(self.layout.flag(slot), 1)
+        return len(self.unhandled())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what the slots hold whose flags are set."""
+        return [
+            Unhandled(self.source(queue), wire.word_of(queue.segment.memory.read(self.layout.header(slot), wire.FIXED)))
             for queue in self._queues.values()
             for slot in range(self.layout.slots)
+            if queue.segment.memory.read(self.layout.flag(slot), 1) != b"\0"
         ]
-        return len(flags) - flags.count(b"\0")
+
+    def source(self, queue: Queue) -> int:
+        """Return whose messages are in a queue."""
+        return queue.source
 
 
 class SingleBuffer(Ibel):
@@ -199,6 +205,10 @@ class SingleBuffer(Ibel):
         assert self._waits_for is not None
         message.source, self._waits_for = self._waits_for, None
 
+    def source(self, queue: Queue) -> int:
+        """Return whose messages are in a queue; a reply is of the rank that was asked."""
+        return queue.source if self._waits_for is None or queue.source != _REPLIES else self._waits_for
+
     def occupied(self) -> list[str]:
         """Describe the outstanding request."""
         return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
@@ -220,7 +230,6 @@ class SplitQueue(Ibel):
         self._controls: dict[int, Mapping] = {}
         self._stuck: int | None = None  # whose ring has no slot for a reply
         self._go_on: Done | None = None  # continues that reply
-        self._news = False
         self._counts = bytearray(setting.ranks * self.COUNT_BYTES)
         own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))
         own.on_landing = self._on_count
@@ -298,15 +307,6 @@ class SplitQueue(Ibel):
         elif self._go_on is not None and self._free(self._stuck) > 0:
             go_on, self._go_on = self._go_on, None
             go_on(self.kernel.now)
-
-    def pending(self) -> bool:
-        """Return whether a message or a count has arrived."""
-        return self._news or bool(self._line)
-
-    def begin_pass(self) -> None:
-        """Take note of the counts."""
-        super().begin_pass()
-        self._news = False
 
     def taken(self, queue: Queue, message: Message) -> None:
         """A reply's slot is free at once, a request's after its reply."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conduit.contract import Category, Message
+from conduit.contract import Category, Message, Unhandled
 from conduit.sim import Flat, Memory
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain
@@ -162,12 +162,10 @@ class PairedSlots(SciPath):
         if self._flags[0]:
             self.port.notify()
 
-    def pending(self) -> bool:
-        """Return whether message-exist is set."""
-        return self._flags[0] != 0
-
     def begin_pass(self) -> None:
-        """Clear message-exist, then begin the sweep where the last one stopped."""
+        """Where message-exist is set, clear it, then begin the sweep where the last one stopped."""
+        if not self._flags[0]:
+            return
         self.cpu.free += self._scan_ps
         self.scans += 1
         self._flags[0] = 0
@@ -248,7 +246,20 @@ class PairedSlots(SciPath):
 
     def undelivered(self) -> int:
         """Return how many message-ready flags are set."""
-        return self._flags.count(1, self.layout.READY)
+        return self._flags.count(1, _READY)
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what the slots hold whose message-ready flags are set."""
+        found, place = [], self._flags.find(1, _READY)
+        while place >= 0:
+            queue, slot = divmod(place - _READY, self._slots)
+            source, kind = divmod(queue, 2)
+            incoming = self.driver.segment(self.driver.host, self.number(self.rank, COMMAND + source))
+            assert incoming is not None
+            head = incoming.memory.read(self.layout.slot(kind, slot), wire.FIXED)
+            found.append(Unhandled(source, wire.word_of(head)))
+            place = self._flags.find(1, place + 1)
+        return found
 
 
 def _nothing() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from conduit.contract import LONG, Message
+from conduit.contract import LONG, Message, Unhandled
 from conduit.sim import Memory
 from conduit.simnet import Path, SimulatedPort
 from conduit.simnet.chain import Chain, Done, Steps
@@ -126,18 +126,6 @@ class StartXPath(Path):
         return [(more if index else head, payload) for index, payload in enumerate(payloads)]
 
     # -- polling -------------------------------------------------------------------------------
-
-    def pending(self) -> bool:
-        """Return whether there is anything to load, to copy, to grant, to send on or to handle."""
-        return bool(
-            self.niu.low
-            or self.niu.high
-            or self._inbox
-            or self.smp.appointments.grantable
-            or self._reception.due
-            or self._replies.due
-            or self._requests.due
-        )
 
     def begin_pass(self) -> None:
         """Begin a pass, which loads a limited number of packets.
@@ -312,8 +300,9 @@ class StartXPath(Path):
         """Describe the slots in use and the long payloads that wait."""
         lines = []
         if self._outstanding:
-            ranks = ", ".join(str(rank) for rank in sorted(set(self._outstanding.values())))
-            lines.append(f"{len(self._outstanding)} of {self.setting.slots} request slots, to ranks {ranks}")
+            ranks = sorted(set(self._outstanding.values()))
+            whom = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+            lines.append(f"{len(self._outstanding)} of {self.setting.slots} request slots, to {whom}")
         for channel, name in ((self._requests, "requests"), (self._replies, "replies")):
             if channel.queue:
                 lines.append(f"{len(channel.queue)} long {name} that wait for their RDMA")
@@ -325,8 +314,16 @@ class StartXPath(Path):
 
     def undelivered(self) -> int:
         """Return how many messages have arrived, in the inbox or still in the NIU."""
-        waiting = (tag_of(packet) for queue in (self.niu.high, self.niu.low) for packet in queue)
-        return len(self._inbox) + sum(tag >> 27 == self.local and tag >> 25 & 3 == wire.HEAD for tag in waiting)
+        return len(self.unhandled())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these messages are, by their heads."""
+        found = [Unhandled(source, wire.word_of(stream, reply)) for stream, source, _, reply in self._inbox]
+        for packet in (*self.niu.high, *self.niu.low):
+            tag = tag_of(packet)
+            if tag >> 27 == self.local and tag >> 25 & 3 == wire.HEAD:
+                found.append(Unhandled(tag & 0xFFFF, wire.word_of(packet[8:12], tag >> 24 & 1)))
+        return found
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from conduit.contract import Buffer, Message
+from conduit.contract import Buffer, Message, Unhandled
 from conduit.sim import Store
+from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.outbox import Stores
 from conduits.sunfire.protocol.peers import Peer
@@ -88,13 +89,15 @@ class Inbox:
         """Return whether all postboxes of the message at the head have landed."""
         return 0 < self._count <= self.landed - self.head
 
-    def waiting(self) -> int:
-        """Return how many whole messages have landed and were not taken."""
-        found, place = 0, self.head
+    def waiting(self) -> list[Unhandled]:
+        """Return the whole messages that have landed and were not taken."""
+        found, place = [], self.head
         while place < self.landed:
-            _, _, count, _ = _unpack_from(self._read(place))
+            line = self._read(place)
+            _, _, count, _ = _unpack_from(line)
             place += count
-            found += place <= self.landed
+            if place <= self.landed:
+                found.append(Unhandled(self.peer.rank, header.word_of(line[wire.PREFIX :])))
         return found
 
     def take(self) -> tuple[Message, int, Sequence[int], int]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from conduit.contract import Buffer, Message
+from conduit.contract import Buffer, Message, Unhandled
 from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduit.simnet import SimulatedPort
@@ -216,10 +216,6 @@ class SunfirePath(TendedPath):
 
     # -- polling -------------------------------------------------------------------------------
 
-    def pending(self) -> bool:
-        """Return whether a head postbox holds a whole message."""
-        return bool(self._ready)
-
     def take(self) -> Message | None:
         """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
         if self.due:
@@ -281,7 +277,12 @@ class SunfirePath(TendedPath):
 
     def undelivered(self) -> int:
         """Return how many whole messages are in queues here."""
-        return sum(inbox.waiting() for inbox in (*self._requests.values(), *self._replies.values()))
+        return len(self.unhandled())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return the whole messages in queues here."""
+        inboxes = (*self._requests.values(), *self._replies.values())
+        return [each for inbox in inboxes for each in inbox.waiting()]
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""

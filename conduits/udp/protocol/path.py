@@ -11,17 +11,16 @@ acknowledges nothing.  What a poll pass has to do without a message is `tend`.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import attrs
 
-from conduit.contract import Message
+from conduit.contract import Message, Unhandled
 from conduit.errors import NetworkError
 from conduit.sim.timer import Timer
-from conduit.simnet import SimulatedPort
+from conduit.simnet import SimulatedPort, header
 from conduit.simnet.chain import Act, Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduit.simnet.tending import TendedPath
@@ -85,7 +84,6 @@ class UdpPath(TendedPath):
         self.socket.arrived = port.notify
         self.counts = dict.fromkeys(COUNTS, 0)
         self.peers: dict[int, Peer] = {}
-        self._ready: deque[Message] = deque()
         self._streams: dict[Stream, None] = {}  # that have something to send
         self._owing: dict[Peer, None] = {}  # that must get an acknowledgement now
         self._closed = False
@@ -230,10 +228,6 @@ class UdpPath(TendedPath):
 
     # -- polling -------------------------------------------------------------------------------
 
-    def pending(self) -> bool:
-        """Return whether a datagram has arrived, or there is something to send."""
-        return bool(self.socket.buffer or self._ready or self.due)
-
     def take(self) -> Message | None:
         """Send what is due; else take a datagram, and hand over the message that it completes."""
         if self.due:
@@ -310,14 +304,29 @@ class UdpPath(TendedPath):
 
     def undelivered(self) -> int:
         """Return how many messages have parts in the socket's buffer that have not been seen before."""
-        found = set()
+        return len(self._words())
+
+    def unhandled(self) -> list[Unhandled]:
+        """Return what these are, where the header has come."""
+        return [Unhandled(source, word) for (source, _, _), word in self._words().items() if word is not None]
+
+    def _words(self) -> dict[tuple[int, bool, int], int | None]:
+        """Return the words of messages with new parts in the socket's buffer, by rank, reply or not, and slot."""
+        found: dict[tuple[int, bool, int], int | None] = {}
         for each in self.socket.buffer:
             datagram = wire.unpack(each)
             reply = bool(datagram.flags & wire.REPLY)
             peer = self.peers.get(datagram.source)
-            if datagram.flags & wire.DATA and (peer is None or not peer.had[reply].has(datagram.number)):
-                found.add((datagram.source, reply, datagram.slot))
-        return len(found)
+            if not datagram.flags & wire.DATA or (peer is not None and peer.had[reply].has(datagram.number)):
+                continue
+            key = datagram.source, reply, datagram.slot
+            if not datagram.at:
+                found[key] = header.word_of(datagram.part)
+            elif key not in found:
+                arriving = None if peer is None else peer.arriving.get(key[1:])
+                begun = None if arriving is None else arriving.message
+                found[key] = None if begun is None else begun.word
+        return found
 
     def statistics(self) -> Mapping[str, int]:
         """Return the counts of the path."""

@@ -85,9 +85,6 @@ class BusPath(Path):
 
     # Receiving.
 
-    def pending(self):
-        return bool(self.bells)
-
     def take(self):
         if not self.bells:
             return None

@@ -290,15 +290,16 @@ def test_the_whole_array_comes_to_one_thread(case: Case) -> None:
     """By all together, with everybody's writes, or by one alone, with its own."""
 
     async def main(t: upc.Thread) -> None:
-        a = await t.all_alloc((3, 11), dtype="i4", block=4)
-        mine = np.arange(33)[t.MYTHREAD :: t.THREADS]
-        a[np.unravel_index(mine, (3, 11))] = mine
-        got = await a.gather_to(t.THREADS - 1)
-        assert (got is None) == (t.MYTHREAD != t.THREADS - 1)
-        assert got is None or np.array_equal(got, np.arange(33).reshape(3, 11))
-        if t.MYTHREAD == 0:
-            a[2, 10] = -1
-            assert (await a.to_numpy())[2].tolist() == [*range(22, 32), -1]
+        for block in (4, 30, "indefinite"):  # parts of much the same length, of different ones, a single part
+            a = await t.all_alloc((3, 11), dtype="i4", block=block)
+            mine = np.arange(33)[t.MYTHREAD :: t.THREADS]
+            a[np.unravel_index(mine, (3, 11))] = mine
+            got = await a.gather_to(t.THREADS - 1)
+            assert (got is None) == (t.MYTHREAD != t.THREADS - 1)
+            assert got is None or np.array_equal(got, np.arange(33).reshape(3, 11))
+            if t.MYTHREAD == 0:
+                a[2, 10] = -1
+                assert (await a.to_numpy())[2].tolist() == [*range(22, 32), -1]
 
     play(case, main)
 

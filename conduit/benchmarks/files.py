@@ -1,0 +1,82 @@
+"""Files that commands write their results to: named before the work, written after it."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter, Token
+
+from conduit import BadRequest, ConduitError
+from conduit.launch.registry import DISTRIBUTION
+
+STANDARD_OUTPUT = Path("-")
+
+
+def _file(type_: Any, tokens: Sequence[Token]) -> Path:
+    """Take one word; what looks like an option is one, whose file was forgotten."""
+    word = tokens[0].value
+    if word.startswith("-") and word != "-":
+        raise ValueError(f"'{word}' is no file; name one, or write - for standard output")
+    return Path(word)
+
+
+File = Annotated[Path, Parameter(converter=_file, allow_leading_hyphen=True, negative=())]
+"""The type of an option that names a file for results; - is standard output."""
+
+
+def check_file(option: str, path: Path | None) -> None:
+    """Refuse a file that cannot be written before the work, not after it.
+
+    Args:
+        option: which one names it, without hyphens.
+        path: the file, None where none is wanted.
+
+    Raises:
+        BadRequest: it is a folder, its folder does not exist, or it may not be written.
+    """
+    if path is None or path == STANDARD_OUTPUT:
+        return
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir():
+        raise BadRequest(f"--{option} {path} cannot be written; name a file in a folder that exists")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise BadRequest(f"--{option} {path} may not be written; name a file that may")
+
+
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write a text to a file that an option names.
+
+    Raises:
+        ConduitError: it cannot be written.
+    """
+    if path == STANDARD_OUTPUT:
+        print(text, end="")
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise ConduitError(f"--{option} {path} cannot be written: {exc.strerror}") from exc
+
+
+def json_text(content: object) -> str:
+    """Return what `--json` writes."""
+    return json.dumps(content, indent=1) + "\n"
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return what `--csv` writes: a line of titles, then the rows; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def package_version() -> str:
+    """Return the version of this package, which every JSON has."""
+    return version(DISTRIBUTION)

@@ -1,0 +1,35 @@
+"""How `conduit run` shows the error that a program ended with."""
+
+import traceback
+
+from conduit.commands.program import ProgramFile
+from conduit.errors import HandlerError
+
+
+def failure(error: BaseException, file: ProgramFile) -> str:
+    """Return an error with its traceback, as Python shows it, from the program's first line on.
+
+    Args:
+        error: what ended the job; changed.
+        file: the program.
+    """
+    shown = _without_its_name(error)
+    link: BaseException | None = shown
+    chain: list[BaseException] = []
+    while link is not None and link not in chain:
+        chain.append(link)
+        link.__traceback__ = file.own_part(link)
+        if isinstance(link, AttributeError | NameError | ImportError):
+            link.name = None  # Python would say once more what it might have been meant to be
+        link = link.__cause__ or link.__context__
+    return "".join(traceback.format_exception(shown))
+
+
+def _without_its_name(error: BaseException) -> BaseException:
+    """Return what a handler raised, with where that was as a note, in the place of the error that says both."""
+    cause = error.__cause__
+    if not (isinstance(error, HandlerError) and error.where and cause is not None):
+        return error
+    for note in (error.where, *getattr(error, "__notes__", ())):
+        cause.add_note(note)
+    return cause

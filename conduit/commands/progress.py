@@ -1,0 +1,110 @@
+"""How far a job is that `conduit run` runs: one line on standard error, on terminals only."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from conduit import Endpoint
+
+PATIENCE = 2.0
+"""Seconds of wall time without a line: a short run shows none."""
+
+TURN = 0.5
+"""Seconds between two looks."""
+
+_ERASE = "\r\x1b[K"
+
+
+class JobProgress:
+    """What is known of a job while it runs.
+
+    Attributes:
+        endpoints: those of the ranks that have begun.
+        returned: how many of their mains have returned.
+    """
+
+    def __init__(self) -> None:
+        self.endpoints: list[Endpoint] = []
+        self.returned = 0
+
+    def line(self, seconds: float) -> str:
+        """Return what to show after so many seconds of wall time."""
+        if not self.endpoints:
+            return f"{seconds:.0f} s: the ranks are starting"
+        some = self.endpoints[0]
+        requests = sum(each.counts.requests_sent for each in self.endpoints)
+        now = max(each.now for each in self.endpoints)
+        clock = f", virtual time {now * 1e3:.3f} ms" if some.simulated else ""
+        of = f"{self.returned} of {some.size} ranks have returned"
+        return f"{seconds:.0f} s{clock}, {requests} requests, {of}"
+
+
+class _Erasing:
+    """A stream that takes the line away before anything else is printed."""
+
+    def __init__(self, stream: TextIO, erase: Callable[[], None]) -> None:
+        self._stream = stream
+        self._erase = erase
+
+    def write(self, text: str) -> int:
+        self._erase()
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
+    """Show a line of a job while it runs, and take it away again.
+
+    Args:
+        job: what is known of it.
+        terminal: where; nothing is shown on what is no terminal.
+    """
+    if not terminal.isatty():
+        yield
+        return
+    lock, over = threading.Lock(), threading.Event()
+    there = False
+
+    def erase() -> None:
+        nonlocal there
+        with lock:
+            if there:
+                terminal.write(_ERASE)
+                terminal.flush()
+                there = False
+
+    def show() -> None:
+        nonlocal there
+        began = time.monotonic()
+        while not over.wait(TURN):
+            seconds = time.monotonic() - began
+            if seconds < PATIENCE:
+                continue
+            with lock:
+                terminal.write(f"{_ERASE}{job.line(seconds)}")
+                terminal.flush()
+                there = True
+
+    streams = ("stdout", "stderr")
+    before = {name: getattr(sys, name) for name in streams}
+    for name in streams:
+        setattr(sys, name, _Erasing(before[name], erase))
+    thread = threading.Thread(target=show, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        erase()
+        for name in streams:
+            if isinstance(getattr(sys, name), _Erasing):
+                setattr(sys, name, before[name])

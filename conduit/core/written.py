@@ -1,0 +1,52 @@
+"""What the author of a program wrote, by the instruction that runs: for errors alone, since it reads the source."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType
+
+_SHOWN = 60
+"""Characters of a call that a message has room for; a longer one is shown without its arguments."""
+
+
+def place(code: CodeType, lasti: int) -> str:
+    """Return file and line of an instruction, the file as Python was given it: ``prog.py:4``."""
+    return f"{code.co_filename}:{_position(code, lasti)[0]}"
+
+
+def call(code: CodeType, lasti: int, name: str) -> str:
+    """Return the call that an instruction makes, as it is written: ``x.put(1, 0, data)``, a long one ``x.put(...)``.
+
+    Args:
+        code: its function.
+        lasti: index of the instruction in bytes, `f_lasti` of its frame.
+        name: what the call is known as; with ``(...)`` it is returned where the source cannot be found.
+    """
+    known = name if name.endswith("]") else f"{name}(...)"
+    text = _source(code, lasti)
+    try:
+        made = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return known
+    if isinstance(made, ast.Call | ast.Subscript) and len(text) <= _SHOWN:
+        return text
+    function = ast.get_source_segment(text, made.func) if isinstance(made, ast.Call) else None
+    return f"{function}(...)" if function and len(function) <= _SHOWN else known
+
+
+def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
+    return list(code.co_positions())[lasti // 2]
+
+
+def _source(code: CodeType, lasti: int) -> str:
+    """Return the source of the expression that an instruction ends, on one line; "" where it is not known."""
+    first, last, begin, end = _position(code, lasti)
+    if first is None or last is None or begin is None or end is None:
+        return ""
+    lines = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : last]]
+    if len(lines) != last - first + 1:
+        return ""
+    lines[-1] = lines[-1][:end]  # in bytes, as positions are
+    lines[0] = lines[0][begin:]
+    return " ".join(b" ".join(lines).decode(errors="replace").split())

@@ -1,0 +1,87 @@
+"""What to say of a message whose handler takes another number of arguments."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_PLACES = 3
+"""Lines that may have sent a message, of which a text names no more."""
+
+
+def wrong_count(function: Callable[..., Any], args: int, *, payload: bool, request: bool, source: int) -> str:
+    """Return what is wrong with the number of a message's arguments, "" where the handler takes as many.
+
+    A message carries no line of its sender.  The text names those lines in the handler's file that send this handler
+    such a message, since programs are written in one file as a rule.
+
+    Args:
+        function: the handler.
+        args: how many integers the message carries.
+        payload: whether it carries a payload as well.
+        request: whether it is a request.
+        source: the rank that has sent it.
+    """
+    try:
+        signature = inspect.signature(function)
+        signature.bind(None, *[None] * (payload + args))
+    except TypeError:
+        takes = _takes(signature, payload=payload)
+    else:
+        return ""
+    if not takes:
+        return ""
+    name, code = function.__name__, function.__code__
+    file = code.co_filename
+    lines = list(_senders(file, name, args, payload=payload, request=request))
+    sent = f" ({' or '.join(f'{file}:{line}' for line in lines)})" if 0 < len(lines) <= _PLACES else ""
+    kind = "request" if request else "reply"
+    carries = f"a payload and {args}" if payload else str(args)
+    return (
+        f"handler {name!r} ({file}:{code.co_firstlineno}) takes {takes}; the {kind} of rank {source}{sent} carries "
+        f"{carries}"
+    )
+
+
+def _takes(signature: inspect.Signature, *, payload: bool) -> str:
+    """Return what a handler takes after its token, in words; "" where these say nothing of its fault."""
+    each = [one for one in signature.parameters.values() if one.kind in _POSITIONAL][1 + payload :]
+    given = sum(one.kind in _POSITIONAL for one in signature.parameters.values())
+    if not given:
+        return "no token; write `def handler(token, ...)`"
+    if payload and given < 2:
+        return "no payload; write `def handler(token, payload, ...)`"
+    kinds = {one.kind for one in signature.parameters.values() if one.default is inspect.Parameter.empty}
+    if inspect.Parameter.KEYWORD_ONLY in kinds:
+        return ""
+    least, most = sum(one.default is inspect.Parameter.empty for one in each), len(each)
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        count = f"at least {least} integers"
+    elif least < most:
+        count = f"{least} to {most} integers"
+    else:
+        count = f"{most or 'no'} integer{'s' * (most != 1)}"
+    return f"a payload and {count}" if payload else count
+
+
+def _senders(file: str, handler: str, args: int, *, payload: bool, request: bool) -> Iterator[int]:
+    """Yield the lines of a file that send a handler of that name so many integers."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return
+    verbs = ("request_medium", "request_long", "request_long_async") if payload else ("request_short",)
+    calls = verbs if request else ("reply_medium", "reply_long") if payload else ("reply_short",)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=call), args=given) if call in calls:
+                before = request + 1 + payload + (payload and "long" in call)  # dest, handler, payload, offset
+                if len(given) != before + args or any(isinstance(one, ast.Starred) for one in given):
+                    continue
+                match given[int(request)]:
+                    case ast.Name(id=name) | ast.Attribute(attr=name) if name == handler:
+                        yield node.lineno

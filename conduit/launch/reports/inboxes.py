@@ -1,0 +1,83 @@
+"""What ranks have in use, and which messages they have not handled, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from conduit.contract import Awaited
+from conduit.launch.reports.graph import pattern, waits
+from conduit.launch.reports.records import Place, RankRecord
+from conduit.launch.reports.words import common, counted, named
+
+_KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use
+
+
+def not_handled(ranks: Sequence[RankRecord]) -> str:
+    """Return how many messages ranks have not handled, what these are for, and why; "" for none."""
+    total = sum(rank.undelivered for rank in ranks)
+    if not total:
+        return ""
+    count = f"{total} message{'s' * (total > 1)} not handled"
+    return f"{count}{_why(ranks)}{_of_what(ranks, total)}"
+
+
+def _why(ranks: Sequence[RankRecord]) -> str:
+    if len(ranks) == 1:
+        return "" if ranks[0].polls else ", because this rank does not poll"
+    waiting = [rank for rank in ranks if rank.undelivered]
+    why = "" if any(rank.polls for rank in waiting) else ", because these ranks do not poll"
+    return f" on {counted([rank.rank for rank in waiting])}{why}"
+
+
+def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
+    """Return what messages are for, those for most first, as far as it is known."""
+    counts = Counter[str]()
+    for rank in ranks:
+        for message in rank.unhandled:
+            counts[_handler(message.handler, message.place)] += message.count
+    if len(counts) == 1 and counts.total() == total:
+        return f": for {next(iter(counts))}"
+    shown = [f"{count} for {handler}" for handler, count in counts.most_common(_KINDS)]
+    return f": {', '.join(shown)}{', ...' * (len(counts) > _KINDS)}" if shown else ""
+
+
+def _handler(name: str, place: Place | None) -> str:
+    if place is not None:
+        return f"{name} ({place.file}:{place.line})"
+    return name or "no handler"
+
+
+def in_use(rank: RankRecord) -> list[str]:
+    """Return a line for each kind of resource in use, and for the requests that hold what its tasks wait for."""
+    return [*rank.occupied, *_holding([rank])]
+
+
+def in_use_together(ranks: Sequence[RankRecord]) -> list[str]:
+    """Return the lines of many ranks: what each of them uses, and where they wait for slots what some do."""
+    found: dict[str, list[str]] = {}
+    for rank in ranks:
+        for line in rank.occupied:
+            found.setdefault(pattern(line), []).append(line)
+    if all(len(lines) == len(ranks) for lines in found.values()):
+        used = [f"each: {common(lines)}" for lines in found.values()]
+    elif any(wait.kind == Awaited.SLOT.value for rank in ranks for wait in waits(rank)):
+        used = [f"{len(lines)} of them: {common(lines)}" for lines in found.values()][:_KINDS]
+    else:
+        used = []
+    return used + _holding(ranks)
+
+
+def _holding(ranks: Sequence[RankRecord]) -> list[str]:
+    """Return a line for each handler whose requests hold what tasks of ranks wait for."""
+    found: dict[str, tuple[set[int], list[int]]] = {}
+    for rank in ranks:
+        for held in dict.fromkeys(each for wait in waits(rank) for each in wait.held):
+            where, counts = found.setdefault(_handler(held.handler, held.place), (set(), []))
+            where.add(held.at)
+            counts.append(held.count)
+    return [
+        f"{named(sorted(where))} {'have' if len(where) > 1 else 'has'} not handled {sum(counts)} of the requests that "
+        f"hold them, for {handler}"
+        for handler, (where, counts) in list(found.items())[:_KINDS]
+    ]

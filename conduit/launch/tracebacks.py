@@ -1,0 +1,88 @@
+"""What of an error's traceback its program's author sees: lines of programs, not those of this package between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
+
+from conduit.core import checked_call
+from conduit.errors import ConduitError
+from conduit.launch.reports.folders import is_own
+
+WHOLE = "CONDUIT_TRACEBACK"
+"""The environment variable that says, where it is set to anything, that tracebacks keep all their lines."""
+
+_WHOLE: ContextVar[bool] = ContextVar("conduit.whole_tracebacks", default=False)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Let tracebacks keep all their lines."""
+    token = _WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
+def trim(error: BaseException) -> None:
+    """Take the lines of this package out of the traceback of an error, and out of those of what led to it.
+
+    The last ones stay where the error is not one that this package raises on purpose: it may be a fault of its own.
+    Where nothing of a program is left of what an error of this package came up in, Python has nothing to say of that.
+    """
+    if _WHOLE.get() or os.environ.get(WHOLE):
+        return
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = programs_part(each.__traceback__, keep_end=not _on_purpose(each))
+        if isinstance(each, ConduitError) and each.__context__ is not None and each.__cause__ is None:
+            _hide_own_context(each)
+        linked = [each.__cause__, each.__context__]
+        waiting += [one for one in linked if one is not None]
+        if isinstance(each, BaseExceptionGroup):
+            waiting += each.exceptions
+
+
+def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackType | None:
+    """Return a traceback without the lines of this package.
+
+    Args:
+        step: the traceback.
+        keep_end: whether those behind the program's last line stay.
+    """
+    steps = []
+    while step is not None:
+        steps.append(step)
+        step = step.tb_next
+    programs = [number for number, each in enumerate(steps) if not is_own(each.tb_frame.f_code.co_filename)]
+    after = programs[-1] + 1 if programs else 0
+    shown = [steps[number] for number in programs] + (steps[after:] if keep_end else [])
+    rest = None
+    for each in reversed(shown):
+        rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return rest
+
+
+def _on_purpose(error: BaseException) -> bool:
+    """Say whether an error is a refusal: of this package's own, or of Python where a call lacks arguments."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    calls = step is not None and step.tb_frame.f_code.co_filename == checked_call.__file__
+    return isinstance(error, ConduitError) or (isinstance(error, TypeError) and calls)
+
+
+def _hide_own_context(error: BaseException) -> None:
+    """Let Python not tell of what this package caught when it raised an error; of a program's own it does."""
+    context = error.__context__
+    if context is not None and programs_part(context.__traceback__, keep_end=False) is None:
+        error.__suppress_context__ = True
