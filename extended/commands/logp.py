@@ -22,6 +22,7 @@ has no start-up in it.  G is the growth from one large message to one of twice t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,9 @@ _SMALL = 0.01 * 1.001  # of o_s: a poll of that much blurs nothing; both leave r
 _EVEN = 0.2  # of a growth: that much, its two steps may differ
 _LONGEST_FLOOD = 1024
 _OFTEN = 10
+_FEW = 10  # polls that are timed together in real time
+_REAL_BURSTS = (2, 4, 8)
+_TURNS = 21  # of what is timed once in virtual time
 _IDLE = 1.2  # times the round trip: then the answer has come
 _PATIENCE = 5  # how often the idle time is doubled, where it has not
 
@@ -184,15 +188,25 @@ class Probe:
             warmup: messages of each kind that are sent before any is timed.
         """
         self._warmup = warmup
+        self._turns = 1 if self.ep.simulated else _TURNS
         for _ in range(warmup + 1):
             await self._trip(0)
-        begun = self.ep.now
-        for _ in range(self._iterations):
-            await self.ep.poll()
-        self.poll = (self.ep.now - begun) / self._iterations
-        trip, _ = await self._trip(0)
-        first, second = await self._burst(1), await self._burst(2)
+        self.poll = await self._polls()
+        trip = self._usual([(await self._trip(0))[0] for _ in range(self._turns)])
+        first, second = await self._usual_burst(1), await self._usual_burst(2)
         self._pause = 2 * (trip + max(second - first, 0.0))
+
+    async def _polls(self) -> float:
+        """Return what a poll takes."""
+        if self.ep.simulated:
+            return await self._some_polls(self._iterations)
+        return self._usual([await self._some_polls(_FEW) for _ in range(self._iterations)])
+
+    async def _some_polls(self, count: int) -> float:
+        begun = self.ep.now
+        for _ in range(count):
+            await self.ep.poll()
+        return (self.ep.now - begun) / count
 
     async def stop(self) -> None:
         """Let the other side go."""
@@ -206,9 +220,13 @@ class Probe:
             trip, send = await self._trip(nbytes)
             trips.append(trip)
             sends.append(send)
-        mean = sum(trips) / len(trips)
-        receives = [await self._receive(nbytes, mean) for _ in range(self._iterations)]
-        return Timing(nbytes, mean, sum(sends) / len(sends), sum(receives) / len(receives))
+        trip = self._usual(trips)
+        receives = [await self._receive(nbytes, trip) for _ in range(self._iterations)]
+        return Timing(nbytes, trip, self._usual(sends), self._usual(receives))
+
+    def _usual(self, times: list[float]) -> float:
+        """Return the mean; in real time the lower quartile, because other programs take the processor now and then."""
+        return sum(times) / len(times) if self.ep.simulated else sorted(times)[len(times) // 4]
 
     async def growth(self, nbytes: int) -> tuple[float, str]:
         """Return how much longer a byte takes, and why that is only a bound.
@@ -217,7 +235,7 @@ class Probe:
         is not like the first, the network sends large messages in another way than small ones, and no line fits both.
         """
         half, middle = nbytes // 2, nbytes - nbytes // 4
-        first, between, last = [await self._mean_long(size) for size in (half, middle, nbytes)]
+        first, between, last = [await self.long_trip(size) for size in (half, middle, nbytes)]
         grown = last - first
         bend = (last - between) / (nbytes - middle) - (between - first) / (middle - half)
         uneven = abs(bend) * (nbytes - half)
@@ -229,9 +247,10 @@ class Probe:
             return bound, f"{nbytes - half} bytes take no longer than some polls"
         return grown / (nbytes - half), ""
 
-    async def _mean_long(self, nbytes: int) -> float:
+    async def long_trip(self, nbytes: int) -> float:
+        """Return the round trip of long messages of one size."""
         await self._warm(nbytes, long=True)
-        return sum([(await self._trip(nbytes, long=True))[0] for _ in range(self._iterations)]) / self._iterations
+        return self._usual([(await self._trip(nbytes, long=True))[0] for _ in range(self._iterations)])
 
     async def _warm(self, nbytes: int, *, long: bool = False) -> None:
         # The first message of a kind may have to open connections, or map memory: that is no time of a byte.
@@ -254,9 +273,9 @@ class Probe:
         """Return the time from one message of a burst to the next, the slots, and why the time is only a bound."""
         slots = await self._slots()
         longest = slots if slots >= FEWEST_SLOTS else _LONGEST_FLOOD
-        count, last, pace, times = 4, 0.0, 0.0, await self._burst(2)
+        count, last, pace, times = 4, 0.0, 0.0, await self._usual_burst(2)
         while count <= longest:
-            time = await self._burst(count)
+            time = await self._usual_burst(count)
             last, pace = pace, (time - times) / (count - count // 2)
             times = time
             if last and abs(pace - last) < STEADY * pace:
@@ -268,10 +287,14 @@ class Probe:
             return pace, slots, f"a burst of {count // 2} messages has no steady pace yet"
         return pace, slots, ""
 
+    async def real_pace(self) -> float:
+        """Return the time from one message of a short burst to the next: the least, as answers come in between."""
+        bursts = [(count, await self._usual_burst(count)) for count in _REAL_BURSTS]
+        steps = pairwise(bursts)
+        return max(min((after - before) / (more - count) for (count, before), (more, after) in steps), 0.0)
+
     async def _slots(self) -> int:
         # A peer that is away frees none: the call that has to wait takes about as long as it is away.
-        if not self.ep.simulated:
-            return MOST_SLOTS
         away = 100 * self._pause
         await self._idle()
         await self.ep.request_short(self._peer, self.ask_hold, int(away * 1e6) + 1)
@@ -285,6 +308,9 @@ class Probe:
             sent += 1
         await self._until(before + sent + (sent < MOST_SLOTS))
         return sent
+
+    async def _usual_burst(self, count: int) -> float:
+        return self._usual([await self._burst(count) for _ in range(self._turns)])
 
     async def _burst(self, count: int) -> float:
         await self._idle()
@@ -351,6 +377,8 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
         one: timings of messages of one byte.
         largest: size in bytes of the largest message to be used.
     """
+    if not probe.ep.simulated:
+        return await _measure_real(probe, none, largest)
     pace, slots, reason = await probe.pace()
     poll = probe.poll
     send, receive = one.send - poll, one.receive - poll
@@ -369,3 +397,24 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
     if reason:
         at_most["G"] = reason
     return Figures(latency, send, receive, pace, per_byte, poll, slots, at_most)
+
+
+async def _measure_real(probe: Probe, none: Timing, largest: int) -> Figures:
+    """Work out the parameters in real time, so that they add up to what round trips take.
+
+    Software is nearly all of a round trip on one host, and short messages have less of it than medium ones, so that
+    the overheads are those of short messages, and never more than half a round trip.  L has the polls in it that the
+    messages wait for, since the model's take no time.  A long message has a start-up of its own, which the model has
+    not: G is the line from a short message to the largest, and holds best for sizes near that one.
+    """
+    half, at_most = none.trip / 2, {}
+    send, receive = none.send - probe.poll, none.receive - probe.poll
+    share = min(1.0, half / (send + receive))
+    if share < 1.0:
+        at_most["L"] = "the overheads alone make up a round trip; they are less while messages follow each other"
+    at_most["g"] = "the CPU is what a burst of short messages waits for"
+    pace = await probe.real_pace()
+    trip = await probe.long_trip(largest)
+    per_byte = max(trip - none.trip, 0.0) / largest
+    latency = max(half - send - receive, 0.0)
+    return Figures(latency, send * share, receive * share, pace, per_byte, probe.poll, MOST_SLOTS, at_most)
