@@ -11,7 +11,7 @@ from conduits.mpi.collectives.algorithms import named
 from conduits.mpi.libraries.scampi import Scampi
 
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan", "Iallreduce")
-RANKS = ((1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (7, 4), (8, 2), (13, 4), (16, 4), (17, 5))
+RANKS = ((1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (6, 2), (9, 3), (17, 5))
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ async def call(comm, name, *args, **options):
 def test_all_algorithms_move_what_they_should(library, ranks, per_host):
     async def main(comm):
         me, size = comm.rank, comm.size
-        for count in (3, 700):
+        for count in (3, 700) if size < 6 else (5,):
             mine, all_ = data(me, count), np.stack([data(rank, count) for rank in range(size)])
             many = data(me, size * count, seed=1).reshape(size, count)
-            for root in {0, size - 1}:
+            for root in {0, size - 1} if size < 6 else {size // 2}:
                 for name in ("Bcast", "Ibcast"):
                     for algorithm in named(name):
                         buffer = mine.copy()
@@ -82,7 +82,7 @@ def test_all_algorithms_move_what_they_should(library, ranks, per_host):
 def test_all_algorithms_combine_what_they_should(library, ranks, per_host):
     async def main(comm):
         me, size = comm.rank, comm.size
-        for count in (1, 120):
+        for count in (1, 120) if size < 6 else (7,):
             operands = np.stack([data(rank, size * count) for rank in range(size)])
             total, mine = operands.sum(axis=0), operands[me]
             part = slice(me * count, (me + 1) * count)
@@ -335,8 +335,10 @@ ONE, TWO = np.arange(2), np.arange(4)
         (r"Comm.Allgather: recvbuf=None", lambda comm: comm.Allgather(ONE, None)),
         (r"Comm.Allreduce: sendbuf has 2 elements of MPI_LONG, recvbuf 3 of MPI_LONG",
          lambda comm: comm.Allreduce(ONE, np.zeros(3, "i8"))),
-        (r"Comm.Scan: sendbuf has 2 elements of MPI_LONG, recvbuf 2 of MPI_DOUBLE", lambda comm: comm.Scan(ONE, ONE * 1.0)),
-        (r"Comm.Allreduce: op=<built-in function sum> is no operator", lambda comm: comm.Allreduce(ONE, ONE.copy(), sum)),
+        (r"Comm.Scan: sendbuf has 2 elements of MPI_LONG, recvbuf 2 of MPI_DOUBLE",
+         lambda comm: comm.Scan(ONE, ONE * 1.0)),
+        (r"Comm.Allreduce: op=<built-in function sum> is no operator",
+         lambda comm: comm.Allreduce(ONE, ONE.copy(), sum)),
         (r"Comm.Alltoall: sendbuf: the buffer's 24 bytes .* cannot be divided among 2 ranks",
          lambda comm: comm.Alltoall(np.arange(3), TWO)),
         (r"Comm.Allgather: recvbuf: 3 elements of MPI_LONG for each of 2 ranks, .* take 48 bytes, the buffer has 32",
@@ -373,7 +375,8 @@ def test_leaders_of_hosts_are_refused_where_they_would_change_the_order():
         (MPI.ERR_ROOT, r"Comm.Gather: root=-1 ", lambda comm: comm.Gather(ONE, TWO, -1)),
         (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_BAND does not take MPI_DOUBLE",
          lambda comm: comm.Allreduce(ONE * 1.0, TWO[:2] * 1.0, MPI.BAND)),
-        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_REPLACE is for windows", lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.REPLACE)),
+        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_REPLACE is for windows",
+         lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.REPLACE)),
         (MPI.ERR_OP, r"op=MPI_OP_NULL is no operator", lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.OP_NULL)),
         (MPI.ERR_BUFFER, r"Comm.Allreduce: sendbuf and recvbuf share bytes; give MPI.IN_PLACE",
          lambda comm: comm.Allreduce(TWO, TWO)),
