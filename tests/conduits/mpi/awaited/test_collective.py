@@ -290,6 +290,17 @@ def test_collectives_of_several_communicators_and_tasks_do_not_mix(library):
     MPI.run(main, library=library, ranks=5, ranks_per_host=2)
 
 
+def test_an_option_chooses_what_is_usual():
+    async def main(comm, algorithm):
+        await comm.Bcast(np.zeros(3000), 1, algorithm=algorithm)
+
+    def job(library, algorithm):
+        return MPI.run(main, algorithm, library=library, ranks=6, ranks_per_host=3).seconds
+
+    assert job("scampi", "") == job("scampi:collectives=flat", "") == job("scampi", "binomial")
+    assert job("scampi:collectives=nodes", "") == job("scampi", "two-stage") != job("scampi", "binomial")
+
+
 def test_placement_decides_what_leaves_a_host():
     """A two-stage broadcast of a large message takes less time than one that is blind to who shares a host."""
 
