@@ -65,6 +65,7 @@ class Attachment:
                 *self.exchange.handlers.table(),
                 *self.atomics.table(),
                 *self.locks.table(),
+                *self.exchange.handlers.table_of_staging(),
             )
         except Exception as error:
             self.failed = error

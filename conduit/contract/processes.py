@@ -11,6 +11,9 @@ class Processes(Protocol):
     They run any number of jobs one after another, all the same ones in the same order.
     """
 
+    def __hash__(self) -> int:
+        """By identity: a process joins them once."""
+
     @property
     def rank(self) -> int:
         """Which of them this one is, from 0."""

@@ -20,7 +20,11 @@ class ActLog(list[int]):
     """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
     A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
-    arguments and payload.  A wait that is over: time, WAKE.
+    arguments and payload.  A `block_until` that is over: time, WAKE.
+
+    WAKE is no news from the door of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
+    holds up, for slots and at start-up too, which another simulation of the same machine may do otherwise; and not of a
+    `block_until` that was true at once, at a time that the program sees all the same.
     """
 
     __slots__ = ("_hash",)

@@ -217,9 +217,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def drive(self, waiter: Waiter) -> bool:
         """Run events from a task until `waiter`, which is not done yet, is; False where `switch` must end the wait."""
-        if self._runnable or not self._budget:
-            return False
-        if self.recheck and self._look_again():
+        if self._runnable or not self._budget or (self.recheck and self._look_again()):
             return False
         if not waiter.done:
             self._run(waiter)

@@ -6,6 +6,7 @@ run (`conduit.wall.clock`).  A network says how messages are posted and taken; n
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from conduit.wall.waiting import Blocked
 
 PASS = 10  # messages of one pass (P4)
 TRIES = 16  # looks for a message in a wait's own task before its predicate is evaluated again
+HARD_NS = 100_000  # of a wait, until it offers the processor to others between its polls
 TURN_NS = 1_000_000  # after which a call lets the other tasks of Trio run, whether or not it waits
 
 Posted: TypeAlias = Callable[[], bool] | None
@@ -333,7 +335,7 @@ class WallPort(Port):
     async def _wait(self, blocked: Blocked) -> Any:
         """Poll until `blocked` is over; return what it waited for."""
         tries = TRIES if self.spin_ns else 1
-        limit = perf_counter_ns() + self.spin_ns
+        begun = perf_counter_ns()
         while not blocked.look():
             self._pass(tries, 1)  # most often it is what is waited for, and another look costs more than the predicate
             if self.core.progress_due and not self.clock.ending:
@@ -342,9 +344,12 @@ class WallPort(Port):
                 self._settle()
             if self.clock.ending:
                 raise Ending
-            if perf_counter_ns() >= limit:
+            waited = perf_counter_ns() - begun
+            if waited >= self.spin_ns:
                 await self._park(blocked)
                 break
+            if waited >= HARD_NS:
+                os.sched_yield()
         if blocked.error is not None:
             raise blocked.error
         return blocked.result

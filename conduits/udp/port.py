@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import attrs
 
-from conduit.contract import Constant, JobSetup, Limits, RawTable
+from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
 from conduit.options import MOST_OPTION_SECONDS, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort
 from conduits.udp import constants as c
 from conduits.udp import raw
+from conduits.udp.costs import off_host
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
 from conduits.udp.protocol import Setting, UdpPath
 from conduits.udp.protocol.parts import PART
@@ -75,6 +76,7 @@ class Udp(SimulatedConduit):
     summary: ClassVar[str] = "UDP on switched Ethernet: frames that are lost, doubled, reordered; sent again by timers"
     Options: ClassVar[type] = UdpOptions
     constants: ClassVar[tuple[Constant, ...]] = tuple(c.CONSTANTS)
+    auxiliary: ClassVar[int] = 0  # large medium messages go as large long ones do
 
     def __init__(self, options: UdpOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
@@ -105,6 +107,16 @@ class Udp(SimulatedConduit):
         """Return the sizes at which a message without arguments takes one datagram more, or more than a window."""
         first = PART - 16
         return (first, first + PART, first + (options.window - 1) * PART)
+
+    @classmethod
+    def costs(cls, options: UdpOptions) -> Costs:
+        """Return the sums of docs/models/udp.md, without losses; of hosts apart not where all would be sent twice."""
+        host = host_model()
+        return Costs(
+            off_host=off_host(options),
+            on_host=host.message_costs(c.ps(c.POLL)),
+            copy_byte=1 / host.copy_bytes_per_s,
+        )
 
     @classmethod
     def raw_tables(cls, options: UdpOptions) -> Sequence[RawTable]:

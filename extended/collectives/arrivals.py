@@ -61,12 +61,14 @@ class Arrivals:
             self.collective_ready,
             self.collective_piece,
             self.collective_landed,
-            self.collective_staged,
-            self.collective_taken,
             self.collective_greeting,
             self.collective_greeted,
             self.collective_broken,
         )
+
+    def table_of_staging(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers for data that lands behind the segment."""
+        return (self.collective_staged, self.collective_taken)
 
     def _mail(self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]) -> Mail | None:
         return self._boxes.find(lead, count).mail(self._ep.rank, token.rank, sequence, words)

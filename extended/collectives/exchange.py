@@ -55,7 +55,7 @@ class Exchange:
         self._boxes = Boxes(ep.hosts, ep.rank)
         self.ready: deque[Call] = deque()
         self.outbox = Outbox(ep)
-        self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes)
+        self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes, self.outbox.staging)
         self.handlers = self.outbox.handlers = Arrivals(ep, self._boxes, self.outbox, self)
 
     # ----------------------------------------------------------------------------------------------------------- teams

@@ -20,16 +20,16 @@ import numpy as np
 import conduit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     Words = tuple[int, ...]
 
 CALLS = (
     "fence", "destroy", "split", "broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce",
     "scan",
 )  # fmt: skip
-ALGORITHMS = (
-    "", "eager", "flat", "tree", "two_level", "pipelined", "dissemination", "ring", "pairwise", "binomial",
-)  # fmt: skip
-"""Names of algorithms; the place of each is its number in messages, so new ones are added at the end."""
+ALGORITHMS = [""]
+"""Names of algorithms, filled by the table of them (`name_algorithms`); the place of each is its number in messages."""
 
 ROOTED = {"broadcast", "scatter", "gather", "reduce"}
 
@@ -44,6 +44,12 @@ RECORD = "record"
 HEAD_WORDS = 3
 TEXT_BYTES = 28
 _COMPARED = 0x3FF
+
+
+def name_algorithms(names: Iterable[str]) -> None:
+    """Give numbers to the algorithms that there are, the same on all ranks."""
+    ALGORITHMS.extend(names)
+    assert len(ALGORITHMS) <= 32, "the first word of a signature has 5 bits for an algorithm"
 
 
 class CollectiveMismatch(conduit.ConduitError):

@@ -101,6 +101,10 @@ class Staging:
                 return Window(self._start + first * self.slot_bytes, count)
         return None
 
+    def has_room(self) -> bool:
+        """Say whether there are slots at all, the same on all ranks."""
+        return bool(self._slots())
+
     def give_back(self, offset: int) -> None:
         """Take the slot that begins there back: what was to land in it has."""
         self._slots()[(offset - self._start) // self.slot_bytes] = 1

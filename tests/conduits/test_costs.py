@@ -8,6 +8,7 @@ from extended.commands.logp import Probe
 SPECS = (
     "loggp", "loggp:set=ethernet100", "loggp:L=20us,G=9ns,poll=1us", "sci", "sci:slots=1", "sci:transactions=1",
     "sunfire", "sunfire:config=q", "startx", "startx:access=word", "startx:host=pentium2",
+    "udp", "udp:rate=1e9", "udp:window=4",
 )  # fmt: skip
 LARGE = 1 << 20
 
@@ -61,8 +62,9 @@ def test_costs_are_the_same_on_every_rank_and_read_only(spec):
     assert first.copy_byte > 0
 
 
-def test_a_network_that_does_not_know_says_none():
+@pytest.mark.parametrize("spec", ["sci:queue=single", "udp:rate=50e6", "udp:rto=0.2ms", "udp:slots=1"])
+def test_a_network_that_does_not_know_says_none(spec):
     async def main(ep):
         return ep.costs.off_host
 
-    assert conduit.run(main, ranks=2, conduit="sci:queue=single").values == [None, None]
+    assert conduit.run(main, ranks=2, conduit=spec).values == [None, None]

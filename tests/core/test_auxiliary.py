@@ -10,7 +10,7 @@ MORE = SimulatedConduit.auxiliary
 SEGMENT = 4096
 
 
-@pytest.mark.parametrize("spec", ["loggp", "sci", "sunfire", "startx", "udp"])
+@pytest.mark.parametrize("spec", ["loggp", "sci", "sunfire", "startx"])
 @pytest.mark.parametrize("per_host", [1, 2])
 def test_long_requests_land_behind_the_segment_and_leave_it_alone(spec, per_host):
     """Sizes on both sides of every threshold; a rank to itself, too."""
@@ -94,3 +94,10 @@ def test_only_numbers_of_bytes_are_taken(nbytes):
             ep.take_auxiliary(nbytes)
 
     conduit.run(main, ranks=1, conduit="loggp")
+
+
+def test_a_network_that_has_none_gives_none():
+    async def main(ep):
+        return len(ep.take_auxiliary(MORE))
+
+    assert conduit.run(main, ranks=2, conduit="udp").values == [0, 0]

@@ -12,9 +12,9 @@ from extended.collectives.algorithms import TABLE, pick
 
 PAGE = Path(__file__).parents[2] / "docs" / "extended_inside.md"
 MARKS = re.compile(r"(?<=<!-- choices -->\n).*?(?=<!-- end of choices -->)", re.DOTALL)
-NETWORKS = ("loggp", "sci", "sunfire", "startx")
+NETWORKS = ("loggp", "sci", "sunfire", "startx", "udp")
 CALLS = ("scatter", "gather", "all_gather")
-SIZES = (64, 1024, 16384)
+SIZES = (64, 1024, 16384, 131072)
 RANKS, PER_HOST = 8, 2
 
 
@@ -43,11 +43,13 @@ def cell(network, call, nbytes):
 @pytest.mark.slow
 def test_the_table_of_choices_is_true_and_the_choices_are_good(record):
     lines = ["| network | call |" + "".join(f" {nbytes} |" for nbytes in SIZES), "|---|---|" + "---|" * len(SIZES)]
-    ratios = []
+    ratios, large = [], []
     for network in NETWORKS:
         for call in CALLS:
             cells = [cell(network, call, nbytes) for nbytes in SIZES]
-            ratios += [ratio for _, ratio in cells]
+            if network != "udp":  # where senders together overflow a queue, which the estimate does not know
+                ratios += [ratio for _, ratio in cells]
+                large += [ratio for nbytes, (_, ratio) in zip(SIZES, cells, strict=True) if nbytes >= 16384]
             lines.append(f"| {network} | {call} |" + "".join(f" {name} {ratio:.2f} |" for name, ratio in cells))
     table = "\n" + "\n".join(lines) + "\n\n"
     text = PAGE.read_text(encoding="utf-8")
@@ -55,5 +57,6 @@ def test_the_table_of_choices_is_true_and_the_choices_are_good(record):
         PAGE.write_text(MARKS.sub(table, text), encoding="utf-8")
     else:
         assert MARKS.search(text)[0] == table
+    assert max(large) < 1.1
     assert max(ratios) < 1.6
     assert sorted(ratios)[len(ratios) * 9 // 10] < 1.25

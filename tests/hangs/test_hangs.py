@@ -3,6 +3,7 @@
 `pytest tests/hangs -m thousand` runs them on 1,024 ranks.
 """
 
+import gc
 import importlib.util
 import re
 import sys
@@ -15,6 +16,7 @@ import conduit
 
 NETWORKS = ["loggp", "sci", "sunfire", "startx", "udp"]
 FILE = "programs.py"
+MOST = {"sunfire": 192}  # ranks that fit, of networks with room for less than a thousand
 
 
 def _hangs():
@@ -81,4 +83,5 @@ def test_the_rank_and_line_of_the_cause_stand_in_the_first_five_lines(name, netw
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("name", HANGS)
 def test_the_same_of_a_thousand_ranks(name, network):
-    check(name, network, 1024)
+    check(name, network, MOST.get(network, 1024))
+    gc.collect()  # a job of a thousand ranks is 100 MB

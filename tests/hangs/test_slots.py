@@ -1,6 +1,7 @@
 """What holds the slots that a rank waits for: which requests, for which handlers, and where they are."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -145,3 +146,37 @@ def test_ranks_that_use_different_slots_say_how_many_use_which():
     assert "7 of them: 32 of 32 shared-memory request slots to rank 1" in shown
     assert "8 of them: 8 of 8 requests to rank 1 are without their reply" in shown
     assert f"rank 1 has not handled {SENT.total()} of the requests that hold them" in shown
+
+
+def test_an_answer_that_only_frees_a_slot_is_called_that():
+    async def main(ep):
+        def note(token):
+            pass
+
+        await ep.attach(note)
+        if ep.rank == 0:
+            await ep.request_short(1, note)
+            await trio.sleep_forever()
+
+    assert "1 message not handled, because this rank does not poll: for no handler, only to free a slot" in str(
+        deadlock(main, ranks=2, conduit="sci")
+    )
+
+
+def test_of_several_causes_each_names_all_its_ranks_in_few_lines():
+    async def main(ep):
+        def note(token):
+            pass
+
+        await ep.attach(note)
+        if ep.rank in (1, 2):
+            await trio.sleep_forever()  # rank 1 with messages, rank 2 without
+        if ep.rank == 3:
+            await ep.block_until(lambda: False, what="a word", ranks=[2])
+        await ep.request_short(1, note)
+        await ep.block_until(lambda: False, what="nothing")
+
+    lines = str(deadlock(main, ranks=5, conduit="loggp")).splitlines()
+    line = line_of(main, "await trio.sleep_forever")
+    assert re.fullmatch(rf"2 ranks \(1-2\): \S+:{line} in main: is in a wait of Trio's own", lines[1])
+    assert lines[2] == "    rank 3 waits for them"

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from conduit.contract import LONG, REQUEST, Category, Core, Limits, Message
+from conduit.contract import LONG, REQUEST, Category, Core, Limits, Message, Unhandled
 from conduit.options import option
 from conduit.wall import Posted, WallConduit, WallPort
 
@@ -118,3 +118,8 @@ class LocalPort(WallPort):
     def undelivered(self) -> int:
         """Return how many messages wait here."""
         return super().undelivered() + len(self.arrived)
+
+    def unhandled(self) -> Sequence[Unhandled]:
+        """Return what these are."""
+        waiting = [Unhandled(source, int.from_bytes(word, "little")) for source, _, word, *_ in self.arrived]
+        return [*super().unhandled(), *waiting]

@@ -1,5 +1,6 @@
 """Jobs in real time: what they have, what they say they have not, and how they end."""
 
+import signal
 import threading
 
 import pytest
@@ -102,6 +103,35 @@ def test_one_rank_ends_the_job_while_the_others_wait(local, how):
     else:
         rank = 0 if how == "raises" else 1
         assert any(note.startswith(f"raised by rank {rank} at ") for note in caught.value.__notes__)
+
+
+SENT = []
+
+
+def test_an_interrupt_says_which_requests_hold_the_slots(local):
+    async def main(ep):
+        def note(token):
+            pass
+
+        await ep.attach(note)
+        if ep.rank == 1:
+            while len(SENT) < 4:
+                await trio.lowlevel.checkpoint()
+            for _ in range(100):  # rank 0 is in its next request by then
+                await trio.lowlevel.checkpoint()
+            signal.raise_signal(signal.SIGINT)
+            await trio.sleep_forever()
+        while True:
+            await ep.request_short(1, note)
+            SENT.append(1)
+
+    SENT.clear()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit=local)
+    report = caught.value.report
+    (task,) = report.ranks[0].tasks
+    assert [(each.at, each.handler, each.count) for each in task.wait.held] == [(1, "note", 4)]
+    assert "rank 1 has not handled 4 of the requests that hold them, for note (" in caught.value.__notes__[0]
 
 
 def test_an_interrupt_ends_the_job_and_says_where_the_ranks_were(local):

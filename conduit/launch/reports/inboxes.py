@@ -45,7 +45,7 @@ def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
 def _handler(name: str, place: Place | None) -> str:
     if place is not None:
         return f"{name} ({place.file}:{place.line})"
-    return name or "no handler"
+    return name or "no handler, only to free a slot"
 
 
 def in_use(rank: RankRecord) -> list[str]:

@@ -89,6 +89,8 @@ class _Text:
         if cause.cycle:
             return self._cycle(cause, ranks, most)
         lines = self._bucket(ranks)
+        if len(ranks) > 1 and len(lines) + bool(cause.direct) > most:
+            lines = self._merged(ranks)  # so that all of them are named
         if cause.direct:
             lines.insert(1, f"    {_waiters(cause, ranks[0])}")
         if len(lines) > most:

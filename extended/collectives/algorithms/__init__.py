@@ -28,6 +28,7 @@ from extended.collectives.algorithms.reductions import (
     TreeReduce,
 )
 from extended.collectives.algorithms.synchronising import Fence
+from extended.collectives.signature import name_algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,8 +54,9 @@ HEADED: Mapping[str, Mapping[str, TreeBroadcast | TreeScatter]] = {
     "broadcast": _table(
         [
             EagerBroadcast("eager", trees.flat),
-            *(TreeBroadcast(name, shape) for name, shape in SHAPES.items()),
+            *(TreeBroadcast(name, shape) for name, shape in IN_ORDER.items()),
             TreeBroadcast("pipelined", trees.chain),
+            TreeBroadcast("binomial", trees.binomial),
         ]
     ),
     "scatter": _table(TreeScatter(name, shape) for name, shape in SHAPES.items()),
@@ -89,6 +91,8 @@ TABLE: Mapping[str, Mapping[str, Algorithm]] = {
     ),
     "scan": _table([DisseminationScan(), PipelinedScan()]),
 }
+
+name_algorithms(dict.fromkeys(name for table in TABLE.values() for name in table))
 
 
 def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, model: Model | None = None) -> str:

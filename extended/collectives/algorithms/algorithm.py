@@ -19,7 +19,7 @@ class Algorithm(ABC):
     """One way of doing a collective call.  To add one, write a class and put an instance of it into the table.
 
     Attributes:
-        name: what users give as ``algorithm=``; also in `extended.collectives.signature.ALGORITHMS`.
+        name: what users give as ``algorithm=``.
     """
 
     name: ClassVar[str]

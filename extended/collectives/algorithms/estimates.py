@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint
+    from extended.collectives.staging import Staging
     from extended.collectives.trees import Node, Shape
     from extended.topology import Topology
 
@@ -37,12 +38,18 @@ class Way:
         send: of it, the sender's share.
         receive: of it, the receiver's share.
         byte: each byte of a payload.
+        most: bytes of one message at most.
     """
 
     start: float
     send: float
     receive: float
     byte: float
+    most: int
+
+    def messages(self, nbytes: int) -> int:
+        """Return how many messages so many bytes take."""
+        return max(1, -(-nbytes // self.most))
 
 
 @attrs.frozen
@@ -50,48 +57,54 @@ class Model:
     """What is known of the network, the same on every rank.
 
     Attributes:
-        on_host, off_host: the two ways.
+        on_host, off_host: the two ways, of small data.
+        on_host_large, off_host_large: of data that is asked for first.
         copy_byte: seconds of a byte that is copied.
-        medium_bytes: most bytes of one message.
         eager_bytes: data up to here is sent at once.
     """
 
     on_host: Way
     off_host: Way
+    on_host_large: Way
+    off_host_large: Way
     copy_byte: float
-    medium_bytes: int
     eager_bytes: int
 
-    def way(self, topology: Topology, source: int, dest: int) -> Way:
-        """Return how messages go between two ranks of a team."""
-        return self.on_host if topology.group_of[source] == topology.group_of[dest] else self.off_host
+    def way(self, nbytes: int, *, on_host: bool) -> Way:
+        """Return how so many bytes go."""
+        if nbytes > self.eager_bytes:
+            return self.on_host_large if on_host else self.off_host_large
+        return self.on_host if on_host else self.off_host
 
-    def messages(self, nbytes: int) -> int:
-        """Return how many messages so many bytes take."""
-        return max(1, -(-nbytes // self.medium_bytes))
-
-    def asked(self, way: Way, nbytes: int) -> float:
+    def asked(self, nbytes: int, *, on_host: bool) -> float:
         """Return what asking for data takes, none where it comes unasked."""
-        return way.start if nbytes > self.eager_bytes else 0.0
+        return (self.on_host if on_host else self.off_host).start if nbytes > self.eager_bytes else 0.0
 
     def transfer(self, way: Way, nbytes: int, sharing: int = 1) -> float:
         """Return the time from sending data until it has been received, with so many ranks on the way out."""
-        return way.start + (self.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
+        return way.start + (way.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
 
 
-def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int) -> Model | None:
+def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging) -> Model | None:
     """Return what the network says of itself, None where that is not enough.
 
     Args:
         ep: the endpoint.
-        medium_bytes: most bytes of one message of a collective.
+        medium_bytes: most bytes of one medium message of a collective.
         eager_bytes: data up to here is sent at once.
+        staging: says whether larger data comes by way of the memory behind the segment.
     """
     on, off, copy_byte = ep.costs.on_host, ep.costs.off_host, ep.costs.copy_byte
     if on is None or off is None or copy_byte is None:
         return None
-    near, far = (Way(each.start, each.send, each.receive, each.medium_byte) for each in (on, off))
-    return Model(near, far, copy_byte, medium_bytes, eager_bytes)
+    ways = []
+    for each, on_host in ((on, True), (off, False)):
+        small = Way(each.start, each.send, each.receive, each.medium_byte, medium_bytes)
+        large = Way(each.long_start, each.send, each.receive, each.long_byte + copy_byte, staging.slot_bytes)
+        staged = staging.pays(staging.slot_bytes, on_host=on_host) and staging.has_room()
+        ways.append((small, large if staged else small))
+    (near, near_large), (far, far_large) = ways
+    return Model(near, far, near_large, far_large, copy_byte, eager_bytes)
 
 
 def best(call: str, model: Model, topology: Topology, nbytes: int) -> str:
@@ -128,11 +141,14 @@ class _Cpus:
             nbytes: how much.
             asked: whether the receiver has asked for it from the beginning.
         """
-        model, way = self._model, self._model.way(self._topology, source, dest)
-        count, data = model.messages(nbytes), nbytes * way.byte
+        model, groups = self._model, self._topology.group_of
+        near = groups[source] == groups[dest]
+        way = model.way(nbytes, on_host=near)
+        count, data = way.messages(nbytes), nbytes * way.byte
         begun = self.free[source]
         if nbytes > model.eager_bytes:
-            begun = max(begun, way.start if asked else self.free[dest] + way.start)
+            ask = model.asked(nbytes, on_host=near)
+            begun = max(begun, ask if asked else self.free[dest] + ask)
         self.free[source] = begun + count * way.send + data
         arrived = begun + way.start - way.receive + data
         taken = max(self.free[dest], arrived - data) + count * way.receive + data
@@ -200,10 +216,9 @@ def _step(model: Model, topology: Topology, distance: int, nbytes: int) -> float
     """Return a step in which every rank sends to the one `distance` on."""
     size, groups = topology.size, topology.group_of
     leaving = Counter(groups[rank] for rank in range(size) if groups[rank] != groups[(rank + distance) % size])
-    off = model.transfer(model.off_host, nbytes, max(leaving.values())) if leaving else 0.0
-    on = model.transfer(model.on_host, nbytes) if leaving.total() < size else 0.0
-    way = model.off_host if leaving else model.on_host
-    return max(on, off) + model.asked(way, nbytes)
+    off = model.transfer(model.way(nbytes, on_host=False), nbytes, max(leaving.values())) if leaving else 0.0
+    on = model.transfer(model.way(nbytes, on_host=True), nbytes) if leaving.total() < size else 0.0
+    return max(on, off) + model.asked(nbytes, on_host=not leaving)
 
 
 def _dissemination(model: Model, topology: Topology, nbytes: int) -> float:
@@ -216,10 +231,9 @@ def _dissemination(model: Model, topology: Topology, nbytes: int) -> float:
 
 
 def _ring(model: Model, topology: Topology, nbytes: int) -> float:
-    way = model.off_host if len(topology.groups) > 1 else model.on_host
+    asked = model.asked(nbytes, on_host=len(topology.groups) == 1)
     # Blocks are asked for some steps ahead.
-    step = _step(model, topology, 1, nbytes) - model.asked(way, nbytes)
-    return model.asked(way, nbytes) + (topology.size - 1) * step
+    return asked + (topology.size - 1) * (_step(model, topology, 1, nbytes) - asked)
 
 
 ESTIMATES = {
