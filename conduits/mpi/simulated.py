@@ -192,7 +192,8 @@ class MpiPort(SimulatedPort):
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many nobody has wanted."""
-        return super().undelivered() + self.library.engine.unexpected()
+        engine = self.library.engine
+        return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
 
 class LibraryPath(Path):
@@ -231,10 +232,6 @@ class LibraryPath(Path):
         )  # fmt: skip
         self.miss_ps = max(1_000, self._engine.device.miss_ps + 2 * self._engine.software.test_ps)
         port.recost()
-
-    def pending(self) -> bool:
-        """Return whether there is anything for the library to do."""
-        return self._engine.pending()
 
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""

@@ -156,6 +156,10 @@ class Device(ABC):
     def quiet(self) -> bool:
         """Return whether nothing is unfinished that this rank has begun; free of cost."""
 
+    def undelivered(self) -> int:
+        """Return how many messages have arrived that no poll has taken; free of cost, for reports."""
+        return 0
+
     def occupied(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for the report of a deadlock."""
         return ()

@@ -123,6 +123,10 @@ class RingDevice(Device):
         """Return whether no entry and no piece waits to be sent; who waits for answers has unfinished sends."""
         return not any(pair.waiting or pair.large for pair in self._pairs.values())
 
+    def undelivered(self) -> int:
+        """Return how many messages are in the rings."""
+        return sum(pair.undelivered() for pair in self._pairs.values())
+
     def occupied(self) -> Sequence[str]:
         """Describe what waits for room."""
         return [

@@ -7,7 +7,7 @@ from typing import Any
 
 from conduit.sim.memory import Store
 from conduits.mpi.engine.transfer import Send
-from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, Header, Layout, sequence, unpack
+from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, MESSAGES, Header, Layout, sequence, unpack
 from conduits.mpi.libraries.rings.writer import Writer
 
 
@@ -105,10 +105,22 @@ class Pair:
 
     def peek(self) -> Header | None:
         """Return the header of the next entry, None where it has not come yet."""
+        return None if self.inbox is None else self._header(self.inbox, self.taken)
+
+    def undelivered(self) -> int:
+        """Return how many messages are in the ring."""
         if self.inbox is None:
-            return None
-        header = Header._make(unpack(self.inbox.read(self.layout.end_of_entry(self.taken) - HEADER, HEADER)))
-        return header if header.sequence == sequence(self.taken) else None
+            return 0
+        found, count = 0, self.taken
+        while (header := self._header(self.inbox, count)) is not None:
+            found += header.kind in MESSAGES
+            count += 1
+        return found
+
+    def _header(self, inbox: Store, count: int) -> Header | None:
+        """Return the header of the entry before which there were `count`, None where it has not come."""
+        header = Header._make(unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER)))
+        return header if header.sequence == sequence(count) else None
 
     def inline_data(self, nbytes: int) -> bytes:
         """Return the data in the next entry."""

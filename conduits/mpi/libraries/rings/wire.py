@@ -19,6 +19,8 @@ INLINE, EAGER, ENVELOPE, CLEARED, PIECE, MATCHED = range(1, 7)
 """Kinds of entries: a message with its data; one whose data are in an eager buffer; one without; the answer to that,
 its receive has been found; a piece of its data; the receive of a synchronous one has been found."""
 
+MESSAGES = (INLINE, EAGER, ENVELOPE)
+
 _HEADER = Struct("<BBHIiiQQQxxxxI")
 HEADER = _HEADER.size
 CREDITS = Struct("<QQQ")

@@ -517,7 +517,7 @@ def test_a_call_that_is_not_awaited_ends_the_job():
     async def main(comm):
         comm.Send(b"", 0)
 
-    with pytest.raises(conduit.BadRequest, match=r"Send\(...\) at .*test_point_to_point.py:\d+ was called but never"):
+    with pytest.raises(conduit.BadRequest, match=r"at .*test_point_to_point.py:\d+ was called but never"):
         two(main, "scampi")
 
 
