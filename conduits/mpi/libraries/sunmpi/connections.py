@@ -275,13 +275,15 @@ class Inward:
 
     def peek(self) -> list[bytes]:
         """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""
-        lines = [self._line(self.head)]
-        count = wire.postboxes(lines[0], self.head)
-        for place in range(self.head + 1, self.head + count):
-            lines.append(self._line(place))
-            if not wire.is_further(lines[-1], place):
-                return []
-        return lines if count else []
+        return self._entry(self.head)
+
+    def undelivered(self) -> int:
+        """Return how many whole messages are in the queue."""
+        found, number = 0, self.head
+        while lines := self._entry(number):
+            found += wire.decode(lines)[0].kind in wire.MESSAGES
+            number += len(lines)
+        return found
 
     def acknowledge(self, first: int, count: int, state: int) -> Stores:
         """Return the stores that acknowledge postboxes."""
@@ -300,6 +302,16 @@ class Inward:
                 for start in range(0, len(lines), LINE):
                     self.written[offset + start] = bytes(lines[start : start + LINE])
         return stores
+
+    def _entry(self, number: int) -> list[bytes]:
+        """Return the postboxes of the entry whose first has that number; none where not all of it has come."""
+        lines = [self._line(number)]
+        count = wire.postboxes(lines[0], number)
+        for place in range(number + 1, number + count):
+            lines.append(self._line(place))
+            if not wire.is_further(lines[-1], place):
+                return []
+        return lines if count else []
 
     def _line(self, number: int) -> bytes:
         return self.memory.read(self._base + number % self._size * LINE, LINE)

@@ -143,6 +143,10 @@ class SunmpiDevice(Device):
             return False
         return self._node.quiet() and not any(way.waiting or way.large for way in self._outward.values())
 
+    def undelivered(self) -> int:
+        """Return how many messages are in postboxes."""
+        return self._node.undelivered() + sum(each.undelivered() for each in self._inward.values())
+
     def occupied(self) -> Sequence[str]:
         """Describe what waits for room, and the blocks in use."""
         lines = list(self._node.occupied())

@@ -25,6 +25,7 @@ INLINE, EAGER, REQUEST, ACK, DATA, MATCHED = range(1, 7)
 """Kinds of entries: a message with its data; one whose data, or the first of them, are in blocks; one without (the
 request of a rendezvous); the answer to that, its receive has been found; more data in blocks; the receive of a
 synchronous one has been found."""
+MESSAGES = (INLINE, EAGER, REQUEST)
 FREED, KEPT = 0, 1
 """What an acknowledgement says of the data: they were taken; or the postboxes alone are free."""
 
