@@ -225,7 +225,7 @@ class SunmpiDevice(Device):
         for way in area.ways:
             if way.waiting or way.large:
                 self._movable[way] = None
-        if self._movable:
+        if self._movable or self._careful:  # where parts may fail the end of the job waits for them too
             self.engine.notify()
 
     def _alarm(self) -> None:
