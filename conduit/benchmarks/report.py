@@ -119,10 +119,9 @@ def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s", colum
     if len(runs) == 1:
         _print_table(console, runs, rate, away=away)
         return
-    for left_out in range(len(_LEAST) + 1):  # side by side they can be compared: rather fewer figures than two tables
-        layout = Layout((*away, *_LEAST[:left_out]))
+    for layout in _LAYOUTS:  # side by side they can be compared: rather fewer figures than two tables
         for heads in ((), names):
-            if _fits(console, table(runs, rate, heads, layout)):
+            if _fits(console, table(runs, rate, heads, Layout((*away, *layout.without), layout.lines))):
                 _number(console, heads, runs)
                 _print_table(console, runs, rate, heads, away=away)
                 return

@@ -237,7 +237,6 @@ def _print_times(runs: Sequence[Ran], console: Console) -> None:
         )
         for each in runs
     ]
-    console.print()
     print_table(console, grid(("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3]))
 
 

@@ -48,7 +48,8 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             option = error.keyword or error.argument.name
             return (f"{option} needs a value" if option.startswith("-") else f"{option} is missing"), ""
         case CoercionError() if error.token is not None:
-            return _value(error, error.token.keyword or "", error.token.value)
+            positional = error.argument.name if error.argument is not None else ""
+            return _value(error, error.token.keyword or positional, error.token.value)
     error.verbose = False
     return str(error).strip().removesuffix("."), ""
 

@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 def memory(ep: "Endpoint") -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
     """Give the memory of this rank's segment as the conduit's hardware holds it: uint8, one per byte, no copy."""
     held: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = np.asarray(ep._port.segment)
-    return held
+    return held[: len(ep.segment)]  # what is auxiliary lies behind it

@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from conduit.contract import JobSetup, Processes
@@ -212,11 +212,10 @@ def _status(error: BaseException) -> int:
     return status
 
 
-@cache
 def _crowded(processes: Processes) -> bool:
     """Return whether the ranks of this host are more than the processors that they may use together.
 
-    Launchers bind every rank to processors of its own, so that one rank's say nothing.  Collective, once.
+    Launchers bind every rank to processors of its own, so that one rank's say nothing.  Collective.
     """
     usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
     hosts = processes.hosts

@@ -67,22 +67,14 @@ def run(
         KeyboardInterrupt: Ctrl-C; a note says where all ranks were.
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
-    if trio.lowlevel.in_trio_run():
-        raise BadRequest(
-            "run: a Trio program is running in this thread; use `await conduit.run_async(...)` there"
-            if CURRENT.get() is None
-            else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
-            "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
-            "`await conduit.run_async(...)`"
-        )
-    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
-    with around():
-        try:
-            result = make().run()
-        except BaseException as error:
-            trim(error)
-            raise
-        return _finish(result, stacklevel=3)
+    try:
+        _check_place()
+        around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
+        with around():
+            return _finish(make().run(), stacklevel=3)
+    except BaseException as error:
+        trim(error)
+        raise
 
 
 async def run_async(
@@ -129,6 +121,18 @@ def current() -> Endpoint:
     if endpoint is None:
         raise ConduitError("current: no rank of a job is running here; call it inside a program that conduit.run runs")
     return endpoint
+
+
+def _check_place() -> None:
+    """Refuse to run a job where Trio runs already."""
+    if trio.lowlevel.in_trio_run():
+        raise BadRequest(
+            "run: a Trio program is running in this thread; use `await conduit.run_async(...)` there"
+            if CURRENT.get() is None
+            else 'run: called while a rank runs; put what starts a job under `if __name__ == "__main__":`, which '
+            "`conduit run` does not execute, because it calls main by itself; for a job inside a job, "
+            "`await conduit.run_async(...)`"
+        )
 
 
 def _prepare(

@@ -22,6 +22,7 @@ has no start-up in it.  G is the growth from one large message to one of twice t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ _EVEN = 0.2  # of a growth: that much, its two steps may differ
 _LONGEST_FLOOD = 1024
 _OFTEN = 10
 _FEW = 10  # polls that are timed together in real time
+_REAL_BURSTS = (2, 4, 8)
 _TURNS = 21  # of what is timed once in virtual time
 _IDLE = 1.2  # times the round trip: then the answer has come
 _PATIENCE = 5  # how often the idle time is doubled, where it has not
@@ -233,7 +235,7 @@ class Probe:
         is not like the first, the network sends large messages in another way than small ones, and no line fits both.
         """
         half, middle = nbytes // 2, nbytes - nbytes // 4
-        first, between, last = [await self._mean_long(size) for size in (half, middle, nbytes)]
+        first, between, last = [await self.long_trip(size) for size in (half, middle, nbytes)]
         grown = last - first
         bend = (last - between) / (nbytes - middle) - (between - first) / (middle - half)
         uneven = abs(bend) * (nbytes - half)
@@ -245,7 +247,8 @@ class Probe:
             return bound, f"{nbytes - half} bytes take no longer than some polls"
         return grown / (nbytes - half), ""
 
-    async def _mean_long(self, nbytes: int) -> float:
+    async def long_trip(self, nbytes: int) -> float:
+        """Return the round trip of long messages of one size."""
         await self._warm(nbytes, long=True)
         return self._usual([(await self._trip(nbytes, long=True))[0] for _ in range(self._iterations)])
 
@@ -284,10 +287,14 @@ class Probe:
             return pace, slots, f"a burst of {count // 2} messages has no steady pace yet"
         return pace, slots, ""
 
+    async def real_pace(self) -> float:
+        """Return the time from one message of a short burst to the next: the least, as answers come in between."""
+        bursts = [(count, await self._usual_burst(count)) for count in _REAL_BURSTS]
+        steps = pairwise(bursts)
+        return max(min((after - before) / (more - count) for (count, before), (more, after) in steps), 0.0)
+
     async def _slots(self) -> int:
         # A peer that is away frees none: the call that has to wait takes about as long as it is away.
-        if not self.ep.simulated:
-            return MOST_SLOTS
         away = 100 * self._pause
         await self._idle()
         await self.ep.request_short(self._peer, self.ask_hold, int(away * 1e6) + 1)
@@ -370,6 +377,8 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
         one: timings of messages of one byte.
         largest: size in bytes of the largest message to be used.
     """
+    if not probe.ep.simulated:
+        return await _measure_real(probe, none, largest)
     pace, slots, reason = await probe.pace()
     poll = probe.poll
     send, receive = one.send - poll, one.receive - poll
@@ -388,3 +397,24 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
     if reason:
         at_most["G"] = reason
     return Figures(latency, send, receive, pace, per_byte, poll, slots, at_most)
+
+
+async def _measure_real(probe: Probe, none: Timing, largest: int) -> Figures:
+    """Work out the parameters in real time, so that they add up to what round trips take.
+
+    Software is nearly all of a round trip on one host, and short messages have less of it than medium ones, so that
+    the overheads are those of short messages, and never more than half a round trip.  L has the polls in it that the
+    messages wait for, since the model's take no time.  A long message has a start-up of its own, which the model has
+    not: G is the line from a short message to the largest, and holds best for sizes near that one.
+    """
+    half, at_most = none.trip / 2, {}
+    send, receive = none.send - probe.poll, none.receive - probe.poll
+    share = min(1.0, half / (send + receive))
+    if share < 1.0:
+        at_most["L"] = "the overheads alone make up a round trip; they are less while messages follow each other"
+    at_most["g"] = "the CPU is what a burst of short messages waits for"
+    pace = await probe.real_pace()
+    trip = await probe.long_trip(largest)
+    per_byte = max(trip - none.trip, 0.0) / largest
+    latency = max(half - send - receive, 0.0)
+    return Figures(latency, send * share, receive * share, pace, per_byte, probe.poll, MOST_SLOTS, at_most)

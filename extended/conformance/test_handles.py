@@ -371,6 +371,28 @@ def test_a_handle_does_not_need_its_variable(case: Case) -> None:
     assert [len(warnings) for warnings in result.warnings] == [1] * case.size
 
 
+@pytest.mark.rule("X15")
+@pytest.mark.once
+def test_handles_may_come_from_any_iterable(case: Case) -> None:
+    """A generator, a set, the values of a dict."""
+
+    async def main(ep: Endpoint) -> list[list[int]]:
+        x = await attached(ep)
+        await x.put_value(right(ep), 8, ep.rank)
+        await x.barrier()
+        made = {rank: await x.get_value_nb(rank, 8) for rank in range(ep.size)}
+        first: list[int] = await x.wait_all(made.values())
+        again: list[int] = await x.wait_all(handle for handle in made.values())
+        done, pending = await x.wait_some(iter(made.values()))
+        assert (done, pending) == (list(made.values()), [])
+        assert sorted(await x.wait_all(set(made.values()))) == sorted(first)
+        await x.barrier()
+        return [first, again]
+
+    expected = [(rank - 1) % case.size for rank in range(case.size)]
+    assert case.run(main).values == [[expected, expected]] * case.size
+
+
 @pytest.mark.rule("X29")
 @pytest.mark.ends
 def test_a_call_that_is_not_awaited_ends_the_job(case: Case) -> None:

@@ -24,7 +24,7 @@ def conduit(*words):
 
 def test_the_model_predicts_this_machine(tmp_path):
     pytest.importorskip("mpi4py")
-    spec = re.search(r"loggp:\S+", conduit("testlogp", "--conduit", MPI, "--sections", "B"))[0]
+    spec = re.search(r"loggp:\S+", conduit("testlogp", "--conduit", MPI, "--sections", "B", "--max-size", LONG))[0]
     found = tmp_path / "found.json"
     sizes = ["--min-size", LONG, "--max-size", LONG]
     conduit("testam", "--conduit", MPI, "--conduit", spec, "--sections", "AG", *sizes, "--json", found)

@@ -156,8 +156,8 @@ def test_conduits_stand_side_by_side_as_far_as_there_is_room(width, tables, driv
     runs = [run_of(spec, records) for spec in specs]
     text = printed(runs, width)
     for number, spec in enumerate(specs, 1):
-        assert (f"({number}) {spec}\n" in text) == (not driver)
-        assert text.count(f"({number})") == 2 * (not driver)
+        assert (f"({number}) {spec}\n" in text) == (tables > 1)
+        assert text.count(f"({number})") == 2 * (tables > 1)
     assert text.count("operation") == tables
     without = [run_of(spec, [attrs.evolve(each, raw=None) for each in records]) for spec in specs]
     assert sorted(numbers(text)) == sorted(numbers(printed(runs if driver else without, 1000)))
@@ -169,7 +169,7 @@ def test_four_networks_fit_a_terminal_of_140(command, monkeypatch):
     words = [word for spec in specs for word in ("--conduit", spec)]
     status, out, _ = command("testam", "--sections", "AC", "--iterations", "1", *words)
     assert status == 0
-    assert out.count("operation") == 1
+    assert len([line for line in out.splitlines() if line.split()[:1] != ["A"] and "bytes" in line.split()]) == 1
     assert max(map(len, out.splitlines())) <= 140
 
 
@@ -220,7 +220,7 @@ def test_csv_has_a_line_for_each_row(command, tmp_path):
     path = tmp_path / "out.csv"
     words = ["--sections", "B", "--max-size", "2", "--iterations", "1", "--seed", "3"]
     assert command("testam", "--conduit", "loggp", "--conduit", "sci", *words, "--csv", str(path)).status == 0
-    rows = list(csv.DictReader(path.open()))
+    rows = list(csv.DictReader(path.read_text().splitlines()))
     assert [(row["conduit"], row["seed"], row["version"], row["bytes"]) for row in rows] == [
         (spec, "3", conduit.__version__, size) for spec in ("loggp", "sci") for size in "012"
     ]
@@ -345,6 +345,7 @@ def test_json():
             "conduit": "sci",
             "ranks": 2,
             "clock": "virtual",
+            "seed": 0,
             "parameters": {"iterations": 10},
             "options": {"torus": [4, 2]},
             "records": [one, one | {"driver_us": 90.0}],

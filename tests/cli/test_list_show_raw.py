@@ -1,12 +1,16 @@
 """`conduit list`, `show` and `raw`."""
 
 import itertools
+import json
 import re
 
+import attrs
 import pytest
 
+import conduit
 from conduit.contract import Constant, RawTable
 from conduit.launch.registry import CONDUITS
+from conduit.options import describe, in_effect
 from conduits.loggp import Loggp
 
 
@@ -126,3 +130,69 @@ def test_raw_without_a_driver_names_those_that_have_one(command, toy):
     status, _, err = command("raw", "loggp")
     assert status == 2
     assert re.match(r"conduit raw: conduit 'loggp' has no driver with benchmarks .*; .* have one: .*\btoy\b", err)
+
+
+def test_list_as_json(command, toy, tmp_path):
+    found = {each["conduit"]: each for each in json.loads(command("list", "--json", "-").out)}
+    assert found["toy"] == {
+        "conduit": "toy",
+        "version": conduit.__version__,
+        "summary": "a toy [of the tests]",
+        "clock": "virtual",
+        "limits": {**attrs.asdict(Toy.limits(Toy.Options())), "segment": Toy.max_segment(Toy.Options())},
+        "options": in_effect(Toy.Options()),
+        "allowed": {
+            each.name: {"default": each.default, "allowed": each.allowed, "help": each.help}
+            for each in describe(Toy.Options)
+        },
+    }
+    path = tmp_path / "list.json"
+    status, out, _ = command("list", "--json", str(path))
+    assert status == 0
+    assert "toy  a toy" in out
+    assert json.loads(path.read_text()) == list(found.values())
+
+
+def test_list_as_json_says_which_cannot_be_used(command, install):
+    install(CONDUITS, "broken", target="no_such_module:Broken")
+    (found,) = [each for each in json.loads(command("list", "--json", "-").out) if each["conduit"] == "broken"]
+    assert found["error"].startswith("cannot be used (no_such_module:Broken): ModuleNotFoundError: ")
+
+
+def test_show_as_json(command, toy):
+    found = json.loads(command("show", "toy:slots=3", "--json", "-").out)
+    assert found["conduit"] == "toy:slots=3"
+    assert found["options"]["slots"] == 3
+    assert found["constants"][0] == {
+        "name": "link.rate",
+        "value": 160.0,
+        "unit": "MB/s",
+        "kind": "fact",
+        "source": "toy.link.rate",
+    }
+
+
+def test_raw_as_json(command, toy):
+    assert json.loads(command("raw", "toy", "--json", "-").out) == {
+        "program": "raw",
+        "version": conduit.__version__,
+        "conduit": "toy",
+        "options": in_effect(Toy.Options()),
+        "tables": [
+            {
+                "title": "PIO [ping-pong]",
+                "columns": ["bytes", "us", "how"],
+                "rows": [[8, 1.25, "store"], [64, 2.0, "line"]],
+                "note": "a note",
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("words", [["list"], ["show", "toy"], ["raw", "toy"]], ids=lambda words: words[0])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(command, toy, words):
+    assert command(*words, "--json", "no/such/folder.json") == (
+        2,
+        "",
+        f"conduit {words[0]}: --json no/such/folder.json cannot be written; name a file in a folder that exists\n",
+    )

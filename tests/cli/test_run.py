@@ -372,3 +372,82 @@ def test_front_end_that_is_installed_runs_its_programs(run, install):
     assert args == ("x",)
     assert settings["ranks"] == 3
     assert settings["conduit"] == "loggp"
+
+
+def test_several_conduits_run_one_after_the_other_with_a_table_of_their_times(command, tmp_path):
+    path = tmp_path / "prog.py"
+    path.write_text("async def main(ep, *words):\n    await ep.compute(1e-3)\n    print(ep.rank, *words)\n")
+    specs = ["loggp", "sci:slots=4", "startx"]
+    words = [word for spec in specs for word in ("--conduit", spec)]
+    status, out, err = command("run", str(path), *words, "--", "word")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    last = [line for line in lines if line.startswith("ranks=")]
+    assert [LAST_LINE.fullmatch(line)[2] for line in last] == specs
+    assert lines[:3] == ["0 word", "1 word", last[0]]
+    table = [line.split() for line in lines[lines.index(last[-1]) + 1 :] if line.strip(" ─")]
+    assert table[0] == ["conduit", "ranks", "time", "us", "times", "the", "first", "clock"]
+    seconds = [float(LAST_LINE.fullmatch(line)[3]) for line in last]
+    assert table[1:] == [
+        [spec, "2", f"{each * 1e6:.3f}", f"{each / seconds[0]:.3f}", "virtual"]
+        for spec, each in zip(specs, seconds, strict=True)
+    ]
+
+
+def test_what_has_run_is_in_the_table_although_a_later_conduit_fails(command, tmp_path):
+    path = tmp_path / "prog.py"
+    path.write_text("async def main(ep):\n    assert not ep.costs.off_host or ep.limits.max_medium != 1024, 'no'\n")
+    status, out, err = command("run", str(path), "--conduit", "loggp", "--conduit", "loggp:max_medium=1024")
+    assert status == 1
+    assert err.endswith("raised by rank 0 at 0.000000000 s\n") or "AssertionError: no" in err
+    assert out.count("loggp ") == 2  # of the line for scripts, and of the table
+
+
+def test_json_of_a_run(command, tmp_path):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text(textwrap.dedent(COUNTED))
+    words = ["--conduit", "loggp:slots=4", "--conduit", "sci", "--ranks", "3", "--seed", "7", "--segment", "64K"]
+    status, printed, _ = command("run", str(path), *words, "--json", str(out))
+    assert status == 0
+    first, second = json.loads(out.read_text())
+    digest = LAST_LINE.fullmatch(printed.splitlines()[0])[4]
+    assert first["options"].pop("slots") == 4
+    assert {name: first[name] for name in first if name not in ("options", "seconds", "statistics")} == {
+        "program": str(path),
+        "arguments": [],
+        "version": conduit.__version__,
+        "conduit": "loggp:slots=4",
+        "ranks": 3,
+        "seed": 7,
+        "segment": 65536,
+        "clock": "virtual",
+        "digest": digest,
+        "warnings": [],
+    }
+    assert [counts["requests_sent"] for counts in first["statistics"]] == [0, 1, 2]
+    assert second["conduit"] == "sci"
+
+
+def test_json_that_is_printed_stands_alone(command, tmp_path):
+    path = tmp_path / "prog.py"
+    path.write_text("async def main(ep): print('a word')")
+    status, out, err = command("run", str(path), "--conduit", "loggp", "--json", "-")
+    assert status == 0
+    assert json.loads(out)[0]["conduit"] == "loggp"
+    assert err.splitlines()[:2] == ["a word", "a word"]
+    assert LAST_LINE.fullmatch(err.splitlines()[2])
+
+
+@pytest.mark.parametrize(("size", "nbytes"), [("1M", 1 << 20), ("64k", 1 << 16), ("1_000", 1000), ("2G", 1 << 31)])
+def test_sizes_in_powers_of_two(run, size, nbytes):
+    out = run("async def main(ep):\n    print(ep.segment_size(0))", "--segment", size, "--ranks", "1").out
+    assert out.splitlines()[0] == str(nbytes)
+
+
+@pytest.mark.parametrize("size", ["1.5M", "1MB", "M", "1 M"])
+def test_what_is_no_size_is_refused(run, size):
+    assert run("async def main(ep): pass", "--segment", size) == (
+        2,
+        "",
+        f"conduit run: --segment '{size}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)\n",
+    )

@@ -1,5 +1,6 @@
 """The public names: exactly these, each with a docstring."""
 
+import importlib.metadata
 import inspect
 
 import pytest
@@ -107,3 +108,19 @@ def test_what_a_program_holds_says_what_it_is():
         "<Token of handler 'note' for a request from rank 2>",
         "<Team, destroyed>",
     ]
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert conduit.__version__ == importlib.metadata.version("conduit-am")
+
+
+def test_dir_shows_the_public_names_alone():
+    assert [name for name in dir(conduit) if not name.startswith("_")] == sorted(conduit.__all__)
+
+
+def test_a_name_that_is_not_there_is_refused_with_what_is_like_it():
+    assert not hasattr(conduit, "nothing_like_it")
+    with pytest.raises(
+        AttributeError, match=r"\Amodule 'conduit' has no attribute 'Endpont'; .*did you mean Endpoint\?"
+    ):
+        conduit.Endpont  # noqa: B018

@@ -73,3 +73,17 @@ def test_an_error_of_a_sole_rank_has_no_further_notes(both_ways, late):
                     await trio.sleep(1e-6)
 
     assert _late(both_ways.fails(ValueError, main)) == []
+
+
+def test_ranks_that_raise_alike_at_one_instant_are_noted_once(both_ways):
+    async def main(ep):
+        await trio.sleep(1e-3)
+        if ep.rank == 5:
+            raise OSError("another")
+        raise ValueError("the reason" if ep.rank < 3 else "one more")
+
+    assert _late(both_ways.fails(ValueError, main, ranks=6)) == [
+        "ranks 1-2 raised the same",
+        "ranks 3-4 raised ValueError too: one more",
+        "rank 5 raised OSError too: another",
+    ]

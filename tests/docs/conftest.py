@@ -1,7 +1,7 @@
 """Runs what the documentation shows.
 
-- A `python` block is executed; the blocks of a page share their names, as in one session.  What it prints must be the
-  `text` block that follows it.
+- A `python` block is executed by itself, as if it were pasted into a file.  What it prints must be the `text` block
+  that follows it.
 - A `python` block under a comment `<!-- examples/NAME.py -->` is that file, letter for letter.
 - A `console` block holds commands after `$ ` and what they print; a line `...` stands for any lines.  They run in a
   folder of the page's own that begins with the files of docs/examples.
@@ -98,7 +98,6 @@ class Page:
         self.folder = folder
         self.text = path.read_text(encoding="utf-8")
         self.problems: list[str] = []
-        self._names: dict[str, object] = {"__name__": "__page__"}
         self._changes: list[tuple[Block, str]] = []
         shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
 
@@ -149,7 +148,7 @@ class Page:
         printed = io.StringIO()
         code = compile("\n" * (block.line - 1) + block.body, str(self.path), "exec")
         with contextlib.redirect_stdout(printed):
-            exec(code, self._names)  # running the page is the purpose
+            exec(code, {"__name__": "__page__"})  # running the page is the purpose
         return printed.getvalue()
 
     def _commands(self, body: str) -> Iterator[str]:

@@ -69,7 +69,8 @@ def test_a_program_is_right(name, spec, threads):
 
 def test_these_are_all_programs_of_the_page_and_all_simulated_networks(pytestconfig):
     assert sorted(re.findall(r"^\| \[(\w+)\.py\]", PAGE.read_text(encoding="utf-8"), re.M)) == sorted(PROGRAMS)
-    assert sorted(pytestconfig.getini("conformance")) == sorted(NETWORKS)
+    simulated = [spec for spec in pytestconfig.getini("conformance") if not spec.startswith("mpi:")]  # which are on sci
+    assert sorted(simulated) == sorted(NETWORKS)
 
 
 # ---------------------------------------------------------------------------------------------- the tables of the page

@@ -1,5 +1,6 @@
 """Runs programs in processes, as a shell would, and makes sure that nothing of them is left."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -103,7 +104,18 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path):
+def alone(tmp_path_factory, worker_id):
+    """Keep the other workers of this run from starting processes at the same time: their ranks poll."""
+    if worker_id == "master":
+        yield
+        return
+    with open(tmp_path_factory.getbasetemp().parent / "processes.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def shell(tmp_path, alone):
     """Run commands in a folder of the test's own."""
     pytest.importorskip("mpi4py", reason="ranks that are processes need mpi4py here")
     found = Shell(tmp_path)

@@ -1,0 +1,342 @@
+"""What `conduit run` shows of a program that fails: the exact words, and no line of this package."""
+
+import re
+import textwrap
+
+import pytest
+
+import conduit
+
+
+@pytest.fixture
+def shown(command, tmp_path, monkeypatch):
+    """Run a program that fails, in its own folder; return what is printed, with times left out."""
+    monkeypatch.chdir(tmp_path)
+
+    def write_and_run(source, *words, name="prog.py"):
+        (tmp_path / name).write_text(textwrap.dedent(source).lstrip("\n"))
+        status, out, err = command("run", name, "--conduit", "loggp", *words)
+        assert (status, out) == (1, "")
+        return re.sub(r"at \d+\.\d+ s\b", "at T s", err)
+
+    return write_and_run
+
+
+TOP = "Traceback (most recent call last):\n"
+
+
+def test_a_forgotten_await_is_named_beside_the_error_that_follows_it(shown):
+    assert shown(
+        """
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            x.barrier()
+            raise ValueError("mine")
+        """
+    ) == (
+        TOP + '  File "prog.py", line 5, in main\n'
+        '    raise ValueError("mine")\n'
+        "ValueError: mine\n"
+        "raised by rank 0 at T s\n"
+        "x.barrier() at prog.py:4 was called but never awaited, so it did nothing; write `await x.barrier()`\n"
+    )
+
+
+def test_a_forgotten_await_is_named_where_its_result_is_used(shown):
+    text = shown(
+        """
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            print(x.all_reduce(1) + 1)
+        """
+    )
+    assert "\nx.all_reduce(1) at prog.py:4 was called but never awaited, so it did nothing; write `await x." in text
+    assert "RuntimeWarning" not in text
+
+
+def test_a_forgotten_await_explains_a_handler_that_fails(shown):
+    text = shown(
+        """
+        async def main(ep):
+            got = {}
+            def h(token, number):
+                got[number].append(1)
+            await ep.attach(h)
+            ep.poll()
+            await ep.request_short(1 - ep.rank, h, 3)
+            await ep.block_until(lambda: False)
+        """
+    )
+    assert "ep.poll() at prog.py:6 was called but never awaited, so it did nothing; write `await ep.poll()`\n" in text
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_", "said"),
+    [
+        (
+            "h(token, a, b)",
+            "request_short(1, h, 5)",
+            "takes 2 integers; the request of rank 0 (prog.py:6) carries 1",
+        ),
+        ("h(token)", "request_short(1, h, 5)", "takes no integers; the request of rank 0 (prog.py:6) carries 1"),
+        (
+            "h(token, a, b=1)",
+            "request_short(1, h)",
+            "takes 1 to 2 integers; the request of rank 0 (prog.py:6) carries 0",
+        ),
+        (
+            "h(token, a, *rest)",
+            "request_short(1, h)",
+            "takes at least 1 integers; the request of rank 0 (prog.py:6) carries 0",
+        ),
+        (
+            "h(token, payload, a)",
+            "request_medium(1, h, b'x')",
+            "takes a payload and 1 integer; the request of rank 0 (prog.py:6) carries a payload and 0",
+        ),
+        (
+            "h(token)",
+            "request_long(1, h, b'x', 0, 4)",
+            "takes no payload; write `def handler(token, payload, ...)`; the request of rank 0 (prog.py:6) carries a "
+            "payload and 1",
+        ),
+        (
+            "h()",
+            "request_short(1, h)",
+            "takes no token; write `def handler(token, ...)`; the request of rank 0 (prog.py:6) carries 0",
+        ),
+        ("h(token, a)", "request_short(1, h, *numbers)", "takes 1 integer; the request of rank 0 carries 2"),
+    ],
+)
+def test_the_wrong_number_of_arguments_is_told_with_both_lines(shown, handler, request_, said):
+    assert shown(
+        f"""
+        async def main(ep, numbers=(1, 2)):
+            def {handler}:
+                pass
+            await ep.attach(h)
+            if ep.rank == 0:
+                await ep.{request_}
+            await ep.block_until(lambda: False)
+        """
+    ) == (f"conduit.errors.HandlerError: handler 'h' (prog.py:2) {said}\nraised by rank 1 at T s\n")
+
+
+def test_the_wrong_number_of_arguments_of_a_reply(shown):
+    assert "handler 'back' (prog.py:4) takes 1 integer; the reply of rank 1 (prog.py:3) carries 0" in shown(
+        """
+        async def main(ep):
+            def ask(token):
+                token.reply_short(back)
+            def back(token, number):
+                pass
+            await ep.attach(ask, back)
+            if ep.rank == 0:
+                await ep.request_short(1, ask)
+            await ep.block_until(lambda: False)
+        """
+    )
+
+
+def test_a_type_error_inside_a_handler_is_its_own(shown):
+    text = shown(
+        """
+        async def main(ep):
+            def h(token):
+                int(1, 2, 3)
+            await ep.attach(h)
+            await ep.request_short(ep.rank, h)
+            await ep.block_until(lambda: False)
+        """
+    )
+    assert text.startswith(TOP + '  File "prog.py", line 3, in h\n    int(1, 2, 3)\nTypeError: ')
+    assert "\nin handler 'h' on rank 0, for a request from rank 0\nraised by rank 0 at T s\n" in text
+    assert "takes" not in text.splitlines()[-1]
+
+
+def test_what_a_handler_raises_is_said_once(shown):
+    assert shown(
+        """
+        async def main(ep):
+            def h(token):
+                raise KeyError("oops")
+            await ep.attach(h)
+            if ep.rank == 0:
+                await ep.request_short(1, h)
+            await ep.block_until(lambda: False)
+        """
+    ) == (
+        TOP + '  File "prog.py", line 3, in h\n'
+        '    raise KeyError("oops")\n'
+        "KeyError: 'oops'\n"
+        "in handler 'h' on rank 1, for a request from rank 0\n"
+        "raised by rank 1 at T s\n"
+    )
+
+
+def test_collectives_that_differ_are_told_with_both_lines(shown):
+    text = shown(
+        """
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            if ep.rank == 0:
+                await x.broadcast(1)
+            else:
+                await x.all_reduce(3)
+        """
+    )
+    assert "rank 0 called broadcast(root=0) at prog.py:5, but rank 1 called all_reduce(op=sum, (), int64) at p" in text
+    assert " at prog.py:7; all ranks of a team must make the same collective calls" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            "ep.request_short(9, main)",
+            "conduit.errors.BadRequest: ep.request_short: dest=9 is no rank of this job; ran",
+        ),
+        ("x.put(9, 0, b'a')", "conduit.errors.BadRequest: put: dest=9 is no rank of this job; its ranks are 0 to 1, "),
+        ("x.put(1, 0)", "TypeError: Extended.put() missing 1 required positional argument: 'data'"),
+        ("x.barrier(1.5)", "conduit.errors.BadRequest: barrier: id=1.5 is a float"),
+    ],
+)
+def test_the_traceback_of_a_wrong_call_ends_in_the_users_line(shown, call, said):
+    source = f"""
+        from extended import Extended
+        async def main(ep):
+            x = await Extended.attach(ep)
+            await {call}
+        """
+    lines = shown(source).splitlines()
+    assert lines[:3] == [TOP.rstrip(), '  File "prog.py", line 4, in main', f"    await {call}"]
+    rest = [line for line in lines[3:] if line.strip(" ^")]
+    assert rest[0].startswith(said)
+    assert rest[1] == "raised by rank 0 at T s"
+    assert "During handling" not in "\n".join(lines)
+    whole = shown(source, "--traceback")
+    assert whole.count('  File "') > 5
+    assert said in whole
+
+
+def test_what_a_program_was_handling_is_its_own_affair(shown):
+    text = shown(
+        """
+        async def main(ep):
+            try:
+                {}["lost"]
+            except KeyError:
+                await ep.compute(-1)
+        """
+    )
+    assert "KeyError: 'lost'\n\nDuring handling of the above exception" in text
+    assert text.count("  File") == 2
+
+
+def test_a_fault_that_is_not_told_on_purpose_keeps_the_lines_behind_the_programs(shown):
+    """It may be one of this package's own."""
+    text = shown(
+        """
+        async def main(ep):
+            ep._port.poll = lambda: 1 / 0
+            await ep.poll()
+        """
+    )
+    assert "line 3, in main" in text
+    assert "line 2, in <lambda>" in text
+
+
+HINTS = {
+    "import asyncio\nasync def main(ep): await asyncio.sleep(1e-6)": (
+        "RuntimeError: no running event loop",
+        "programs run on Trio, where nothing of asyncio works: write `await ep.compute(seconds)` for work that takes "
+        "time, `await ep.block_until(predicate)` to wait for messages, `await trio.sleep(seconds)` for time alone",
+    ),
+    "async def main(ep): await ep.barrier()": (
+        "AttributeError: 'Endpoint' object has no attribute 'barrier'",
+        "Endpoint has no barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
+        "Extended.attach(ep)` and `x.barrier`",
+    ),
+    "from extended import Extended\nasync def main(ep): await (await Extended.attach(ep)).allreduce(1)": (
+        "AttributeError: 'Extended' object has no attribute 'allreduce'",
+        "Extended has no allreduce (did you mean all_reduce?)",
+    ),
+    "from conduit import Extended\nasync def main(ep): pass": (
+        "ImportError: cannot import name 'Extended' from 'conduit'",
+        "Extended is in extended: write `from extended import Extended`",
+    ),
+    "import conduit\nasync def main(ep): conduit.Extended": (
+        "AttributeError: module 'conduit' has no attribute 'Extended'; Extended is in extended: write `from extended "
+        "import Extended`",
+        "raised by rank 0",
+    ),
+    "async def main(ep): await ep.request_shrt(1, main)": (
+        "AttributeError: 'Endpoint' object has no attribute 'request_shrt'",
+        "Endpoint has no request_shrt (did you mean request_short?)",
+    ),
+    """
+async def main(ep):
+    kept = []
+    def h(token, payload):
+        kept.append(payload)
+    await ep.attach(h)
+    await ep.request_medium(1 - ep.rank, h, b"abc")
+    await ep.block_until(lambda: kept)
+    print(bytes(kept[0]))
+""": (
+        "ValueError: operation forbidden on released memoryview object",
+        "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", HINTS, ids=range(len(HINTS)))
+def test_what_to_do_is_said_of_common_mistakes(shown, source):
+    error, hint = HINTS[source]
+    text = shown(source)
+    assert f"\n{error}" in text
+    assert any(line.startswith(hint) for line in text.splitlines()), text
+    assert text.count("did you mean") + text.count("Did you mean") <= 1
+    assert text.count("import Extended") <= 2
+    assert "conduit/__init__.py" not in text.replace(f"({conduit.__file__})", "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("SCI", "there is no conduit 'SCI' (did you mean sci?); installed are: "),
+        ("scii", "there is no conduit 'scii' (did you mean sci?); installed are: "),
+        ("sun-fire", "there is no conduit 'sun-fire' (did you mean sunfire?); installed are: "),
+        ("sci:Torus=4x2", "conduit 'sci' has no option 'Torus' (did you mean torus?); its options are: "),
+        ("sci:tours=4x2", "conduit 'sci' has no option 'tours' (did you mean torus?); its options are: "),
+        ("sci:nothing_like=1", "conduit 'sci' has no option 'nothing_like'; its options are: "),
+    ],
+)
+def test_a_conduit_or_option_misspelt_by_case_or_letter(command, tmp_path, spec, said):
+    (tmp_path / "prog.py").write_text("async def main(ep): pass")
+    status, _, err = command("run", str(tmp_path / "prog.py"), "--conduit", spec)
+    assert status == 2
+    assert err.startswith(f"conduit run: {said}")
+
+
+def test_paths_are_as_the_user_gave_them(command, tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "prog.py").write_text(
+        "async def main(ep):\n    await ep.block_until(lambda: False, what='it')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert re.search(r"^rank.* sub/prog.py:2 in main: waits for it", command("run", "sub/prog.py").err, flags=re.M)
+    whole = str(tmp_path / "sub" / "prog.py")
+    assert f" {whole}:2 in main: waits for it" in command("run", whole).err
+
+
+def test_the_source_shown_is_that_which_ran(command, tmp_path, monkeypatch):
+    """Although the program goes to another folder, and writes over its own file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        "import os\nasync def main(ep):\n    open(__file__, 'w').close()\n    os.chdir('/')\n    raise ValueError\n"
+    )
+    assert "    raise ValueError\n" in command("run", "prog.py").err

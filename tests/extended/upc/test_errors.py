@@ -1,0 +1,171 @@
+"""What a program of arrays is told that goes wrong: the error, its words, and the line."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import conduit
+from extended import upc
+
+
+def run(main, **settings):
+    return upc.run(main, threads=3, conduit="loggp", **settings)
+
+
+async def made(t):
+    return await t.all_alloc((4, 5), dtype="i8", block=1)
+
+
+async def beyond_the_end(t):
+    await (await made(t))[4, 0]
+
+
+async def before_the_beginning(t):
+    (await made(t))[1, -6] = 1
+
+
+async def unknown_dtype(t):
+    await t.all_alloc(10, dtype="f9")
+
+
+async def no_block(t):
+    await t.all_alloc(10, block=0)
+
+
+async def after_free(t):
+    a = await made(t)
+    await t.all_free(a)
+    a.local[0] = 1
+
+
+async def key_after_free(t):
+    a = await made(t)
+    await t.all_free(a)
+    t.array(a.key)
+
+
+WRONG = [
+    (beyond_the_end, IndexError, "a[(4, 0)]: index 4 is out of range for axis 0 of an array of shape (4, 5)"),
+    (before_the_beginning, IndexError, "a[(1, -6)]: index -6 is out of range for axis 1"),
+    (unknown_dtype, conduit.BadRequest, "t.all_alloc: dtype='f9' is no dtype that numpy knows; give one"),
+    (no_block, conduit.BadRequest, "t.all_alloc: block=0 is not possible; give 1 or more; None for one block a thread"),
+    (after_free, conduit.BadRequest, "a.local: the array of shape (4, 5) and dtype int64 was freed by t.all_free"),
+    (key_after_free, conduit.BadRequest, "t.array: the array of shape (4, 5) and dtype int64 was freed by t.all_free"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("main", "error", "words"), WRONG, ids=lambda each: getattr(each, "__name__", ""))
+def test_what_is_wrong_is_refused_with_what_is_allowed(main, error, words):
+    with pytest.raises(error, match=re.escape(words)) as caught:
+        run(main)
+    assert isinstance(caught.value, conduit.BadRequest)
+
+
+def test_an_array_that_does_not_fit_says_which_segment_would_do():
+    async def main(t):
+        await t.all_alloc((300, 300), dtype="f8")
+        return t.MYTHREAD
+
+    with pytest.raises(conduit.BadRequest, match="needs 240000 bytes of each thread's segment") as caught:
+        run(main, segment=1000)
+    advice = re.search(r"start the job with segment=(\d+) or more", str(caught.value))
+    assert run(main, segment=int(advice[1])).values == [0, 1, 2]
+
+
+FORGOTTEN = {
+    "in arithmetic": (lambda a: a[3] + 1, lambda a: 2 * a[3], lambda a: -a[3]),
+    "in a comparison": (lambda a: a[3] == 1, lambda a: a[3] < 2),
+    "as a truth value": (lambda a: not a[3], lambda a: bool(a[3])),
+    "as a sequence": (lambda a: list(a[3]), lambda a: 1 in a[3]),
+    "as a number": (lambda a: int(a[3]), lambda a: range(a[3])),
+    "as an array": (lambda a: np.asarray(a[3]),),
+    "as a value or an index": (lambda a: a.__setitem__(2, a[3]), lambda a: a[a[3]], lambda a: a.assign(1, a[3])),
+    "in an assignment with an operator": (lambda a: a[3].__iadd__(1),),
+}
+"""Uses of a read that was not awaited, by the words in which each is refused."""
+
+
+@pytest.mark.parametrize(("use", "number"), [(use, k) for use, forms in FORGOTTEN.items() for k in range(len(forms))])
+def test_a_read_without_await_is_no_value(use, number):
+    async def main(t):
+        FORGOTTEN[use][number](await t.all_alloc(10, dtype="i8"))
+
+    words = f"a[i] was used {use}, but it is a read that has not been awaited; write `await a[i]` for the value, and "
+    with pytest.raises(TypeError, match=re.escape(words + "`await a.add_at(i, v)` where `a[i] += v` was meant")):
+        run(main)
+
+
+def test_an_assignment_with_an_operator_is_refused_where_it_stands():
+    async def main(t):
+        a = await t.all_alloc(10, dtype="i8")
+        a[3] += 1
+
+    with pytest.raises(TypeError, match=re.escape("in an assignment with an operator, but it is a read that has not")):
+        run(main)
+
+
+WHOLE = {
+    "a shared array was iterated": (lambda a: list(a), lambda a: 3 in a),
+    "a shared array was used as a numpy array": (lambda a: np.asarray(a), lambda a: a.__setitem__(0, a)),
+    "a shared array was used in arithmetic of numpy": (lambda a: np.sqrt(a), lambda a: np.ones(10) + a),
+    "a shared array was used in arithmetic": (lambda a: a + 1,),
+    "a shared array was used as a truth value": (lambda a: bool(a),),
+}
+"""Uses of a whole array as if it lay here."""
+
+
+@pytest.mark.parametrize(("words", "number"), [(words, k) for words, forms in WHOLE.items() for k in range(len(forms))])
+def test_a_whole_array_is_not_silently_converted(words, number):
+    async def main(t):
+        WHOLE[words][number](await t.all_alloc(10, dtype="i8"))
+
+    with pytest.raises(TypeError, match=re.escape(words)) as caught:
+        run(main)
+    assert "`a.local`" in str(caught.value)
+    assert "`await a[:]`" in str(caught.value)
+
+
+def line_of(main, text):
+    """Return the line of a program that has some text."""
+    lines, first = inspect.getsourcelines(main)
+    return first + next(number for number, line in enumerate(lines) if text in line)
+
+
+async def drops_a_read(t):
+    a = await t.all_alloc(10)
+    a[3]
+    await t.barrier()
+
+
+async def drops_a_call(t):
+    t.barrier()
+    await t.fence()
+
+
+@pytest.mark.parametrize(
+    ("main", "text", "call"), [(drops_a_read, "  a[3]", "a[3]"), (drops_a_call, "  t.b", "t.barrier()")]
+)
+def test_a_call_that_is_dropped_is_named_with_its_line(main, text, call):
+    place = f"{call} at {__file__}:{line_of(main, text)}"
+    words = f"{place} was called but never awaited, so it did nothing; write `await {call}`"
+    with pytest.raises(conduit.BadRequest, match=re.escape(words)):
+        run(main)
+
+
+def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others():
+    async def main(t):
+        a = await t.all_alloc(10)
+        if t.MYTHREAD == 0:
+            await t.all_sort(a)  # one waits here
+        elif t.MYTHREAD == 2:
+            await a.gather_to(0)  # and one there
+
+    with pytest.raises(conduit.Deadlock) as caught:
+        run(main)
+    report = str(caught.value)
+    assert "rank 1: its main has returned" in report
+    for rank, text in ((0, "t.all_sort"), (2, "a.gather_to")):
+        place = rf"rank {rank}: \S*test_errors.py:{line_of(main, text)} in "
+        assert re.search(place + r"\S*main: waits for a barrier, which rank 1 must bring about", report), report
