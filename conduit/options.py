@@ -76,6 +76,15 @@ class SimOptions:
     piece: int = option(4096, "bytes after which a transfer lets others onto a link", validator=attrs.validators.ge(64))
 
 
+@attrs.frozen(kw_only=True)
+class OneSidedOptions(SimOptions):
+    """The options of a simulated conduit with native one-sided operations."""
+
+    rma: Literal["native", "am"] = option(
+        "native", "how layers put and get: by the hardware's own operations (ep.rma), or by messages alone"
+    )
+
+
 def options_problem(cls: type, *, simulated: bool) -> str:
     """Return why a class decorated by attrs cannot be the options of a conduit, "" where it can."""
     if "__attrs_attrs__" not in vars(cls):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint, Token
     from extended.events import Events, Operation
+    from extended.native import NativeAtomics
     from extended.transfers import Send, Transfers
 
     Numbers = npt.NDArray[Any]
@@ -49,12 +50,14 @@ class Accumulates:
         ep: the rank's endpoint.
         events: its outstanding operations.
         transfers: what sends operations of several messages.
+        native: what does those on types that the network has operations for.
     """
 
-    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers) -> None:
+    def __init__(self, ep: Endpoint, events: Events, transfers: Transfers, native: NativeAtomics) -> None:
         self._ep = ep
         self._events = events
         self._transfers = transfers
+        self._native = native
         self._memory = flat(ep.segment)
         self._complete = transfers.handlers.complete
         self._max_medium = min(ep.limits.max_medium, LARGEST_PIECE)
@@ -73,6 +76,9 @@ class Accumulates:
             operands: as many, in use until the operation is done.
         """
         size = TYPES[kind].size
+        if len(starts) and self._native.has(TYPES[kind]):
+            await self._native.accumulate(operation, TYPES[kind], op, dest, starts.tolist(), operands.tolist())
+            return
         if dest == self._ep.rank or not len(starts):
             await self._ep.poll()
             self._apply(kind, op, starts, operands)

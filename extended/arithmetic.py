@@ -107,9 +107,12 @@ class NumberType(ABC):
             if self.same(old, operands[0]):
                 self._item.pack_into(memory, start, operands[1])
         elif op != Op.GET:
-            result = self._functions[op](old, operands[0])
-            self._item.pack_into(memory, start, self.rounded(result))
+            self._item.pack_into(memory, start, self.result(op, old, operands[0]))
         return old
+
+    def result(self, op: int, old: Number, operand: Number) -> Number:
+        """Return what an operation that computes makes of a number."""
+        return self.rounded(self._functions[op](old, operand))
 
     def to_words(self, numbers: Sequence[Number]) -> tuple[int, ...]:
         """Return numbers as arguments of a message."""

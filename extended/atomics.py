@@ -2,7 +2,8 @@
 
 One short request carries the operands, a handler of the owner applies them, and a short reply brings back what was
 there before.  The owner's own operations are done at once, between two of its awaits.  Handlers of a rank run one after
-the other and never beside its program, so that all of these are atomic against each other.
+the other and never beside its program, so that all of these are atomic against each other.  Types that the network has
+operations of its own for go by these alone (`extended.native`).
 
 Source: GASNet-EX, remote atomics (`gex_AD_OpNB`).
 """
@@ -20,6 +21,7 @@ from extended.buffers import flat
 from extended.calls import public
 from extended.events import GET, PUT, Operation
 from extended.handlers import high, joined, low
+from extended.native import NativeAtomics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -65,7 +67,8 @@ class Atomics:
     def __init__(self, ep: Endpoint, events: Events, transfers: Transfers) -> None:
         self._ep = ep
         self.events = self._events = events
-        self.accumulates = Accumulates(ep, events, transfers)
+        self._native = NativeAtomics(ep, events, transfers)
+        self.accumulates = Accumulates(ep, events, transfers, self._native)
         self._memory = flat(ep.segment)
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -75,6 +78,9 @@ class Atomics:
     async def perform(self, call: str, code: int, dest: int, offset: int, operands: Sequence[Number]) -> Any:
         """Do one operation; return the number before it where `code` asks for that, else None."""
         kind = TYPES[code >> _TYPE]
+        if self._native.has(kind):
+            before = await self._native.perform(call, kind, code & _OP, dest, offset, operands)
+            return before if code & _FETCH else None
         if dest == self._ep.rank:
             await self._ep.poll()
             old = kind.apply(code & _OP, self._memory, offset, operands)

@@ -91,9 +91,10 @@ class Operation:
         group: the implicit operations that it is waited for with, or None.
         out: of a get only, the flat view that it fills.
         chunk: of a get only, how many bytes each piece but the last has, 0 of a single one.
+        native: whether its pieces are native operations and no requests.
     """
 
-    __slots__ = ("call", "chunk", "group", "kind", "out", "peer", "pending", "pieces")
+    __slots__ = ("call", "chunk", "group", "kind", "native", "out", "peer", "pending", "pieces")
 
     out: memoryview
     chunk: int
@@ -105,6 +106,7 @@ class Operation:
         self.pending = 0
         self.pieces = 0
         self.group = group
+        self.native = False
 
     def done(self) -> bool:
         """Say whether the operation is complete."""
@@ -157,6 +159,15 @@ class Events:
             self.operations.append(operation)
         return number
 
+    def enter_native(self, operation: Operation, pieces: int = 1) -> int:
+        """As `enter`, for an operation in as many native ones (`ep.rma`), which are no requests."""
+        number = self.enter(operation, pieces)
+        operation.native = True
+        operation.pieces = 0
+        if operation.group is not None:
+            operation.group.pieces -= pieces
+        return number
+
     def piece_done(self, number: int) -> None:
         """Take note of one reply to an operation."""
         operation = self.operations[number]
@@ -181,7 +192,9 @@ class Events:
     async def finish(self, operation: Operation) -> None:
         """Wait until an operation is complete, polling at least once; cancelled, it goes on in the implicit set."""
         if not operation.pending:
-            return await self.ep.poll()
+            if not operation.native:  # whose own call has polled, and may have seen it complete
+                await self.ep.poll()
+            return
         try:
             await self.ep.block_until(operation.done, what=operation.call, ranks=(operation.peer,))
         except trio.Cancelled:

@@ -3,7 +3,8 @@
 Sizes choose as GASNet's reference implementation does (its `extended-ref`): a put of up to `max_medium` bytes is one
 medium request, a larger one long requests of at most `max_long_request`; a get of up to `max_medium` comes by a medium
 reply, a larger one by long replies where its destination lies in the segment, else by medium replies.  A rank's own
-memory is copied, without a message.
+memory is copied, without a message.  Where the network has native operations (`ep.rma`), a put or get of any size is
+one of these, and a fill as many as it has blocks.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ LARGEST_PIECE = 1 << 30
 LARGEST_WORD = (1 << 31) - 1
 """The largest offset that travels as one argument; small puts have two only where they need them."""
 
+FILL_BLOCK = 1 << 16
+"""Bytes of a native put of a fill."""
+
 ARGUMENTS = 16
 """Arguments that the widest message of this layer carries."""
 
@@ -57,6 +61,7 @@ class Transfers:
             )
         self._ep = ep
         self._events = events
+        self._rma = ep.rma
         # Where bytes are copied without a message: the own segment, and those that real ranks of a host share.
         self._reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
@@ -94,7 +99,10 @@ class Transfers:
                 there[offset : offset + nbytes] = data
             self._ep.charge(copied=nbytes)
             return
-        if nbytes <= self._max_medium:
+        if self._rma is not None:
+            number = self._events.enter_native(operation)
+            await self.native(number, self._rma.put(dest, offset, data, partial(self._events.piece_done, number)))
+        elif nbytes <= self._max_medium:
             number = self._events.enter(operation, 1)
             request = self._ep.request_medium
             try:
@@ -136,6 +144,9 @@ class Transfers:
             if there is not None:
                 out[:] = there[offset : offset + nbytes]
             self._ep.charge(copied=nbytes)
+        elif self._rma is not None:
+            number = self._events.enter_native(operation)
+            await self.native(number, self._rma.get(dest, offset, out, partial(self._events.piece_done, number)))
         elif nbytes <= self._max_medium:
             operation.out = out
             operation.chunk = 0
@@ -187,6 +198,9 @@ class Transfers:
                 fill(there[offset : offset + nbytes], byte)
             self._ep.charge(copied=nbytes)
             return
+        if self._rma is not None:
+            await self._fill_natively(operation, dest, offset, byte, nbytes)
+            return
         number = self._events.enter(operation, -(-nbytes // LARGEST_PIECE))
 
         def request(at: int) -> Send:
@@ -195,6 +209,23 @@ class Transfers:
             return partial(self._ep.request_short, dest, self.handlers.fill, number, byte, length, *words)
 
         await self.issue(operation, number, map(request, range(0, nbytes, LARGEST_PIECE)))
+
+    async def _fill_natively(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
+        rma = self._rma
+        assert rma is not None
+        block = memoryview(bytes([byte]) * min(nbytes, FILL_BLOCK))
+        number = self._events.enter_native(operation, -(-nbytes // FILL_BLOCK))
+        done = partial(self._events.piece_done, number)
+        sends = (partial(rma.put, dest, offset + at, block[: nbytes - at], done) for at in range(0, nbytes, FILL_BLOCK))
+        await self.issue(operation, number, sends)
+
+    async def native(self, number: int, begin: Coroutine[Any, Any, None]) -> None:
+        """Begin an operation that is a single native one; what is raised has not begun."""
+        try:
+            await begin
+        except BaseException:
+            self._events.withdraw(number)
+            raise
 
     # ------------------------------------------------------------------------------------- operations of several pieces
 

@@ -113,6 +113,10 @@ class Case:
         """Give this case with some options set to other values."""
         return attrs.evolve(self, network=self.network.with_options(**values))
 
+    def has_option(self, name: str) -> bool:
+        """Say whether the conduit has an option of that name."""
+        return name in attrs.fields_dict(self.cls.Options)
+
     def longest(self, *, reply: bool = False, at_most: int = 1 << 62) -> int:
         """Give the largest long payload in bytes that fits the limits, the largest segment and ``at_most``."""
         limit = self.limits.max_long_reply if reply else self.limits.max_long_request

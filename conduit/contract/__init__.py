@@ -5,7 +5,7 @@ and the reply-once rule, messages of a rank to itself, counts, errors.  A port m
 decides when they are noticed.  docs/contract.md numbers the rules; `conduit conform` checks them.
 
 Read `network` and `port`: what stands there is all that a job and the core ask of a network.
-`message` and `records` are what is handed over, `world` is what a network has of its job's time.
+`message`, `rma` and `records` are what is handed over, `world` is what a network has of its job's time.
 
 Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for simulated ones, with
 any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
@@ -16,6 +16,7 @@ from conduit.contract.network import Conduit, JobSetup, RankKind
 from conduit.contract.port import Acts, Awaited, Core, Door, Doors, Port, Unhandled, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
+from conduit.contract.rma import AtomicOp, Complete, OneSided, Places
 from conduit.contract.told import Part, Told
 from conduit.contract.world import End, World
 
@@ -24,10 +25,12 @@ __all__ = [
     "LONG",
     "REQUEST",
     "Acts",
+    "AtomicOp",
     "Awaited",
     "Buffer",
     "Bytes",
     "Category",
+    "Complete",
     "Conduit",
     "Constant",
     "Core",
@@ -40,7 +43,9 @@ __all__ = [
     "Limits",
     "Message",
     "MessageCosts",
+    "OneSided",
     "Part",
+    "Places",
     "Port",
     "Processes",
     "RankKind",

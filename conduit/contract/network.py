@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -195,6 +195,14 @@ class Conduit(ABC):
         Layers above choose by it, on every rank for itself, so it must be the same on every rank.
         """
         return Costs()
+
+    @classmethod
+    def library_costs(cls, options: Any) -> Mapping[str, float]:
+        """Return what calls of a vendor's libraries cost beside what the network takes, seconds, by their names.
+
+        For layers that stand for such a library (`ep.library_cost`), from constants alone, the same on every rank.
+        """
+        return {}
 
     @classmethod
     def raw_tables(cls, options: Any) -> Sequence[RawTable]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
-from conduit.contract.message import Bytes, Message
+from conduit.contract.message import Buffer, Bytes, Message
+from conduit.contract.rma import Complete, OneSided
 from conduit.errors import BadRequest
 
 
@@ -149,6 +150,21 @@ class Core(Protocol):
         """Run what the layers above want to send; never called from inside an event."""
         ...
 
+    def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
+        """Take note that a native operation of `source` has changed these bytes of this rank's segment.
+
+        Args:
+            when: in which event, picoseconds.
+            source: the rank that began it.
+            offset: where.
+            data: what is there now.
+        """
+        ...
+
+    def complete(self, then: Complete) -> None:
+        """Call `then()` of a native operation of this rank that is complete, in the rank's own context."""
+        ...
+
 
 def refuse_coroutine(result: object) -> None:
     """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
@@ -173,6 +189,11 @@ class Port(ABC):
     @abstractmethod
     def segment(self) -> Bytes:
         """Return this rank's segment and the auxiliary bytes behind it: the memory itself, writable, from zero."""
+
+    @property
+    def rma(self) -> OneSided | None:
+        """Native one-sided operations, None where this network has none, or is not to use them."""
+        return None
 
     def release(self) -> None:  # noqa: B027  not all have any
         """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""

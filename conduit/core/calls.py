@@ -114,7 +114,7 @@ def guard(endpoint: Caller | None, call: str) -> Guard:
 
 def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
-    warnings.filterwarnings("ignore", message=r"coroutine '(Endpoint\._|conduit call)", category=RuntimeWarning)
+    warnings.filterwarnings("ignore", message=r"coroutine '((Endpoint|Rma)\._|conduit call)", category=RuntimeWarning)
 
 
 Action = Callable[[], Awaitable[object]]

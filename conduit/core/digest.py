@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from conduit.errors import ConduitError
 
 SEND, HANDLE, WAKE = 1 << 20, 2 << 20, 3 << 20
+BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operations
 FLUSH = 300
 
 
@@ -20,7 +21,8 @@ class ActLog(list[int]):
     """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
     A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
-    arguments and payload.  A `block_until` that is over: time, WAKE.
+    arguments and payload.  A `block_until` that is over: time, WAKE.  A native one-sided operation: time, BEGIN, at its
+    target LAND, and COMPLETE, the other rank, size, checksum.
 
     WAKE is no news from the door of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
     holds up, for slots and at start-up too, which another simulation of the same machine may do otherwise; and not of a

@@ -13,10 +13,10 @@ from zlib import crc32
 
 import attrs
 
-from conduit.contract import CONTROL, REQUEST, Category, Doors, Message, Port
+from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Doors, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
-from conduit.core.digest import HANDLE
+from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
 from conduit.core.wrong_count import wrong_count
@@ -161,6 +161,30 @@ class Dispatch:
                     "a slice or an array of the medium payload is still in use after the handler has returned; keep a "
                     "copy of it (bytes(payload), numpy.array(payload)), not a view"
                 ) from None
+
+    def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
+        """Log what a native operation of `source` has changed in the segment; see `conduit.contract.Core`."""
+        acts = self.acts
+        if acts is not None:
+            acts += (when, LAND, source, offset, len(data), crc32(data))
+            if len(acts) > FLUSH:
+                acts.flush()
+
+    def complete(self, then: Complete) -> None:
+        """Call `then` of a native operation of this rank; what it may not do is what a handler may not.
+
+        Raises:
+            HandlerError: it has broken a rule.
+        """
+        run = self.port.handler_context()
+        before, self.running = self.running, "the completion of a native operation"
+        try:
+            if run is None:
+                then()
+            else:
+                run(then)
+        finally:
+            self.running = before
 
     def _landed(self, message: Message) -> memoryview:
         """Return where a long payload lies, storing one that came from this rank itself."""

@@ -17,11 +17,12 @@ from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
+from conduit.core.rma import Rma
 from conduit.errors import BadRequest, HandlerError
 
 _PS_PER_S = 1e12
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
-_READ_ONLY = frozenset({"rank", "size", "limits", "costs", "simulated", "host", "hosts", "segment"})
+_READ_ONLY = frozenset({"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment"})
 _LATER = (
     "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
     "in ep.on_progress"
@@ -81,6 +82,7 @@ class Endpoint:
         ranks_on_host: the ranks of that host, sorted, this one included.
         simulated: whether time is virtual.
         segment: this rank's segment, a writable array of uint8; the memory itself.
+        rma: the network's native one-sided operations, None where it has none.
     """
 
     __slots__ = (
@@ -94,6 +96,7 @@ class Endpoint:
         "_exits",
         "_indices",
         "_left",
+        "_library_costs",
         "_of_layers",
         "_over",
         "_port",
@@ -110,6 +113,7 @@ class Endpoint:
         "limits",
         "rank",
         "reporters",
+        "rma",
         "segment",
         "simulated",
         "size",
@@ -176,6 +180,8 @@ class Endpoint:
         self.segment: Bytes = port.segment[: self._segment_bytes]
         self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
+        native = port.rma
+        self.rma = None if native is None else Rma(self, native, self._dispatch, self._acts, self._dispatch.doors)
 
     # -- where and when ------------------------------------------------------------------------
 
@@ -684,6 +690,26 @@ class Endpoint:
             raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
         self.warnings.append(text)
 
+    def take_library_costs(self, costs: Mapping[str, float]) -> None:
+        """Take what `library_cost` tells; for who makes the endpoint."""
+        self._library_costs = costs
+
+    def library_cost(self, name: str) -> float:
+        """Return what a vendor's library adds to a call, in seconds, 0.0 where the network lists none.
+
+        Args:
+            name: of the call, as the network's page calls it: "mpi_get".
+
+        Raises:
+            BadRequest: `name` is no str.
+        """
+        if not isinstance(name, str):
+            raise BadRequest(
+                f"ep.library_cost: name={arguments.shown(name)} is a {type(name).__name__}; pass the name of a call, a "
+                "str"
+            )
+        return self._library_costs.get(name, 0.0)
+
     def count(self, name: str, n: int = 1) -> None:
         """Add to a count of a layer's own, shown in `result.statistics[rank]`; plain, takes no time.
 
@@ -729,7 +755,9 @@ class Endpoint:
 
     def _counted(self) -> Mapping[str, int]:
         """Return what the core has counted for this rank, sorted by name, then what layers above have."""
-        return dict(sorted({**attrs.asdict(self.counts), **self._dispatch.counted()}.items())) | self._of_layers
+        native = self.rma.counted() if self.rma is not None else {}
+        counts = {**attrs.asdict(self.counts), **self._dispatch.counted(), **native}
+        return dict(sorted(counts.items())) | self._of_layers
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""

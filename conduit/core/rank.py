@@ -5,9 +5,10 @@ Where somebody listens to messages they are of the classes below, which give eac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from conduit.contract import REQUEST, Costs, Doors, Identity, Limits, Message
+from conduit.contract import REQUEST, Buffer, Costs, Doors, Identity, Limits, Message
 from conduit.core.calls import Guard
 from conduit.core.digest import ActLog
 from conduit.core.dispatch import Dispatch
@@ -22,6 +23,7 @@ def make_endpoint(
     seed: int,
     *,
     costs: Costs,
+    library_costs: Mapping[str, float] | None = None,
     simulated: bool,
     acts: ActLog | None = None,
     doors: Doors | None = None,
@@ -35,6 +37,7 @@ def make_endpoint(
         segment_bytes: size of every rank's segment.
         seed: of everything random.
         costs: what the network says of its messages.
+        library_costs: what calls of a vendor's libraries cost beside that.
         simulated: whether time is virtual.
         acts: where the acts of the rank are logged for the digest, if there is one.
         doors: whom to tell what happens.
@@ -42,6 +45,7 @@ def make_endpoint(
     listened = doors is not None and doors.messages
     kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
     endpoint = kind(rank, hosts, limits, segment_bytes, seed, costs=costs, simulated=simulated, acts=acts)
+    endpoint.take_library_costs(library_costs or {})
     server(endpoint, doors)
     return endpoint
 
@@ -107,3 +111,10 @@ class _Dispatch(Dispatch):
         if doors.landed is not None and message.source == self.rank and message.payload:
             doors.landed(self.rank, self.port.ticks(), message.offset, message.nbytes, message.identity)
         return view
+
+    def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
+        super().landed(when, source, offset, data)
+        doors = self.doors
+        assert doors is not None
+        if doors.landed is not None:
+            doors.landed(self.rank, when, offset, len(data), source)

@@ -37,7 +37,7 @@ class MessageRank:
     ) -> None:
         endpoint = make_endpoint(
             rank, setup.hosts, spec.limits, setup.segment, setup.seed,
-            costs=spec.costs, simulated=spec.simulated, acts=acts, doors=doors,
+            costs=spec.costs, library_costs=spec.library_costs, simulated=spec.simulated, acts=acts, doors=doors,
         )  # fmt: skip
         self._port: Port = network.port(rank, endpoint._dispatch)
         endpoint._connect(self._port)

@@ -89,6 +89,11 @@ class Spec:
         """What a message costs under these options, as far as the network says."""
         return self.cls.costs(self.options)
 
+    @property
+    def library_costs(self) -> Mapping[str, float]:
+        """What calls of a vendor's libraries cost beside that, by their names."""
+        return self.cls.library_costs(self.options)
+
     def with_options(self, **values: object) -> "Spec":
         """Return the spec with some options set to other values."""
         changed: Any = self.options

@@ -15,6 +15,7 @@ from conduit.simnet.checked import Ledger, check
 from conduit.simnet.host import HostModel
 from conduit.simnet.meeting import Meeting
 from conduit.simnet.observed import InFlight, observe
+from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.path import Path
 from conduit.simnet.port import SimulatedPort
 from conduit.simnet.shm import SharedMemoryPath
@@ -80,7 +81,15 @@ class SimulatedConduit(Conduit):
 
     def make_port(self, rank: int, core: Core) -> SimulatedPort:
         """Return the port of a rank without its paths; for networks whose calls do more than the common ones."""
-        return SimulatedPort(self, rank, core)
+        kind = OneSidedPort if getattr(self.options, "rma", "am") == "native" else SimulatedPort
+        return kind(self, rank, core)
+
+    def make_unit(self, port: OneSidedPort) -> Unit:
+        """Return what does the native one-sided operations of `port.rank`; for options with `rma` alone."""
+        raise ConduitError(
+            f"{type(self).__name__}.make_unit is not defined; return a conduit.simnet.Unit, or derive the options from "
+            "SimOptions, which have no rma"
+        )
 
     def make_shared_path(
         self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
@@ -128,6 +137,8 @@ class SimulatedConduit(Conduit):
             shared = self.make_shared_path(port, neighbours, size)
             if shared is not None:
                 port.add_path(shared)
+        if isinstance(port, OneSidedPort):
+            port.native = Native(port, self.make_unit(port))
         self.ports.append(port)
         return port
 

@@ -67,3 +67,13 @@ def holds(ep: Endpoint, offset: int, data: bytes) -> bool:
 def filled(ep: Endpoint, offset: int, nbytes: int, key: int = 0) -> None:
     """Fill this rank's segment with a pattern."""
     ep.segment[offset : offset + nbytes] = np.frombuffer(pattern(nbytes, key), np.uint8)
+
+
+def natively(case: Case) -> bool:
+    """Say whether puts, gets and some atomics are the network's own operations, without a message."""
+    return case.has_option("rma") and bool(case.options.rma == "native")
+
+
+def by_messages(case: Case) -> Case:
+    """Give this case so that puts, gets and atomics are messages, for a check of these."""
+    return case.option(rma="am") if natively(case) else case

@@ -8,7 +8,7 @@ import pytest
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import refusal
-from extended.conformance.programs import attached
+from extended.conformance.programs import attached, natively
 
 OPS = ("add", "sub", "mul", "min", "max", "and_", "or_", "xor")
 
@@ -60,7 +60,8 @@ def test_repeated_offsets_and_lists_longer_than_a_message(case: Case) -> None:
         return handle.messages, x.ep.segment[:64].view("u8").tolist()
 
     values = case.run(main).values
-    assert all(messages == (3 if rank else 0) for rank, (messages, _) in enumerate(values))
+    sent = 0 if natively(case) else 3
+    assert all(messages == (sent if rank else 0) for rank, (messages, _) in enumerate(values))
     wanted = [len(values) * sum(range(start, count, 7)) for start in range(7)]
     assert values[0][1] == [*wanted, 2 * len(values)]
 

@@ -13,7 +13,7 @@ from conduit.conformance.programs import names, refusal
 from extended.conformance.oracle import array, folded, rows, same, small, stacked
 from extended.conformance.programs import attached
 
-BROADCAST = ("eager", "flat", "tree", "two_level", "binomial", "pipelined")
+BROADCAST = ("eager", "flat", "tree", "two_level", "pipelined", "binomial")
 BLOCKS = ("flat", "tree", "two_level", "binomial")
 ALL_GATHER = ("dissemination", "ring", "tree", "two_level")
 ALL_TO_ALL = ("pairwise", "dissemination")

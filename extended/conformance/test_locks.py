@@ -653,7 +653,7 @@ def test_forgotten_calls_are_named(case: Case) -> None:
         await x.barrier()
 
     with pytest.raises(
-        conduit.BadRequest, match=r"lock\.acquire\(\.\.\.\) at .*test_locks\.py:\d+ was called but never"
+        conduit.BadRequest, match=r"x\.lock\(\"a\"\)\.acquire\(\) at .*test_locks\.py:\d+ was called but never"
     ):
         case.run(forgets)
 

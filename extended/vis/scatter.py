@@ -4,6 +4,9 @@ Runs of up to `max_medium` bytes are packed into medium messages: places and dat
 whose answer is packed as well.  A longer run goes as a put or get of its own would go.  A rank's own memory is copied,
 without a message.  A lattice whose description would take more than half of a medium message, for its many dimensions,
 travels as the list of its runs.
+
+Where the network has native operations (`ep.rma`), a lattice is one strided operation and a list of runs as many puts
+or gets, without a message.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ class Scatter:
         self._events = events
         self._transfers = transfers
         self._memory = flat(ep.segment)
+        self._rma = ep.rma
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
@@ -66,7 +70,8 @@ class Scatter:
                 where.write(self._memory, bytes(local.read(0, local.nbytes)))
                 self._ep.charge(copied=2 * local.nbytes)
             return
-        where = self._as_sent(where)
+        if self._rma is None:
+            where = self._as_sent(where)
         start = where.only()
         if start is not None:
             data = local.view(0, local.nbytes)
@@ -74,8 +79,19 @@ class Scatter:
                 data = memoryview(local.read(0, local.nbytes))
                 self._ep.charge(copied=local.nbytes)
             await self._transfers.put(operation, dest, start, data, bulk=True)
-        else:
+        elif self._rma is None:
             await self._issue(operation, list(self._put_parts(dest, where, local)))
+        elif isinstance(where, Lattice):
+            data = local.view(0, local.nbytes)
+            if data is None:
+                data = memoryview(local.read(0, local.nbytes))
+                self._ep.charge(copied=local.nbytes)
+            number = self._events.enter_native(operation)
+            places = where.base, where.run, where.counts, where.strides
+            done = partial(self._events.piece_done, number)
+            await self._transfers.native(number, self._rma.put_strided(dest, *places, data, done))
+        else:
+            await self._issue_natively(operation, len(where.starts), partial(self._put_natively, dest, where, local))
 
     async def get(self, operation: ScatteredGet, dest: int, where: Lattice | Runs, local: Local) -> None:
         """Begin a get; return when all its messages are sent.
@@ -92,13 +108,56 @@ class Scatter:
                 local.write(0, where.read(self._memory))
                 self._ep.charge(copied=2 * local.nbytes)
             return
-        where = self._as_sent(where)
+        if self._rma is None:
+            where = self._as_sent(where)
         start, view = where.only(), local.view(0, local.nbytes)
         if start is not None and view is not None:
             await self._transfers.get(operation, dest, start, view)
-        else:
+        elif self._rma is None:
             operation.local = local
             await self._issue(operation, list(self._get_parts(dest, where, local)))
+        elif isinstance(where, Lattice):
+            number = self._events.enter_native(operation)
+            out, done = self._landing(local, 0, local.nbytes, number)
+            places = where.base, where.run, where.counts, where.strides
+            await self._transfers.native(number, self._rma.get_strided(dest, *places, out, done))
+        else:
+            await self._issue_natively(operation, len(where.starts), partial(self._get_natively, dest, where, local))
+
+    async def _issue_natively(self, operation: Operation, pieces: int, send: Callable[[int, int], Send]) -> None:
+        number = self._events.enter_native(operation, pieces)
+        await self._transfers.issue(operation, number, (send(piece, number) for piece in range(pieces)))
+
+    def _put_natively(self, dest: int, where: Runs, local: Local, piece: int, number: int) -> Send:
+        assert self._rma is not None
+        start, at, length = where.run(piece)
+        data: bytes | bytearray | memoryview | None = local.view(at, at + length)
+        if data is None:
+            data = local.read(at, at + length)
+            self._ep.charge(copied=length)
+        return partial(self._rma.put, dest, start, data, partial(self._events.piece_done, number))
+
+    def _get_natively(self, dest: int, where: Runs, local: Local, piece: int, number: int) -> Send:
+        assert self._rma is not None
+        start, at, length = where.run(piece)
+        out, done = self._landing(local, at, length, number)
+        return partial(self._rma.get, dest, start, out, done)
+
+    def _landing(
+        self, local: Local, at: int, nbytes: int, number: int
+    ) -> tuple[memoryview | bytearray, Callable[[], None]]:
+        """Return what a native get fills, and what is to be done then."""
+        view = local.view(at, at + nbytes)
+        if view is not None:
+            return view, partial(self._events.piece_done, number)
+        buffer = bytearray(nbytes)
+
+        def store() -> None:
+            local.write(at, buffer)
+            self._ep.charge(copied=nbytes)
+            self._events.piece_done(number)
+
+        return buffer, store
 
     async def _issue(self, operation: Operation, parts: list[Part]) -> None:
         number = self._events.enter(operation, len(parts))

@@ -54,7 +54,7 @@ def test_large_smps_are_filled():
     assert not [case for case in of("sci") if case.ranks_per_host not in (None, 1, 2)]
 
 
-@pytest.mark.parametrize("spec", ["loggp", "sci", "startx"])
+@pytest.mark.parametrize("spec", ["loggp", "origin", "sci", "startx", "t3e"])
 def test_all_cases_can_be_placed(spec):
     for case in of(spec, full=True):
         assert len(case.cls.placement(case.options, case.ranks, case.ranks_per_host)) == case.ranks

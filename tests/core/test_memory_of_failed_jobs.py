@@ -10,7 +10,7 @@ import trio
 
 import conduit
 
-NETWORKS = ["loggp", "sci", "sunfire", "startx"]
+NETWORKS = ["loggp", "origin", "sci", "sunfire", "startx", "t3e"]
 
 
 async def raises(ep):

@@ -18,7 +18,7 @@ def cited(root: Path, pattern: str) -> Iterator[tuple[Path, str]]:
 
 
 def test_pages_that_the_code_cites_exist(root: Path) -> None:
-    found = list(cited(root, r"[A-Za-z_./-]+\.(?:md|toml)\b"))
+    found = list(cited(root, r"[A-Za-z0-9_./-]+\.(?:md|toml)\b"))
     assert len(found) > 10
     for path, name in found:
         assert name in ("README.md", "pyproject.toml") or (root / name).is_file(), f"{path} cites {name}"

@@ -8,7 +8,7 @@ import pytest
 import conduit
 from conduit.options import describe, parse_options
 
-NAMES = ("loggp", "sci", "startx", "sunfire", "udp")
+NAMES = ("loggp", "origin", "sci", "startx", "sunfire", "t3e", "udp")
 
 
 def stated(readme: str) -> dict[str, str]:

@@ -64,7 +64,7 @@ def _bytes_per_rank(network, ranks):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("network", ["loggp", "sci", "startx"])
+@pytest.mark.parametrize("network", ["loggp", "origin", "sci", "startx", "t3e"])
 def test_M_memory_per_rank_does_not_grow_with_the_job(network):
     conduit.run(_nothing, conduit=network)  # imports
     few, many = (_bytes_per_rank(network, ranks) for ranks in (16, 96))

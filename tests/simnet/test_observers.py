@@ -16,7 +16,7 @@ from conduit.launch.simulated import SimulatedJob
 from conduit.sim.link import Link, Route
 from conduit.simnet.observed import Landings
 
-NETWORKS = ["loggp", "sci", "sunfire", "startx"]
+NETWORKS = ["loggp", "origin", "sci", "sunfire", "startx"]
 KINDS = [CpuListener, LinkListener, MessageListener, LandingListener, WaitListener]
 SIZES = [1, 7, 40, 100, 513, 2047, 2048, 2049, 4099, 20_000]
 
@@ -140,7 +140,8 @@ def test_each_message_has_one_life(network):
         assert sent[message][0] < noticed[message] <= handled[message][0] <= handled[message][1]
         back = message._replace(reply=True)
         if message.source != message.dest:
-            assert back in noticed  # if only to free the slot
+            # If only to free the slot, for which origin has a word of its own, which is no message.
+            assert back in noticed or (network == "origin" and back not in sent)
         assert (back in sent) == (handled[message][2] != "short" or back in handled)
         if back in sent:
             assert handled[message][1] == sent[back][0] <= noticed[back] <= handled[back][0]

@@ -1,0 +1,84 @@
+"""The nodes of a machine and the links between them, as moves see them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeAlias
+
+from conduit.sim import Kernel
+from conduit.sim.link import Hop, Link, Route
+from conduit.simnet.parts import link_counts
+from conduits.globalmem.memory import Bank
+
+Arrived: TypeAlias = Callable[[int], object]
+
+
+class FreeRoute(Route):
+    """A route over links of which each transfer has one of its own: as if nobody else were there."""
+
+    __slots__ = ()
+
+    def carry(self, nbytes: int, head: int, tail: int, then: Arrived, index: int = 0, *, whole: bool = False) -> int:
+        """Carry `nbytes`; nothing is ever busy."""
+        self.carried[nbytes] += 1
+        last = head + self.slowest[nbytes]
+        return (last if last > tail else tail) + self.latency
+
+
+class Fabric(ABC):
+    """The memories of a machine's nodes, and ways between them; all made when they are first asked for.
+
+    Args:
+        kernel: whose time it lives in.
+        line: bytes that a memory serves at once.
+        service: what that takes it, picoseconds.
+        rate: of each link and direction, bytes per second.
+        contention: whether memories and links are shared; if not, each transfer finds them free.
+    """
+
+    def __init__(self, kernel: Kernel, *, line: int, service: int, rate: int, contention: bool) -> None:
+        self.kernel = kernel
+        self.line = line
+        self.service = service
+        self._rate = rate
+        self._route = Route if contention else FreeRoute
+        self._banks: dict[int, Route] = {}
+        self._memories: dict[int, Bank] = {}
+        self._ways: dict[tuple[int, int], Route | None] = {}
+        self._links: dict[Hashable, Link] = {}
+
+    @abstractmethod
+    def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
+        """Return the links from one node to another, each by what names it with the delay behind it, picoseconds."""
+
+    def takes(self, nbytes: int) -> int:
+        """Return how long a memory takes for bytes, picoseconds."""
+        return -(-nbytes // self.line) * self.service
+
+    def memory(self, node: int) -> Route:
+        """Return the way into the memory of a node."""
+        found = self._banks.get(node)
+        if found is None:
+            bank = self._memories[node] = Bank(self.kernel, self.line, self.service, f"memory {node}")
+            found = self._banks[node] = self._route([(bank, 0)])
+        return found
+
+    def way(self, source: int, target: int) -> Route | None:
+        """Return the links from one node to another; None from a node to itself."""
+        key = source, target
+        if key not in self._ways:
+            hops: list[Hop] = [(self._link(name), delay) for name, delay in self.steps(source, target)]
+            self._ways[key] = self._route(hops) if hops else None
+        return self._ways[key]
+
+    def _link(self, name: Hashable) -> Link:
+        found = self._links.get(name)
+        if found is None:
+            found = self._links[name] = Link(self.kernel, self._rate, f"link {name}")
+        return found
+
+    def statistics(self, node: int) -> Mapping[str, int]:
+        """Return what the memory of a node has served."""
+        memory = self._memories.get(node)
+        return link_counts("memory", [] if memory is None else [memory])

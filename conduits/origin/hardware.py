@@ -1,0 +1,53 @@
+"""The network: routers of two nodes each, hypercubes of eight routers, and metarouters that join the hypercubes.
+
+A metarouter joins the same corner of all hypercubes, so that a way to another one goes up and down, and then along the
+dimensions in which the corners differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from conduit.sim import Kernel
+from conduits.globalmem.fabric import Fabric
+from conduits.origin import constants as c
+
+GROUP = c.whole(c.GROUP)
+PER_ROUTER = c.whole(c.PER_ROUTER)
+CORNERS = GROUP // PER_ROUTER
+
+
+class OriginFabric(Fabric):
+    """The memories and links of the machine.
+
+    Args:
+        kernel: whose time they live in.
+        contention: whether they are shared.
+    """
+
+    def __init__(self, kernel: Kernel, *, contention: bool) -> None:
+        super().__init__(
+            kernel, line=c.whole(c.LINE), service=c.ps(c.SERVICE), rate=c.bytes_per_s(c.RATE), contention=contention
+        )
+
+    def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
+        """Return the links from one node to another; the delay behind each is that of the router or hub it leads to."""
+        if source == target:
+            return ()
+        router, hub = c.ps(c.ROUTER), c.ps(c.HUB)
+        group, corner = divmod(source // PER_ROUTER, CORNERS)
+        there, last = divmod(target // PER_ROUTER, CORNERS)
+        links: list[tuple[Hashable, int]] = [(("out", source), hub + router)]
+        if group != there:
+            links += [(("up", group, corner), router), (("down", there, corner), router)]
+        bit = 1
+        while bit < CORNERS:
+            if (corner ^ last) & bit:
+                links.append((("dimension", there, corner, bit), router))
+                corner ^= bit
+            bit *= 2
+        return [*links, (("in", target), hub)]
+
+    def routers(self, source: int, target: int) -> int:
+        """Return how many routers are on the way from one node to another."""
+        return max(0, len(self.steps(source, target)) - 1)
