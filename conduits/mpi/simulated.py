@@ -194,6 +194,11 @@ class MpiPort(SimulatedPort):
             self.cpu.release()
         return result
 
+    def recost(self) -> None:
+        """Take note that a poll in vain costs another time than before."""
+        self.path.recost()
+        super().recost()
+
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many nobody has wanted."""
         engine = self.library.engine
@@ -224,7 +229,12 @@ class LibraryPath(Path):
         self._held: Message | None = None
         self._steps = 0
         self.messages: Messages | None = None
-        self.miss_ps = max(1_000, self._engine.device.miss_ps)
+        self.recost()
+
+    def recost(self) -> None:
+        """Take note of what a poll in vain costs by now."""
+        tests = 0 if self.messages is None else 2 * self._engine.software.test_ps
+        self.miss_ps = max(1_000, self._engine.device.miss_ps + tests)
 
     def attach(self) -> None:
         """Post what is to receive; a plain call of MPI."""
@@ -234,7 +244,6 @@ class LibraryPath(Path):
             port.library, self._comms, memoryview(port.memory.view), [None] * len(port.hosts),
             credits=options.credits, medium=options.medium,
         )  # fmt: skip
-        self.miss_ps = max(1_000, self._engine.device.miss_ps + 2 * self._engine.software.test_ps)
         port.recost()
 
     def begin_pass(self) -> None:
