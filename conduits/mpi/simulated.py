@@ -31,12 +31,12 @@ _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
 
-def _common_options() -> dict[str, Any]:
-    """Return the options of every simulated library, beside those of its own."""
+def _common_options(library: type[Installation]) -> dict[str, Any]:
+    """Return the options that every simulated library has beside those of its own."""
     return {
         "collectives": option(
-            "flat", "the usual algorithms of MPI's collectives: flat is blind to who shares a host; with nodes one "
-            "rank speaks for those of its host",
+            library.collectives, "the usual algorithms of MPI's collectives: flat is blind to who shares a host; with "
+            "nodes one rank speaks for those of its host, with broadcast in broadcasts alone",
         ),
         "credits": option(
             8, "requests under way from one rank to another", validator=attrs.validators.and_(
@@ -115,9 +115,9 @@ class SimulatedMpi(SimulatedConduit):
 @cache
 def on(library: type[Installation]) -> type[SimulatedMpi]:
     """Return the network of Active Messages on a library."""
-    fields = _common_options()
+    fields = _common_options(library)
     fields |= {
-        "__annotations__": {"collectives": Literal["flat", "nodes"], "credits": int, "medium": int},
+        "__annotations__": {"collectives": Literal["flat", "broadcast", "nodes"], "credits": int, "medium": int},
         "__doc__": library.Options.__doc__,
         "__module__": __name__,
     }

@@ -110,13 +110,15 @@ STYLES: Mapping[str, Mapping[str, str]] = {
         "Reduce": "binomial", "Allreduce": "reduce-broadcast", "Reduce_scatter": "reduce-then-scatter",
         "Scan": "recursive-doubling",
     },
+    "broadcast": {"Bcast": "two-stage"},
     "nodes": {
         "Barrier": "two-level", "Bcast": "two-stage", "Scatter": "two-level", "Gather": "two-level",
         "Allgather": "two-level", "Alltoall": "two-level", "Reduce": "two-level", "Allreduce": "two-level",
     },
 }  # fmt: skip
 """What is taken where a program names none.  "flat": as if every rank had a host of its own, with MPICH's trees;
-"nodes": with a leader for the ranks of each host, where there is such an algorithm, else as "flat"."""
+"nodes": with a leader for the ranks of each host, where there is such an algorithm, else as "flat"; "broadcast": so in
+broadcasts alone, as MPI-StarT."""
 
 _ORDERED = {"Reduce": "binomial-ordered", "Allreduce": "reduce-broadcast", "Reduce_scatter": "reduce-then-scatter"}
 """What is taken instead where the operator does not commute and the usual one would mind."""

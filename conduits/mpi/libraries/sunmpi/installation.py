@@ -132,6 +132,7 @@ class Sunmpi(Installation):
 
     name: ClassVar[str] = "sunmpi"
     summary: ClassVar[str] = "Sun MPI on Sun Fire Link: postboxes and pools of blocks in remote memory"
+    collectives: ClassVar[str] = "nodes"
     Options: ClassVar[type] = SunmpiOptions
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *SUNFIRE_CONSTANTS)
 

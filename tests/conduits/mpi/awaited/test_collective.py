@@ -298,7 +298,9 @@ def test_an_option_chooses_what_is_usual():
         return MPI.run(main, algorithm, library=library, ranks=6, ranks_per_host=3).seconds
 
     assert job("scampi", "") == job("scampi:collectives=flat", "") == job("scampi", "binomial")
-    assert job("scampi:collectives=nodes", "") == job("scampi", "two-stage") != job("scampi", "binomial")
+    for style in ("nodes", "broadcast"):
+        assert job(f"scampi:collectives={style}", "") == job("scampi", "two-stage") != job("scampi", "binomial")
+    assert job("sunmpi", "") == job("sunmpi", "two-stage") != job("sunmpi", "binomial")
 
 
 def test_placement_decides_what_leaves_a_host():
