@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from inspect import signature
 from pathlib import Path
 from traceback import format_exception
 from typing import Annotated, Any
@@ -93,7 +94,7 @@ def run(
     check_file("json", json)
     file = ProgramFile(program)
     runner = _runner(file)
-    specs = [parse_spec(text) for text in conduit or (DEFAULT,)]
+    specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     if json == STANDARD_OUTPUT and any(map(processes.wanted, specs)):
         raise BadRequest("--json - : ranks that are processes print where the JSON would stand; name a file for it")
     part = os.environ.pop(_PART, "")
@@ -238,6 +239,12 @@ def _print_times(runs: Sequence[Ran], console: Console) -> None:
         for each in runs
     ]
     print_table(console, grid(("conduit", "ranks", "time us", "times the first", "clock"), rows, right=[1, 2, 3]))
+
+
+def _default(runner: Callable[..., Any]) -> str:
+    """Return where programs run if nobody says: a front end may give its parameter `conduit` a default."""
+    own = signature(runner).parameters.get("conduit")
+    return DEFAULT if own is None or own.default is own.empty else own.default
 
 
 def _runner(file: ProgramFile) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import attrs
 
@@ -31,9 +31,13 @@ _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
 
-def _message_options() -> dict[str, Any]:
-    """Return the options of Active Messages on a simulated library, all integers, beside the library's own."""
+def _common_options() -> dict[str, Any]:
+    """Return the options of every simulated library, beside those of its own."""
     return {
+        "collectives": option(
+            "flat", "the usual algorithms of MPI's collectives: flat is blind to who shares a host; with nodes one "
+            "rank speaks for those of its host",
+        ),
         "credits": option(
             8, "requests under way from one rank to another", validator=attrs.validators.and_(
                 attrs.validators.ge(1), attrs.validators.le(1024)
@@ -111,9 +115,9 @@ class SimulatedMpi(SimulatedConduit):
 @cache
 def on(library: type[Installation]) -> type[SimulatedMpi]:
     """Return the network of Active Messages on a library."""
-    fields = _message_options()
+    fields = _common_options()
     fields |= {
-        "__annotations__": dict.fromkeys(fields, int),
+        "__annotations__": {"collectives": Literal["flat", "nodes"], "credits": int, "medium": int},
         "__doc__": library.Options.__doc__,
         "__module__": __name__,
     }
@@ -318,6 +322,7 @@ class SimulatedProcess(Process):
 
     def __init__(self, port: MpiPort) -> None:
         super().__init__(port.library, port.rank, port.hosts)
+        self.collectives = port.conduit.options.collectives
         self._port = port
 
     async def call(self, function: Callable[[], _T]) -> _T:

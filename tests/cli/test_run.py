@@ -374,6 +374,20 @@ def test_front_end_that_is_installed_runs_its_programs(run, install):
     assert settings["conduit"] == "loggp"
 
 
+def test_a_front_end_may_say_where_its_programs_run(command, install, tmp_path):
+    asked = []
+
+    def runner(main, *args, conduit="loggp:slots=2", **settings):
+        asked.append(conduit)
+        return SimpleNamespace(warnings=[], statistics=[], ranks=2, conduit=conduit, seconds=0.5, digest=None)
+
+    install(FRONT_ENDS, "caf", runner)
+    path = tmp_path / "prog.py"
+    path.write_text("api = 'caf'\nasync def main(t): pass")
+    assert command("run", str(path))[0] == command("run", str(path), "--conduit", "startx")[0] == 0
+    assert asked == ["loggp:slots=2", "startx"]
+
+
 def test_several_conduits_run_one_after_the_other_with_a_table_of_their_times(command, tmp_path):
     path = tmp_path / "prog.py"
     path.write_text("async def main(ep, *words):\n    await ep.compute(1e-3)\n    print(ep.rank, *words)\n")

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import conduit
+from conduit import BadRequest
+from conduit import run as _run
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.process import current
 
@@ -36,14 +38,13 @@ async def run_async(main: Main, *args: Any, library: str = "scampi", **options: 
     return await conduit.run_async(_program(main, args), *args, **_options(library, options))
 
 
-def run_program(main: Main, *args: Any, **options: Any) -> Any:
-    """Run a program for ``conduit run``, which names the conduit."""
-    spec = options.get("conduit", "mpi")
-    if spec.partition(":")[0].strip() != "mpi":
-        raise conduit.BadRequest(
-            f'conduit={spec!r}: a program with `api = "mpi"` runs on MPI libraries; use mpi:library=scampi or another'
+def run_program(main: Main, *args: Any, conduit: str = "mpi", **options: Any) -> Any:
+    """Run a program for ``conduit run``, which names the conduit, or takes the default here."""
+    if conduit.partition(":")[0].strip() != "mpi":
+        raise BadRequest(
+            f'conduit={conduit!r}: programs with `api = "mpi"` run on MPI libraries; give mpi:library=scampi, say'
         )
-    return conduit.run(_program(main, args), *args, **options)
+    return _run(_program(main, args), *args, conduit=conduit, **options)
 
 
 def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
