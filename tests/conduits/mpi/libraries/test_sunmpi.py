@@ -224,6 +224,21 @@ def test_nothing_is_lost_or_doubled_where_links_fail(fault, order):
     assert result.statistics[0]["mpi_retries"] > 0
 
 
+def test_a_rank_that_sends_where_no_path_leads_says_so():
+    async def main(comm):
+        if comm.rank == 0:
+            for _ in range(1000):
+                await comm.Send(bytes(5000), 1)
+                await comm.Recv(bytearray(1), 1)
+        else:
+            for _ in range(1000):
+                await comm.Recv(bytearray(5000), 0)
+                await comm.Send(b"x", 0)
+
+    with pytest.raises(conduit.NetworkError, match="no path from host"):
+        MPI.run(main, ranks=2, library="sunmpi:fault=ni1.0@3ms+ni1.1@3ms")
+
+
 def test_options_that_cannot_be_are_refused():
     async def main(comm):
         pass
