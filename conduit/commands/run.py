@@ -192,11 +192,11 @@ def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
     """Have processes run the program on a conduit, the one of that number, and return what it came to.
 
     Raises:
-        SystemExit: they have failed, and said why.
+        SystemExit: they have failed, and said why; or the program has ended itself, with status 0 too.
     """
     outcome = processes.start(spec, ranks, {_PART: str(number)})
     if outcome.status or not outcome.results:
-        raise SystemExit(outcome.status or 1)
+        raise SystemExit(outcome.status)
     ran: Ran = pickle.loads(outcome.results[0])
     return ran
 

@@ -108,7 +108,7 @@ def test_a_handler_that_raises(run_program, where):
     done = run_program(PROGRAM, "handler", where)
     ends_soon(done)
     assert done.status == 1
-    assert "HandlerError: in handler 'fall' on rank 1, for a request from rank 2: LookupError: lost by its" in done.err
+    assert "LookupError: lost by its handler\nin handler 'fall' on rank 1, for a request from rank 2\n" in done.err
     assert "raised by rank 1 at " in done.err
 
 

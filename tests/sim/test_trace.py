@@ -28,7 +28,9 @@ async def main(ep):
 def traced(spec, seed=0):
     trace = Trace()
     parsed = parse_spec(spec)
-    setup = JobSetup(ranks=3, hosts=parsed.cls.placement(parsed.options, 3, None), segment=4096, seed=seed)
+    hosts = parsed.cls.placement(parsed.options, 3, None)
+    auxiliary = parsed.cls.auxiliary_beside(parsed.options, 4096)
+    setup = JobSetup(ranks=3, hosts=hosts, segment=4096, auxiliary=auxiliary, seed=seed)
     return trace, SimulatedJob(main, (), parsed, setup, listener=trace).run()
 
 
