@@ -1,6 +1,7 @@
 """The simulated SCI cluster against closed forms with the numbers written out again here."""
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -328,6 +329,108 @@ def test_weak_stores_to_one_segment_stay_in_order():
         for _, state in landings(seed, acts):
             there = set(state) - {0}
             assert there == set(range(1, len(there) + 1))
+
+
+class Crowd:
+    """Three hosts of a ring of four, each with two processes and a segment; who stores what, and what becomes of it.
+
+    Args:
+        programs: for each process of hosts 0, 0, 1, 1, 2, 2 its stores `(way, size, pause, barrier)`: how many
+            hosts further the segment is, bytes, picoseconds before it, whether a barrier follows.
+        weak: whether landings are delayed at random.
+    """
+
+    SPACE = 16384
+
+    def __init__(self, programs, *, weak=False):
+        self.kernel = Kernel(0)
+        self.fabric = Fabric(self.kernel, Torus((4,)), weak=weak)
+        self.programs = [list(program) for program in programs]
+        total = sum(map(len, programs))
+        self.drivers = [Sisci(self.fabric, index // 2) for index in range(len(programs))]
+        self.segments = [Sisci(self.fabric, host).create_segment(1, self.SPACE * (total + 1)) for host in range(3)]
+        self.stores = []  # what is known of each; `begun`, `issued` and `landed` in picoseconds
+        for host, segment in enumerate(self.segments):
+            segment.export()
+            segment.on_landing = lambda host=host: self.look(host)
+        for index in range(len(programs)):
+            self.kernel.at(0, self.step, index)
+        run(self.kernel)
+
+    def step(self, index):
+        """Begin what a process does next."""
+        if self.programs[index]:
+            way, size, pause, barrier = self.programs[index].pop(0)
+            self.kernel.at(self.kernel.now + pause, self.begin, index, (index // 2 + way) % 3, size, barrier)
+
+    def begin(self, index, target, size, barrier):
+        driver = self.drivers[index]
+        made = dict(process=index, host=index // 2, target=target, offset=len(self.stores) * self.SPACE, size=size)
+        made |= dict(begun=self.kernel.now, issued=None, landed=None)
+        self.stores.append(made)
+
+        def issued(when):
+            made["issued"] = when
+            self.kernel.at(when, wait if barrier else go_on)
+
+        def wait():
+            when = driver.barrier(complete)
+            if when:
+                complete(when)
+
+        def complete(when):
+            self.kernel.at(when, covered)
+
+        def covered():
+            mine = [store for store in self.stores if store["process"] == index]
+            response = {store["target"]: driver.adapter.way(store["target"]).response for store in mine}
+            for store in mine:
+                assert store["landed"] is not None
+                assert store["landed"] + response[store["target"]] <= self.kernel.now
+            go_on()
+
+        def go_on():
+            self.step(index)
+
+        mapping = driver.map(driver.connect(target, 1))
+        end = driver.store(mapping, made["offset"], b"\1" * size, issued)
+        if end:
+            issued(end)
+
+    def look(self, target):
+        """See which stores are there in whole, and that none of those before which they were issued is missing."""
+        memory = self.segments[target].memory
+        here = [store for store in self.stores if store["target"] == target]
+        for store in here:
+            if store["landed"] is None and memory.read(store["offset"], store["size"]).count(1) == store["size"]:
+                store["landed"] = self.kernel.now
+        begun = [store for store in here if memory.read(store["offset"], store["size"]).count(1)]
+        for store in here:
+            if store["landed"] is None and store["issued"] is not None:
+                behind = [o for o in begun if o["host"] == store["host"] and o["begun"] >= store["issued"]]
+                assert not behind, (store, behind)
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@given(st.integers(0), st.lists(st.sampled_from([1, 48, 640, 4096, 4096, 9000]), min_size=3, max_size=4))
+def test_stores_of_an_adapter_to_a_segment_land_in_the_order_of_their_issue(weak, seed, sizes):
+    """Those of two CPUs at once are in no order; a store that begins when another has been issued is behind it."""
+    random = Random(seed)
+    ways, pauses, barriers = [1, 2, 2, 2], [0, 1, 500 * NS, 3000 * NS, 20_000 * NS], [False] * 5 + [True]
+    kinds = ways, sizes, pauses, barriers
+    crowd = Crowd([[tuple(map(random.choice, kinds)) for _ in range(12)] for _ in range(6)], weak=weak)
+    assert len(crowd.stores) == 72
+    assert all(store["landed"] is not None for store in crowd.stores)
+
+
+def test_a_short_store_does_not_overtake_a_long_one_that_waited_for_a_link():
+    """The long one waits for the bus where it lands; what is stored there by others leaves room for the short one."""
+    others = [(1, 9000, 1, False)], [], [], [(2, 9000, 0, False)]
+    crowd = Crowd([*others, [(2, 4096, 3000 * NS, False), (2, 48, 0, True)], [(1, 4096, 500 * NS, False)]])
+    long, short = [store for store in crowd.stores if store["process"] == 4]
+    assert long["issued"] == short["begun"]
+    assert long["landed"] > long["issued"] + (500 + 700 + 3 * 70) * NS  # it has waited
+    assert short["landed"] >= long["landed"]
 
 
 def test_weak_stores_to_two_segments_overtake_one_another():

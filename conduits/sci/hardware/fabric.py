@@ -9,6 +9,8 @@ What is modelled:
   through the dimensions in order.  Responses (16 bytes) take no room on the links.
 - The window is reckoned with the response time of free links; where links are busy a transfer waits
   as a whole (docs/models/sci.md).
+- Stores of an adapter to one host land in the order in which CPUs issue them: one that has found room
+  between the bytes of others is not there before those that were issued earlier (`Way.in_order`).
 
 Weak ordering: bytes land later by a seeded random delay; what O of the rules orders stays in order.
 
@@ -214,21 +216,43 @@ class Adapter:
         now, way = self.kernel.now, plan.way
         if plan.nbytes > self.fabric.piece:
             self._count(plan)
-            rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
-            stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, issued, landed)
-            stream.start(now + PIO_START_PS)
+            self._stream(plan, issued, landed)
             return 0
         end = now + plan.takes + self._stall(now, plan.takes, plan.packets, way.turnaround)
         self._runs.append((now, end - now, plan.packets, way.turnaround))
         self._quiet = max(self._quiet, end + way.turnaround)
         return self._carry(plan, end, landed)
 
+    def _stream(self, plan: StorePlan, issued: Then, landed: Then) -> None:
+        """Store what is longer than a piece."""
+        now, way = self.kernel.now, plan.way
+        end = now
+
+        def fed(when: int) -> None:
+            nonlocal end
+            end = when
+            issued(when)
+
+        def carried(arrival: int) -> None:
+            landed(way.in_order(now, end, arrival))
+
+        rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
+        stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
+        stream.start(now + PIO_START_PS)
+
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
         """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
         self._count(plan)
-        head, whole = self.kernel.now + PIO_START_PS, plan.packets == plan.stores
-        self.arrival = plan.way.carry(plan.wire, head, end, landed, index, whole=whole)
-        return end if self.arrival else -end
+        now, way = self.kernel.now, plan.way
+
+        def carried(arrival: int) -> None:
+            landed(way.in_order(now, end, arrival))
+
+        arrival = way.carry(plan.wire, now + PIO_START_PS, end, carried, index, whole=plan.packets == plan.stores)
+        if not arrival:
+            return -end
+        self.arrival = way.in_order(now, end, arrival)
+        return end
 
     def _count(self, plan: StorePlan) -> None:
         self._stores += plan.stores

@@ -147,7 +147,7 @@ class Way(Route):
         plans: of the PIO writes made, by bytes, packets and stores.
     """
 
-    __slots__ = ("plans", "response", "shape", "turnaround")
+    __slots__ = ("_late", "plans", "response", "shape", "turnaround")
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
         self.lay(links, shape.delays, shape.slowest)
@@ -155,6 +155,27 @@ class Way(Route):
         self.response = shape.response
         self.turnaround = shape.turnaround
         self.plans: dict[tuple[int, int, int], StorePlan] = {}
+        self._late: list[tuple[int, int]] = []  # of stores that links hold up: when issued, when they land
+
+    def in_order(self, begun: int, issued: int, arrival: int) -> int:
+        """Return when a store lands that is not to overtake those before it; called in the order in which they go.
+
+        The bytes of a store that waits for a link follow those that the link carries.  Those of a later one may
+        find room between, and must not be in memory earlier.  Where all links are free nothing can overtake: such
+        stores need not be told of here.  Stores of two CPUs at the same time are in no order.
+
+        Args:
+            begun: when the CPU has begun with it, picoseconds.
+            issued: when the CPU gives the last byte to the bus.
+            arrival: when the links have brought the last byte.
+        """
+        if self._late:
+            now = self.first.kernel.now
+            self._late = [store for store in self._late if store[1] > now]
+            arrival = max([arrival, *(landing for end, landing in self._late if end <= begun)])
+        if arrival > issued + PIO_START_PS + self.latency:  # else whatever the CPU begins then comes later anyway
+            self._late.append((issued, arrival))
+        return arrival
 
     def counts(self) -> Counter[int]:
         """Return how many transfers of each size found all links free."""

@@ -11,7 +11,7 @@ from conduits.mpi.collectives.algorithms import named
 from conduits.mpi.libraries.scampi import Scampi
 
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan", "Iallreduce")
-RANKS = ((1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (6, 2), (9, 3), (17, 5))
+RANKS = ((1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (6, 2), (8, 2), (9, 3), (17, 5))
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_all_algorithms_move_what_they_should(library, ranks, per_host):
 def test_all_algorithms_combine_what_they_should(library, ranks, per_host):
     async def main(comm):
         me, size = comm.rank, comm.size
-        for count in (1, 120) if size < 6 else (7,):
+        for count in (1, 120) if size < 6 else (120,) if size == 8 else (7,):
             operands = np.stack([data(rank, size * count) for rank in range(size)])
             total, mine = operands.sum(axis=0), operands[me]
             part = slice(me * count, (me + 1) * count)
