@@ -143,7 +143,7 @@ class Team:
         state = self._valid(call)
         members = state.members
         first = arguments.pe_number(call, start, members.size, "start")
-        step = arguments.integer(call, "stride", stride, -members.size, members.size, "a distance of PEs, not 0")
+        step = arguments.integer(call, "stride", stride, -arguments.MOST, arguments.MOST, "a distance of PEs, not 0")
         if not step:
             raise conduit.BadRequest(f"{call}: stride=0 names one PE again and again; give another")
         possible = range(first, members.size if step > 0 else -1, step)
