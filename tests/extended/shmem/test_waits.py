@@ -188,7 +188,7 @@ def test_a_lock_keeps_pes_apart_and_completes_their_puts():
     assert sum(taken for _, taken, _ in values) == sum(got for _, _, got in values) == 1
 
 
-# ------------------------------------------------------------------------------------------------- fence under weak order
+# --------------------------------------------------------------------------------------------- fence under weak order
 
 
 async def overtaking(pe, between, size):
