@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import conduit
 from extended.shmem import arguments
 from extended.shmem.calls import public
+from extended.shmem.teams import Team, check_team
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from extended import Extended, Handle
-    from extended.shmem.teams import Team
 
 _ENOUGH = 64
 """Handles that are kept before those that are done are looked for."""
@@ -157,11 +157,16 @@ class CtxMaker:
     Args:
         x: the extended layer.
         world: the team of all PEs.
+
+    Attributes:
+        default: the context of calls that name none.
     """
 
     def __init__(self, x: Extended, world: Team) -> None:
         self._x = x
         self._world = world
+        self._streams = [Stream(x, world)]
+        self.default = Ctx(self._streams[0], default=True)
 
     def __call__(self, ctx: Ctx | None = None) -> Ctx:
         """Return an alias of a context, an invalid one of None.
@@ -186,16 +191,23 @@ class CtxMaker:
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        return make(self._x, "pe.Ctx.create", options, self._world if team is None else team)
+        call = "pe.Ctx.create"
+        return self.make(call, options, self._world if team is None else check_team(call, team))
 
+    def make(self, call: str, options: Any, team: Team) -> Any:
+        """Return a coroutine that makes a context."""
+        arguments.integer(call, "options", options, 0, 7, "0, or some of CTX")
+        team.members(call)
 
-def make(x: Extended, call: str, options: Any, team: Team) -> Any:
-    """Return a coroutine that makes a context."""
-    arguments.integer(call, "options", options, 0, 7, "0, or some of CTX")
-    team.members(call)
+        async def create() -> Ctx:
+            await self._x.ep.poll()
+            stream = Stream(self._x, team.alias())
+            self._streams = [*(each for each in self._streams if not each.ended), stream]
+            return Ctx(stream)
 
-    async def create() -> Ctx:
-        await x.ep.poll()
-        return Ctx(Stream(x, team))
+        return create()
 
-    return create()
+    async def finish(self) -> None:
+        """Complete what main has left on any context."""
+        for stream in self._streams:
+            await stream.complete()

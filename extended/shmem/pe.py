@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NoReturn
 
 import conduit
@@ -12,7 +11,7 @@ from extended.shmem.atomics import Atomics
 from extended.shmem.calls import public
 from extended.shmem.collectives import Collectives
 from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, Constants
-from extended.shmem.contexts import Ctx, CtxMaker, Stream, make
+from extended.shmem.contexts import Ctx, CtxMaker
 from extended.shmem.heap import Blocks
 from extended.shmem.locks import Locks
 from extended.shmem.teams import State, Team, check_team
@@ -42,13 +41,16 @@ class PE(Constants, Waits, Atomics, Collectives, Locks):
         self._blocks = Blocks(x.ep.segment)
         self.ep = x.ep
         self.extended = x
-        opened = partial(make, x)
-        self.TEAM_WORLD = Team(State(x, x, opened, {"num_contexts": 0}, predefined=True))
-        self.TEAM_SHARED = Team(State(alone, x, opened, {"num_contexts": 0}, predefined=True))
+        config = {"num_contexts": 0}
+        self.TEAM_WORLD = Team(State(x, x, self._open, config, predefined=True))
+        self.TEAM_SHARED = Team(State(alone, x, self._open, config, predefined=True))
         self.TEAM_INVALID = Team()
-        self.CTX_DEFAULT = Ctx(Stream(x, self.TEAM_WORLD), default=True)
-        self.CTX_INVALID = Ctx()
         self.Ctx = CtxMaker(x, self.TEAM_WORLD)
+        self.CTX_DEFAULT = self.Ctx.default
+        self.CTX_INVALID = Ctx()
+
+    def _open(self, call: str, options: Any, team: Team) -> Any:
+        return self.Ctx.make(call, options, team)
 
     def __repr__(self) -> str:
         return f"<PE {self.my_pe()} of {self.n_pes()}>"
@@ -130,10 +132,6 @@ class PE(Constants, Waits, Atomics, Collectives, Locks):
         """Complete what was begun on the default context, and wait until all PEs are here; collective."""
         return self.barrier_all()
 
-    async def finish(self) -> None:
-        """Complete what main has left."""
-        await self.CTX_DEFAULT.complete()
-
 
 async def attach(ep: conduit.Endpoint) -> PE:
     """Make the PE of an endpoint; collective.  `shmem.run` does it for its program.
@@ -143,5 +141,5 @@ async def attach(ep: conduit.Endpoint) -> PE:
     """
     x = await Extended.attach(ep)
     pe = PE(x, await x.split(ep.rank))
-    ep.on_exit(pe.finish)
+    ep.on_exit(pe.Ctx.finish)
     return pe

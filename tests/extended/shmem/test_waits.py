@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -252,3 +253,23 @@ def test_sync_completes_nothing_and_barrier_all_does():
     values = [value for seed in SEEDS for value in run(without_completion, network=WEAK, seed=seed)]
     assert not all(early for early, _ in values)
     assert all(late for _, late in values)
+
+
+def test_what_main_leaves_and_what_is_cancelled_is_completed():
+    async def main(pe):
+        data = await pe.zeros(3000, "i8")
+        other = await pe.Ctx.create()
+        if pe.my_pe() == 0:
+            await pe.put_nbi(data[:1000], np.ones(1000, "i8"), 1)
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await pe.quiet()
+            assert scope.cancelled_caught
+            await pe.quiet()
+            await pe.put_nbi(data[1000:2000], np.ones(1000, "i8"), 1)
+            await pe.put_nbi(data[2000:], np.ones(1000, "i8"), 1, ctx=other)
+            return None
+        await pe.wait_until_all(data, "==", 1)
+        return int(data.sum())
+
+    assert run(main, network=WEAK)[1] == 3000  # and no warning, which would be an error here
