@@ -42,4 +42,11 @@ def _scampi() -> type[Conduit]:
     return on(Scampi)
 
 
-_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"scampi": _scampi, "mpi4py": _mpi4py}
+def _sunmpi() -> type[Conduit]:
+    from conduits.mpi.libraries.sunmpi import Sunmpi
+    from conduits.mpi.simulated import on
+
+    return on(Sunmpi)
+
+
+_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"scampi": _scampi, "sunmpi": _sunmpi, "mpi4py": _mpi4py}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import attrs
 
@@ -31,9 +31,13 @@ _STEPS = 10  # of the library in one pass, as messages
 _T = TypeVar("_T")
 
 
-def _message_options() -> dict[str, Any]:
-    """Return the options of Active Messages on a simulated library, all integers, beside the library's own."""
+def _common_options(library: type[Installation]) -> dict[str, Any]:
+    """Return the options that every simulated library has beside those of its own."""
     return {
+        "collectives": option(
+            library.collectives, "the usual algorithms of MPI's collectives: flat is blind to who shares a host; with "
+            "nodes one rank speaks for those of its host, with broadcast in broadcasts alone",
+        ),
         "credits": option(
             8, "requests under way from one rank to another", validator=attrs.validators.and_(
                 attrs.validators.ge(1), attrs.validators.le(1024)
@@ -111,9 +115,9 @@ class SimulatedMpi(SimulatedConduit):
 @cache
 def on(library: type[Installation]) -> type[SimulatedMpi]:
     """Return the network of Active Messages on a library."""
-    fields = _message_options()
+    fields = _common_options(library)
     fields |= {
-        "__annotations__": dict.fromkeys(fields, int),
+        "__annotations__": {"collectives": Literal["flat", "broadcast", "nodes"], "credits": int, "medium": int},
         "__doc__": library.Options.__doc__,
         "__module__": __name__,
     }
@@ -190,6 +194,11 @@ class MpiPort(SimulatedPort):
             self.cpu.release()
         return result
 
+    def recost(self) -> None:
+        """Take note that a poll in vain costs another time than before."""
+        self.path.recost()
+        super().recost()
+
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many nobody has wanted."""
         engine = self.library.engine
@@ -220,7 +229,12 @@ class LibraryPath(Path):
         self._held: Message | None = None
         self._steps = 0
         self.messages: Messages | None = None
-        self.miss_ps = max(1_000, self._engine.device.miss_ps)
+        self.recost()
+
+    def recost(self) -> None:
+        """Take note of what a poll in vain costs by now."""
+        tests = 0 if self.messages is None else 2 * self._engine.software.test_ps
+        self.miss_ps = max(1_000, self._engine.device.miss_ps + tests)
 
     def attach(self) -> None:
         """Post what is to receive; a plain call of MPI."""
@@ -230,7 +244,6 @@ class LibraryPath(Path):
             port.library, self._comms, memoryview(port.memory.view), [None] * len(port.hosts),
             credits=options.credits, medium=options.medium,
         )  # fmt: skip
-        self.miss_ps = max(1_000, self._engine.device.miss_ps + 2 * self._engine.software.test_ps)
         port.recost()
 
     def begin_pass(self) -> None:
@@ -309,6 +322,7 @@ class SimulatedProcess(Process):
 
     def __init__(self, port: MpiPort) -> None:
         super().__init__(port.library, port.rank, port.hosts)
+        self.collectives = port.conduit.options.collectives
         self._port = port
 
     async def call(self, function: Callable[[], _T]) -> _T:

@@ -12,6 +12,8 @@ from conduit.commands.cli import call
 from conduit.launch.registry import COMMANDS
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
+MPI_BENCHMARKS = ["mpi-pingpong", "mpi-bandwidth", "mpi-coll"]
+"""Which refuse conduits that are not MPI's."""
 
 
 def test_help_lists_every_command(command):
@@ -51,7 +53,9 @@ def test_help_offers_what_is_not_refused(command, name, unused):
         assert "means nothing to" in err
 
 
-@pytest.mark.parametrize("name", ["--help", *BENCHMARKS, "list", "show", "run", "raw", "conform", "new"])
+@pytest.mark.parametrize(
+    "name", ["--help", *BENCHMARKS, *MPI_BENCHMARKS, "list", "show", "run", "raw", "conform", "new"]
+)
 def test_help_breaks_no_line_of_a_narrow_terminal_twice(command, monkeypatch, name):
     """Lines of a paragraph stay lines: one that is too long would be broken again, in the middle of the paragraph."""
     monkeypatch.setenv("COLUMNS", "300")

@@ -23,7 +23,7 @@ async def measured(ep):
     await probe.prepare(1)
     most = min(ep.limits.max_medium, 1024)
     none, half, medium = [await probe.timing(nbytes) for nbytes in (0, most // 2, most)]
-    large = [await probe._mean_long(nbytes) for nbytes in (LARGE // 2, LARGE)]
+    large = [await probe.long_trip(nbytes) for nbytes in (LARGE // 2, LARGE)]
     await probe.stop()
     per_byte = (large[1] - large[0]) / (LARGE // 2)
     return {

@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "programs.md"
 PROGRAMS = tuple(SMALL)
 THREADS = (1, 2, 3, 5, 8, 16)
-NETWORKS = ("loggp", "sci", "startx", "sunfire", "udp")
+NETWORKS = ("loggp", "origin", "sci", "startx", "sunfire", "t3e", "udp")
 SPECS = (*NETWORKS, *(f"{name}:order=weak" for name in NETWORKS), "udp:loss=0.03,dup=0.02,reorder=0.05")
 
 

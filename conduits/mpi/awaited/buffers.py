@@ -87,6 +87,14 @@ class Parts:
         start = self.displacements[rank] * extent
         return self.view[start : start + self.counts[rank] * extent]
 
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Of each part where it begins, and its size, bytes."""
+        extent = self.datatype.extent
+        return tuple(
+            (place * extent, count * extent) for place, count in zip(self.displacements, self.counts, strict=True)
+        )
+
 
 def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype]:
     """Return the bytes of an object, and what its elements are."""
@@ -252,7 +260,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
     elif _is_count(counts_given):
         counts = (whole(counts_given, f"{what}: count"),) * size
     else:
-        counts = _numbers(counts_given, size, f"{what}: counts")
+        counts = numbers(counts_given, size, f"{what}: counts")
     places_given = rest[1] if len(rest) > 1 else None
     if places_given is None:
         places, at = [], 0
@@ -261,7 +269,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
             at += count
         displacements = tuple(places)
     else:
-        displacements = _numbers(places_given, size, f"{what}: displacements")
+        displacements = numbers(places_given, size, f"{what}: displacements")
     for rank, (count, place) in enumerate(zip(counts, displacements, strict=True)):
         if count and place + count > elements:
             raise BadRequest(
@@ -271,14 +279,48 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
     return Parts(view, datatype, counts, displacements, data)
 
 
-def _numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
+def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+    """Return what a buffer means of which each of `size` ranks has a part of the same size; a count is that of one.
+
+    Raises:
+        BadRequest, MpiError: as `span`.
+    """
+    data, count, displacement, datatype_given = (
+        _simple(given, what) if isinstance(given, list | tuple) else (given, None, 0, None)
+    )
+    view, own = _view(data, what, writable=writable)
+    datatype = own if datatype_given is None else _datatype(datatype_given, what)
+    elements = len(view) // datatype.extent - displacement
+    if count is None:
+        if elements % size or len(view) % datatype.extent:
+            raise BadRequest(
+                f"{what}: the buffer's {len(view)} bytes from element {displacement} of {datatype.name} on cannot be "
+                f"divided among {size} ranks; give a count"
+            )
+        count = elements // size
+    if (displacement and elements < 0) or count * size > elements:
+        raise BadRequest(
+            f"{what}: {count} elements of {datatype.name} for each of {size} ranks, from element {displacement} on, "
+            f"take {count * size * datatype.extent} bytes, the buffer has {max(elements, 0) * datatype.extent}"
+        )
+    places = tuple(displacement + rank * count for rank in range(size))
+    return Parts(view, datatype, (count,) * size, places, data)
+
+
+def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:
+    """Return one integer for each of `size` ranks.
+
+    Raises:
+        BadRequest: they are none, or not so many.
+        MpiError: one is negative.
+    """
     try:
-        numbers = tuple(whole(each, what) for each in given)
+        found = tuple(whole(each, what) for each in given)
     except TypeError:
         raise BadRequest(f"{what}={_short(given)} are no integers, one for each of {size} ranks") from None
-    if len(numbers) != size:
-        raise BadRequest(f"{what}: {len(numbers)} numbers for {size} ranks; give one for each")
-    return numbers
+    if len(found) != size:
+        raise BadRequest(f"{what}: {len(found)} numbers for {size} ranks; give one for each")
+    return found
 
 
 def same_buffer(one: memoryview, other: memoryview) -> bool:

@@ -1,4 +1,8 @@
-"""The calls in which all processes of a communicator take part."""
+"""The calls in which all processes of a communicator take part.
+
+Each takes `algorithm=` beside mpi4py's arguments: one of `conduits.mpi.collectives.algorithms`, the same on all ranks;
+empty for the library's usual one.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,258 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conduit import checked_call
+from conduits.mpi.awaited import staging
 from conduits.mpi.awaited.base import CommBase
+from conduits.mpi.awaited.buffers import equal_parts, parts, span
+from conduits.mpi.awaited.collective_arguments import (
+    algorithm_of,
+    collected,
+    exchanged,
+    given,
+    operands,
+    root_of,
+    rooted,
+    scattered_operands,
+)
+from conduits.mpi.awaited.operators import SUM, Op
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
-from conduits.mpi.collectives.channel import Channel, Steps, all_gather_bytes
+from conduits.mpi.collectives.channel import Channel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _TAGS = 1 << 30
+_Begin = Callable[[Channel], Steps]
 
 
-def _alive(self: Collective, *_: Any, **__: Any) -> None:
-    self._alive("Barrier")
+def _barrier(call: str) -> Any:
+    def check(self: Collective, algorithm: str = "") -> tuple[Any, ...]:
+        self._alive(call)
+        return self, algorithm_of(self, call, algorithm).run
+
+    return check
+
+
+def _bcast(call: str) -> Any:
+    def check(self: Collective, buf: Any, root: int = 0, algorithm: str = "") -> tuple[Any, ...]:
+        chief = root_of(self, call, root)
+        writable = self.Get_rank() != chief
+        data = span(given(buf, call, "buf", in_place=False), f"Comm.{call}: buf", writable=writable)
+        chosen = algorithm_of(self, call, algorithm).run
+        return self, lambda channel: chosen(channel, data.view, chief)
+
+    return check
+
+
+def _scatter(call: str, divided: Any) -> Any:
+    def check(
+        self: Collective, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = ""
+    ) -> tuple[Any, ...]:  # fmt: skip
+        chief = root_of(self, call, root)
+        blocks, mine = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
+        chosen = algorithm_of(self, call, algorithm).run
+        return self, lambda channel: chosen(channel, blocks, mine, chief)
+
+    return check
+
+
+def _gather(call: str, divided: Any) -> Any:
+    def check(
+        self: Collective, sendbuf: Any, recvbuf: Any, root: int = 0, algorithm: str = ""
+    ) -> tuple[Any, ...]:  # fmt: skip
+        chief = root_of(self, call, root)
+        blocks, mine = rooted(self, call, recvbuf, sendbuf, chief, divided, gathers=True)
+        chosen = algorithm_of(self, call, algorithm).run
+        return self, lambda channel: chosen(channel, mine, blocks, chief)
+
+    return check
+
+
+def _allgather(call: str, divided: Any) -> Any:
+    def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
+        mine, blocks = collected(self, call, sendbuf, recvbuf, divided)
+        chosen = algorithm_of(self, call, algorithm).run
+        return self, lambda channel: staging.collected(channel, chosen, mine, blocks)
+
+    return check
+
+
+def _alltoall(call: str, divided: Any) -> Any:
+    def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
+        out, into = exchanged(self, call, sendbuf, recvbuf, divided)
+        chosen = algorithm_of(self, call, algorithm).run
+        return self, lambda channel: staging.exchanged(channel, chosen, out, into)
+
+    return check
+
+
+def _reduce(
+    self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0, algorithm: str = ""
+) -> tuple[Any, ...]:
+    chief = root_of(self, "Reduce", root)
+    mine, into, operator = operands(self, "Reduce", sendbuf, recvbuf, op, result=self.Get_rank() == chief)
+    chosen = algorithm_of(self, "Reduce", algorithm, operator).run
+    return self, lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief)
+
+
+def _allreduce(call: str) -> Any:
+    def check(self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = "") -> tuple[Any, ...]:
+        mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
+        chosen = algorithm_of(self, call, algorithm, operator).run
+        return self, lambda channel: staging.reduced(channel, chosen, mine, into, operator)
+
+    return check
+
+
+def _scan(call: str) -> Any:
+    own = call == "Scan"
+
+    def check(self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = "") -> tuple[Any, ...]:
+        mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
+        assert into is not None
+        chosen = algorithm_of(self, call, algorithm, operator).run
+        return self, lambda channel: staging.scanned(channel, chosen, mine, into, operator, own)
+
+    return check
+
+
+def _reduce_scatter_block(
+    self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = ""
+) -> tuple[Any, ...]:
+    call = "Reduce_scatter_block"
+    operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, None, op, equal=True)
+    chosen = algorithm_of(self, call, algorithm, operator).run
+    return self, lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call)
+
+
+def _reduce_scatter(
+    self: Collective, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = SUM,
+    algorithm: str = "",
+) -> tuple[Any, ...]:  # fmt: skip
+    call = "Reduce_scatter"
+    operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, recvcounts, op, equal=False)
+    chosen = algorithm_of(self, call, algorithm, operator).run
+    return self, lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call)
 
 
 class Collective(CommBase):
-    """The collectives of a communicator."""
+    """The collectives of a communicator.
+
+    The checks turn the first argument of each into what begins it; the others are used up.
+    """
 
     __slots__ = ()
 
-    @checked_call(_alive)
-    async def Barrier(self) -> None:
+    @checked_call(_barrier("Barrier"))
+    async def Barrier(self, algorithm: Any = "") -> None:
         """Wait until all processes have come."""
-        await self._run("Barrier", lambda channel: all_gather_bytes(channel, b"\0"))
+        await self._run("Barrier", algorithm)
 
-    @checked_call(_alive)
-    async def Ibarrier(self) -> Request:
+    @checked_call(_bcast("Bcast"))
+    async def Bcast(self, buf: Any, root: int = 0, algorithm: str = "") -> None:
+        """Send the root's data to all."""
+        await self._run("Bcast", buf)
+
+    @checked_call(_scatter("Scatter", equal_parts))
+    async def Scatter(self, sendbuf: Any, recvbuf: Any = None, root: int = 0, algorithm: str = "") -> None:
+        """Send each a block of the root's data, of one size."""
+        await self._run("Scatter", sendbuf)
+
+    @checked_call(_scatter("Scatterv", parts))
+    async def Scatterv(self, sendbuf: Any, recvbuf: Any = None, root: int = 0, algorithm: str = "") -> None:
+        """Send each a block of the root's data."""
+        await self._run("Scatterv", sendbuf)
+
+    @checked_call(_gather("Gather", equal_parts))
+    async def Gather(self, sendbuf: Any, recvbuf: Any = None, root: int = 0, algorithm: str = "") -> None:
+        """Collect a block of each at the root, of one size."""
+        await self._run("Gather", sendbuf)
+
+    @checked_call(_gather("Gatherv", parts))
+    async def Gatherv(self, sendbuf: Any, recvbuf: Any = None, root: int = 0, algorithm: str = "") -> None:
+        """Collect a block of each at the root."""
+        await self._run("Gatherv", sendbuf)
+
+    @checked_call(_allgather("Allgather", equal_parts))
+    async def Allgather(self, sendbuf: Any, recvbuf: Any = None, algorithm: str = "") -> None:
+        """Collect a block of each everywhere, of one size."""
+        await self._run("Allgather", sendbuf)
+
+    @checked_call(_allgather("Allgatherv", parts))
+    async def Allgatherv(self, sendbuf: Any, recvbuf: Any = None, algorithm: str = "") -> None:
+        """Collect a block of each everywhere."""
+        await self._run("Allgatherv", sendbuf)
+
+    @checked_call(_alltoall("Alltoall", equal_parts))
+    async def Alltoall(self, sendbuf: Any, recvbuf: Any = None, algorithm: str = "") -> None:
+        """Send a block to each, of one size."""
+        await self._run("Alltoall", sendbuf)
+
+    @checked_call(_alltoall("Alltoallv", parts))
+    async def Alltoallv(self, sendbuf: Any, recvbuf: Any = None, algorithm: str = "") -> None:
+        """Send a block to each."""
+        await self._run("Alltoallv", sendbuf)
+
+    @checked_call(_reduce)
+    async def Reduce(
+        self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, root: int = 0, algorithm: str = ""
+    ) -> None:  # fmt: skip
+        """Combine the data of all at the root."""
+        await self._run("Reduce", sendbuf)
+
+    @checked_call(_allreduce("Allreduce"))
+    async def Allreduce(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+        """Combine the data of all everywhere, to the same bits."""
+        await self._run("Allreduce", sendbuf)
+
+    @checked_call(_reduce_scatter_block)
+    async def Reduce_scatter_block(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+        """Combine the data of all; each gets a block of the result, of one size."""
+        await self._run("Reduce_scatter_block", sendbuf)
+
+    @checked_call(_reduce_scatter)
+    async def Reduce_scatter(
+        self, sendbuf: Any, recvbuf: Any = None, recvcounts: Sequence[int] | None = None, op: Op = SUM,
+        algorithm: str = "",
+    ) -> None:  # fmt: skip
+        """Combine the data of all; each gets a block of the result, of `recvcounts` elements by rank.
+
+        Without counts those of the receive buffers, which the ranks tell each other.
+        """
+        await self._run("Reduce_scatter", sendbuf)
+
+    @checked_call(_scan("Scan"))
+    async def Scan(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+        """Combine the data of the ranks up to this one."""
+        await self._run("Scan", sendbuf)
+
+    @checked_call(_scan("Exscan"))
+    async def Exscan(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+        """Combine the data of the ranks before this one; the buffer of rank 0 stays as it is."""
+        await self._run("Exscan", sendbuf)
+
+    @checked_call(_barrier("Ibarrier"))
+    async def Ibarrier(self, algorithm: Any = "") -> Request:
         """Begin a barrier."""
-        return await self._begin("Ibarrier", lambda channel: all_gather_bytes(channel, b"\0"))
+        return await self._begin("Ibarrier", algorithm)
+
+    @checked_call(_bcast("Ibcast"))
+    async def Ibcast(self, buf: Any, root: int = 0, algorithm: str = "") -> Request:
+        """Begin a broadcast."""
+        return await self._begin("Ibcast", buf)
+
+    @checked_call(_allreduce("Iallreduce"))
+    async def Iallreduce(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> Request:
+        """Begin to combine the data of all everywhere."""
+        return await self._begin("Iallreduce", sendbuf)
+
+    @checked_call(_alltoall("Ialltoall", equal_parts))
+    async def Ialltoall(self, sendbuf: Any, recvbuf: Any = None, algorithm: str = "") -> Request:
+        """Begin to send a block to each, of one size."""
+        return await self._begin("Ialltoall", sendbuf)
 
     # -- inside ------------------------------------------------------------------------------------------
 
-    async def _run(self, call: str, algorithm: Callable[[Channel], Steps]) -> Any:
+    async def _run(self, call: str, algorithm: _Begin) -> Any:
         """Run an algorithm to its end; return its result.
 
         Raises:
@@ -51,13 +276,13 @@ class Collective(CommBase):
             self._broken = call
             raise
 
-    async def _begin(self, call: str, algorithm: Callable[[Channel], Steps]) -> Request:
+    async def _begin(self, call: str, algorithm: _Begin) -> Request:
         """Begin an algorithm; return the request for its end."""
         process = self._running()
         begun = await process.call(self._beginning(call, algorithm))
         return Request.begun(process, begun, self._all_do(call), self._others(self.plain.group))
 
-    def _beginning(self, call: str, algorithm: Callable[[Channel], Steps]) -> Callable[[], Any]:
+    def _beginning(self, call: str, algorithm: _Begin) -> Callable[[], Any]:
         """Return the plain call that begins an algorithm."""
         if self._broken:
             raise MpiError(
@@ -71,7 +296,7 @@ class Collective(CommBase):
         def begin() -> Any:
             hosts = [process.hosts[each] for each in plain.group]
             channel = Channel(plain, plain.HIDDEN, tag, hosts, process)
-            return process.library.schedule(algorithm(channel), call)
+            return process.library.schedule(channel.checked(algorithm(channel), self._all_do(call)), call)
 
         return begin
 

@@ -23,7 +23,11 @@ class Process(ABC):
     Attributes:
         library, rank, hosts: as given.
         handles: what the awaited names keep for the rank.
+        collectives: which algorithms collectives take where a program names none: `STYLES` of
+            `conduits.mpi.collectives.algorithms`.
     """
+
+    collectives = "flat"
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library

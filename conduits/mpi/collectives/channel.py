@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from conduits.mpi.errors import ErrorClass, MpiError
 from conduits.mpi.interface import Request
 
 Steps: TypeAlias = Generator[Sequence[Request], None, Any]
@@ -41,7 +42,7 @@ class Channel:
         hosts: the host of each.
     """
 
-    __slots__ = ("_comm", "_costs", "_hidden", "_members", "_tag", "hosts", "rank", "size")
+    __slots__ = ("_comm", "_costs", "_expected", "_hidden", "_members", "_tag", "hosts", "rank", "size")
 
     def __init__(
         self, comm: Any, hidden: int, tag: int, hosts: Sequence[int], costs: Costs, members: Sequence[int] | None = None
@@ -54,6 +55,15 @@ class Channel:
         self.rank = self._members.index(comm.Get_rank())
         self.size = len(self._members)
         self.hosts = tuple(hosts)
+        self._expected: list[tuple[Any, int, int]] = []
+
+    def part(self, members: Sequence[int]) -> Channel:
+        """Return the channel of some of those that take part, in this order; this rank is one of them."""
+        chosen = [self._members[each] for each in members]
+        hosts = [self.hosts[each] for each in members]
+        made = Channel(self._comm, self._hidden, self._tag, hosts, self._costs, chosen)
+        made._expected = self._expected
+        return made
 
     def send(self, dest: int, data: Any) -> Request:
         """Begin a send of bytes; they must not change until it is over."""
@@ -63,7 +73,13 @@ class Channel:
     def recv(self, source: int, data: Any) -> Request:
         """Begin a receive of exactly as many bytes as there is room."""
         begun: Request = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
+        self._expected.append((begun, self._members[source], len(data)))
         return begun
+
+    def copy(self, source: Any, target: memoryview) -> None:
+        """Copy bytes, as many as there is room for exactly."""
+        target[:] = source
+        self._costs.copied(len(target))
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for the copy of so many bytes."""
@@ -72,6 +88,33 @@ class Channel:
     def worked(self, nbytes: int) -> None:
         """Take the CPU for combining so many bytes with as many others."""
         self._costs.worked(nbytes)
+
+    def checked(self, steps: Steps, what: str) -> Steps:
+        """Take the steps of an algorithm; every message must have the size that its receiver counts on.
+
+        Args:
+            steps: the algorithm's.
+            what: the call and the communicator, for the error.
+
+        Raises:
+            MpiError: the ranks have given different sizes.
+        """
+        while True:
+            try:
+                awaited = next(steps)
+            except StopIteration as end:
+                return end.value
+            yield awaited
+            expected, self._expected[:] = self._expected[:], []
+            for request, source, room in expected:
+                if not request.over:
+                    self._expected.append((request, source, room))
+                elif request.nbytes != room:
+                    raise MpiError(
+                        ErrorClass.ERR_TRUNCATE,
+                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; give counts, "
+                        "datatypes, root and algorithm= that agree on all ranks",
+                    )
 
 
 def all_gather_bytes(channel: Channel, data: bytes) -> Steps:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from conduit.sim import Cpu, Kernel
@@ -75,6 +76,9 @@ class Matching(Protocol):
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
+
+    def named(self) -> AbstractSet[int]:
+        """Return the ranks that calls of this rank wait for by name."""
 
 
 class Arrival(ABC):

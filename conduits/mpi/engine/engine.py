@@ -7,11 +7,11 @@ front, as the libraries of the time did, and each comparison has its cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 from zlib import crc32
 
-from conduit.contract import Acts
+from conduit.contract import Acts, Wait
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Arrival, Device
@@ -49,6 +49,9 @@ class Home(Protocol):
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
+
+    def waits(self) -> Sequence[Wait]:
+        """Return what the tasks of the rank wait for."""
 
 
 class Engine:
@@ -260,6 +263,10 @@ class Engine:
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
         self.home.fail(error)
+
+    def named(self) -> frozenset[int]:
+        """Return the ranks that calls of this rank wait for by name."""
+        return frozenset(rank for wait in self.home.waits() for rank in wait.ranks)
 
     # -- for reports ---------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ class Installation(ABC):
     Options: ClassVar[type]
     """An attrs class: the machine's options and the library's own."""
     constants: ClassVar[tuple[Constant, ...]] = ()
+    collectives: ClassVar[str] = "flat"
+    """The usual algorithms of its collectives: one of `STYLES` of `conduits.mpi.collectives.algorithms`."""
 
     host: HostModel
     software: Software

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 import conduit
+from conduits.sunfire import Sunfire
 from conduits.sunfire.port import SunfireOptions, layout_of
 from conduits.sunfire.protocol import LIBRARIES
 
@@ -102,12 +103,13 @@ def test_areas_are_counted_by_process_and_destination_host(jobs):
     layout = job._setting.layout
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
     # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
+    own = layout.segment_bytes(65536 + Sunfire.auxiliary)
     sizes = [segment.nbytes for segment in job.cluster.exchange._published.values()]
-    assert Counter(sizes) == {layout.segment_bytes(65536): 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
+    assert Counter(sizes) == {own: 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
     # The hosts' tables let in nobody but the one that writes there; a segment is for all.
     for segment in job.cluster.exchange._published.values():
         writers = [host for host in range(4) if segment.permission(host)]
-        assert len(writers) == (4 if segment.nbytes == layout.segment_bytes(65536) else 1)
+        assert len(writers) == (4 if segment.nbytes == own else 1)
         assert segment.nbytes == layout.segment_bytes(65536) or writers != [segment.host]
     # One pool serves all eight receivers; only the queues grow with them.
     assert layout.area_bytes == 8 * 256 * 64 + layout.pool.nbytes

@@ -103,7 +103,7 @@ class Queues(RuleBasedStateMachine):
         first = self.inbox.head
         waiting = self.inbox.waiting()
         message, _, _, count = self.inbox.take()
-        assert self.inbox.waiting() == waiting - 1
+        assert self.inbox.waiting() == waiting[1:]
         assert self.inbox.head == first + count
         self.taken.append(bytes(message.payload))
         self.returning += acknowledgements(first, count, self.size)

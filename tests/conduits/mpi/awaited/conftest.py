@@ -2,7 +2,7 @@
 
 import pytest
 
-LIBRARIES = ["scampi"]
+LIBRARIES = ["scampi", "sunmpi"]
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -10,13 +10,19 @@ import conduit
 from conduits.mpi import MPI
 
 MODES = ("Isend", "Issend", "Ibsend")
-SIZES = (0, 1, 39, 40, 41, 559, 560, 561, 2000, 16383, 16384, 16385, 32768, 40000)
+SIZES = (0, 1, 24, 25, 559, 560, 561, 2000, 2001, 3911, 3912, 16383, 16384, 16385, 32768, 40000)
 OPTIONS = (
     "scampi",
     "scampi:order=weak",
     "scampi:channel_entries=2,eager_count=1",
     "scampi:channel_inline_threshold=0,eager_count=0,transporter_count=1,transporter_size=1000",
     "scampi:inline=no",
+    "sunmpi",
+    "sunmpi:order=weak",
+    "sunmpi:config=q,postboxes=71,pool=32768,order=weak",
+    "sunmpi:short=0,rendezvous=1,poll=directed",
+    "sunmpi:config=q,stripes=2,poll=directed,fault=ni0.0~700us/300us",
+    "sunmpi:order=weak,pool=32768,fault=links%1e-3",
 )
 
 

@@ -1,0 +1,258 @@
+"""What programs give to collectives: checked when a call is made, and turned into bytes and an algorithm."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from conduit import BadRequest
+from conduits.mpi.awaited.base import CommBase
+from conduits.mpi.awaited.buffers import IN_PLACE, Parts, Span, numbers, same_buffer, span, whole
+from conduits.mpi.awaited.datatypes import Datatype
+from conduits.mpi.awaited.operators import NO_OP, REPLACE, Op
+from conduits.mpi.collectives import algorithms
+from conduits.mpi.collectives.algorithms import Algorithm
+from conduits.mpi.collectives.blocks import Blocks
+from conduits.mpi.errors import ErrorClass, MpiError
+
+_Divided = Callable[..., Parts]
+"""`equal_parts`, or `parts`."""
+
+
+def root_of(comm: CommBase, call: str, root: Any) -> int:
+    """Return the rank that a call is about."""
+    number = whole(root, f"Comm.{call}: root", low=-(1 << 31))
+    size = comm._alive(call).Get_size()
+    if not 0 <= number < size:
+        raise MpiError(
+            ErrorClass.ERR_ROOT, f"Comm.{call}: root={number} is no rank of {comm.Get_name()}; use 0 to {size - 1}"
+        )
+    return number
+
+
+def algorithm_of(comm: CommBase, call: str, name: Any, op: Op | None = None) -> Algorithm:
+    """Return the algorithm of a name, or the usual one where it is empty.
+
+    Raises:
+        BadRequest: there is none of this name, or it needs an operator that commutes.
+    """
+    found = algorithms.named(call)
+    if not isinstance(name, str) or (name and name not in found):
+        raise BadRequest(f"Comm.{call}: algorithm={name!r} is none of {', '.join(found)}")
+    free = op is None or op.is_commutative
+    fits = [each for each, one in found.items() if free or one.order == "ranks" or _grouped(comm, one)]
+    if not name:
+        name = algorithms.usual(call, comm._running().collectives)
+        name = name if name in fits else algorithms.ordered(call)
+    if name not in fits:
+        assert op is not None
+        raise BadRequest(
+            f"Comm.{call}: algorithm={name!r} changes the order of operands, and op={op.name} does not commute; use "
+            f"{', '.join(fits)}"
+        )
+    return found[name]
+
+
+def _grouped(comm: CommBase, algorithm: Algorithm) -> bool:
+    """Return whether an algorithm combines in the order of the ranks because each host's are consecutive."""
+    hosts = [comm._running().hosts[each] for each in comm.plain.group]
+    changes = sum(one != other for one, other in itertools.pairwise(hosts))
+    return algorithm.order == "hosts" and changes + 1 == len(set(hosts))
+
+
+def operator_of(call: str, op: Any, datatype: Datatype) -> Op:
+    """Return an operator that can be applied to a datatype."""
+    if not isinstance(op, Op):
+        raise BadRequest(f"Comm.{call}: op={op!r} is no operator; give MPI.SUM or another, or one of MPI.Op.Create")
+    if op is REPLACE or op is NO_OP:
+        raise MpiError(ErrorClass.ERR_OP, f"Comm.{call}: op={op.name} is for windows alone; give MPI.SUM or another")
+    op.check(datatype, f"Comm.{call}")
+    return op
+
+
+def given(buffer: Any, call: str, name: str, *, in_place: bool = True) -> Any:
+    """Return a buffer that a call needs, None for IN_PLACE.
+
+    Raises:
+        BadRequest: there is none, or it cannot be in place here.
+    """
+    if buffer is None:
+        raise BadRequest(
+            f"Comm.{call}: {name}=None, and this rank needs one; give an array or a list such as [array, MPI.INT]"
+        )
+    if buffer is IN_PLACE:
+        if not in_place:
+            raise BadRequest(f"Comm.{call}: {name}=MPI.IN_PLACE is not allowed on this rank; give a buffer")
+        return None
+    return buffer
+
+
+def sent(buffer: Any, call: str) -> Span | None:
+    """Return a rank's own data, None for IN_PLACE."""
+    buffer = given(buffer, call, "sendbuf")
+    return None if buffer is None else span(buffer, f"Comm.{call}: sendbuf")
+
+
+def received(buffer: Any, call: str) -> Span:
+    """Return where a rank's result goes."""
+    return span(given(buffer, call, "recvbuf", in_place=False), f"Comm.{call}: recvbuf", writable=True)
+
+
+def apart(call: str, one: Span | Parts | None, other: Span | Parts | None) -> None:
+    """Raise MpiError where two buffers of a call share bytes."""
+    if one is not None and other is not None and same_buffer(_used(one), _used(other)):
+        raise MpiError(
+            ErrorClass.ERR_BUFFER, f"Comm.{call}: sendbuf and recvbuf share bytes; give MPI.IN_PLACE, or two buffers"
+        )
+
+
+def _used(buffer: Span | Parts) -> memoryview:
+    """Return the bytes from the first to the last that are meant."""
+    if isinstance(buffer, Span):
+        return buffer.view
+    places = [(start, start + size) for start, size in buffer.places if size]
+    return buffer.view[min(places)[0] : max(end for _, end in places)] if places else buffer.view[:0]
+
+
+def fitting(call: str, give: int, take: int) -> None:
+    """Raise MpiError where a rank's own block has two sizes, bytes."""
+    if give != take:
+        raise MpiError(
+            ErrorClass.ERR_COUNT,
+            f"Comm.{call}: sendbuf gives this rank's own block {give} bytes, recvbuf has {take} for it; give counts "
+            "and datatypes that agree",
+        )
+
+
+def operands(
+    comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, op: Any, *, result: bool = True
+) -> tuple[Span | None, Span | None, Op]:
+    """Return a reduction's operand, where its result goes, and the operator.
+
+    Args:
+        comm: whose call it is.
+        call: its name.
+        sendbuf: as given.
+        recvbuf: as given.
+        op: as given.
+        result: whether this rank has one; else `recvbuf` counts for nothing.
+    """
+    comm._alive(call)
+    into = received(recvbuf, call) if result else None
+    if result:
+        mine = sent(sendbuf, call)
+    else:
+        mine = span(given(sendbuf, call, "sendbuf", in_place=False), f"Comm.{call}: sendbuf")
+    apart(call, mine, into)
+    if mine is not None and into is not None and (mine.count, mine.datatype) != (into.count, into.datatype):
+        raise BadRequest(
+            f"Comm.{call}: sendbuf has {mine.count} elements of {mine.datatype.name}, recvbuf {into.count} of "
+            f"{into.datatype.name}; give as many of the same"
+        )
+    some = mine or into
+    assert some is not None
+    return mine, into, operator_of(call, op, some.datatype)
+
+
+def rooted(
+    comm: CommBase, call: str, whole_: Any, own: Any, root: int, divided: _Divided, *, gathers: bool
+) -> tuple[Blocks | None, memoryview | None]:
+    """Return the blocks of a root, None elsewhere, and this rank's own, None where it is in place.
+
+    Args:
+        comm: whose call it is.
+        call: its name.
+        whole_: the root's buffer, as given.
+        own: the buffer of each rank, as given.
+        root: the rank.
+        divided: `equal_parts` or `parts`.
+        gathers: whether data go to the root.
+    """
+    plain = comm._alive(call)
+    rank, size = plain.Get_rank(), plain.Get_size()
+    names = ("recvbuf", "sendbuf") if gathers else ("sendbuf", "recvbuf")
+    at_root = rank == root
+    own = given(own, call, names[1], in_place=at_root)
+    mine = None if own is None else span(own, f"Comm.{call}: {names[1]}", writable=not gathers)
+    if not at_root:
+        assert mine is not None
+        return None, mine.view
+    many = divided(given(whole_, call, names[0], in_place=False), size, f"Comm.{call}: {names[0]}", writable=gathers)
+    apart(call, mine, many)
+    if mine is not None:
+        one = len(many.part(rank))
+        fitting(call, *((len(mine.view), one) if gathers else (one, len(mine.view))))
+    return Blocks(many.view, many.places), None if mine is None else mine.view
+
+
+def collected(
+    comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _Divided
+) -> tuple[memoryview | None, Blocks]:
+    """Return a rank's own block, None where it is in place, and where the blocks of all go."""
+    plain = comm._alive(call)
+    mine = sent(sendbuf, call)
+    into = divided(
+        given(recvbuf, call, "recvbuf", in_place=False), plain.Get_size(), f"Comm.{call}: recvbuf", writable=True
+    )
+    apart(call, mine, into)
+    if mine is not None:
+        fitting(call, len(mine.view), len(into.part(plain.Get_rank())))
+    return None if mine is None else mine.view, Blocks(into.view, into.places)
+
+
+def exchanged(comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _Divided) -> tuple[Blocks | None, Blocks]:
+    """Return a rank's blocks for all, None where they are in place, and where those of all go."""
+    plain = comm._alive(call)
+    rank, size = plain.Get_rank(), plain.Get_size()
+    buffer = given(sendbuf, call, "sendbuf")
+    out = None if buffer is None else divided(buffer, size, f"Comm.{call}: sendbuf")
+    into = divided(given(recvbuf, call, "recvbuf", in_place=False), size, f"Comm.{call}: recvbuf", writable=True)
+    apart(call, out, into)
+    if out is not None:
+        fitting(call, len(out.part(rank)), len(into.part(rank)))
+    return None if out is None else Blocks(out.view, out.places), Blocks(into.view, into.places)
+
+
+def scattered_operands(
+    comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, recvcounts: Any, op: Any, *, equal: bool
+) -> tuple[Span, memoryview, tuple[int, ...] | None, Op]:
+    """Return the operand of a reduction whose result is scattered, where this rank's block goes, and all counts.
+
+    Args:
+        comm: whose call it is.
+        call: its name.
+        sendbuf: as given.
+        recvbuf: as given.
+        recvcounts: as given.
+        op: as given.
+        equal: whether all blocks have one size.
+    """
+    plain = comm._alive(call)
+    rank, size = plain.Get_rank(), plain.Get_size()
+    mine, into = sent(sendbuf, call), received(recvbuf, call)
+    apart(call, mine, into)
+    operand = mine or into
+    counts = None
+    if recvcounts is not None:
+        counts = numbers(recvcounts, size, f"Comm.{call}: recvcounts")
+    elif equal:
+        if operand.count % size:
+            raise BadRequest(
+                f"Comm.{call}: {operand.count} elements cannot be divided among {size} ranks; give a multiple"
+            )
+        counts = (operand.count // size,) * size
+    elif mine is None:
+        raise BadRequest(f"Comm.{call}: recvcounts=None tells no blocks where sendbuf is MPI.IN_PLACE; give counts")
+    if mine is not None and mine.datatype != into.datatype:
+        raise BadRequest(
+            f"Comm.{call}: sendbuf has elements of {mine.datatype.name}, recvbuf of {into.datatype.name}; give the same"
+        )
+    if counts is not None and sum(counts) != operand.count:
+        raise BadRequest(
+            f"Comm.{call}: the counts {counts} come to {sum(counts)} elements, the operand has {operand.count}"
+        )
+    take = into.count if counts is None else counts[rank]
+    if take > into.count or (mine is not None and take != into.count):
+        raise BadRequest(f"Comm.{call}: this rank's block is {take} elements, recvbuf has {into.count}; give as many")
+    return operand, into.view[: take * into.datatype.extent], counts, operator_of(call, op, operand.datatype)

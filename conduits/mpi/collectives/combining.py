@@ -1,0 +1,42 @@
+"""How reductions make two operands one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conduits.mpi.collectives.channel import Channel
+
+Apply = Callable[[memoryview, memoryview], object]
+"""`apply(incoming, inout)`: inout = incoming op inout."""
+
+
+class Combining:
+    """An operator on elements of one datatype.
+
+    Args:
+        channel: whose rank combines.
+        apply: makes its second operand the result of both.
+        unit: bytes of an element.
+
+    Attributes:
+        unit: the same.
+    """
+
+    __slots__ = ("_apply", "_channel", "unit")
+
+    def __init__(self, channel: Channel, apply: Apply, unit: int) -> None:
+        self._channel = channel
+        self._apply = apply
+        self.unit = unit
+
+    def __call__(self, low: memoryview, high: memoryview) -> memoryview:
+        """Return what the operands of lower ranks and of higher ranks make together; it lies where `high` was."""
+        if len(high):
+            self._apply(low, high)
+            self._channel.worked(len(high))
+        return high
+
+
+def room_like(data: memoryview) -> memoryview:
+    """Return memory for another operand."""
+    return memoryview(bytearray(len(data)))

@@ -1,0 +1,185 @@
+"""`conduit mpi-coll`: how long MPI's collectives take, by size and algorithm, results verified.
+
+Sizes are those of one rank's data, or of one block where there is a block for each rank.  The time of a block is that
+of the rank that took longest, from a barrier on.  Roots are rank 0.  Source: the papers on Sun MPI and MPI-StarT.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import attrs
+import numpy as np
+from cyclopts import Parameter
+
+from conduit import BadRequest, ConduitError
+from conduit.benchmarks import Program, Record, execute, sizes
+from conduits.mpi.awaited.operators import MAX
+from conduits.mpi.collectives.algorithms import named
+from conduits.mpi.commands.options import UNUSED, MpiOptions, begin, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conduit import Endpoint
+    from conduit.benchmarks import Parameters, Progress, RecordList
+    from conduits.mpi.awaited.comm import Comm
+
+NAME = "mpi-coll"
+SIZES = (8, 32768)
+CALLS = {
+    "A": "Barrier", "B": "Bcast", "C": "Scatter", "D": "Gather", "E": "Allgather", "F": "Alltoall", "G": "Reduce",
+    "H": "Allreduce", "I": "Reduce_scatter_block", "J": "Scan",
+}  # fmt: skip
+_Array = np.ndarray[Any, Any]
+
+
+@attrs.frozen(kw_only=True)
+class CollOptions(MpiOptions):
+    """What users may ask of mpi-coll."""
+
+    algorithms: Annotated[str | None, Parameter(show_default=False)] = None
+    """Algorithms to compare, separated by commas, or all; by default the usual one of each call."""
+
+    pairing: Annotated[Literal["next", "cross"], UNUSED] = "next"
+
+
+async def main(
+    ep: Endpoint, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...]
+) -> RecordList | None:
+    """Measure on one rank; the records are the same on all."""
+    comm = begin(NAME)
+    blocks = list(_blocks(parameters, algorithms))
+    if ep.rank == 0:
+        progress.begin(len(blocks))
+    records = progress.keep(ep.rank)
+    for section, algorithm, nbytes in blocks:
+        call = CALLS[section]
+        if ep.rank == 0:
+            progress.advance(f"{section} {call} {algorithm} {nbytes or ''}")
+        data = _Data(call, comm, nbytes or 0)
+        await data.repeat(parameters.warmup, algorithm)
+        await comm.Barrier()
+        began = ep.now
+        await data.repeat(parameters.iterations, algorithm)
+        longest = np.array([ep.now - began])
+        await comm.Allreduce(longest.copy(), longest, MAX)
+        data.verify()
+        records.append(
+            Record(
+                section=section, operation=f"{call} {algorithm}".strip(), nbytes=nbytes,
+                iterations=parameters.iterations, seconds=float(longest[0]),
+            )
+        )  # fmt: skip
+    return records
+
+
+def _blocks(parameters: Parameters, algorithms: tuple[str, ...]) -> Iterator[tuple[str, str, int | None]]:
+    """Yield section, algorithm and size of each block; algorithms that a call has not are left out."""
+    for section in parameters.sections:
+        call = CALLS[section]
+        for algorithm in algorithms:
+            if algorithm and algorithm not in named(call):
+                continue
+            if call == "Barrier":
+                yield section, algorithm, None
+                continue
+            for nbytes in sizes(parameters.min_size, parameters.max_size, parameters.max_step):
+                yield section, algorithm, nbytes
+
+
+class _Data:
+    """What a rank gives to a call and gets of it."""
+
+    def __init__(self, call: str, comm: Comm, nbytes: int) -> None:
+        self.call, self.comm, self.nbytes = call, comm, nbytes
+        rank, size = comm.rank, comm.size
+        blocks = size if call in ("Scatter", "Alltoall", "Reduce_scatter_block") else 1
+        self.given = [self._contents(rank, block) for block in range(blocks)]
+        self.out = np.concatenate(self.given)
+        parts = size if call in ("Gather", "Allgather", "Alltoall") else 1
+        self.into = self.out.copy() if call == "Bcast" else np.zeros(self.given[0].size * parts, self.out.dtype)
+
+    def _contents(self, rank: int, block: int) -> _Array:
+        """Return small whole numbers, so that sums are exact."""
+        dtype = np.dtype("f8" if self.nbytes % 8 == 0 else "u1")
+        found: _Array = ((np.arange(self.nbytes // dtype.itemsize) * 7 + rank * 3 + block) % 11).astype(dtype)
+        return found
+
+    async def repeat(self, count: int, algorithm: str) -> None:
+        """Make the call so many times."""
+        method = partial(getattr(self.comm, self.call), algorithm=algorithm)
+        for _ in range(count):
+            if self.call == "Barrier":
+                await method()
+            elif self.call == "Bcast":
+                await method(self.into)
+            else:
+                await method(self.out, self.into)
+
+    def verify(self) -> None:
+        """Raise ConduitError where this rank got what it should not."""
+        expected = self._expected()
+        if expected is not None and not np.array_equal(self.into, expected):
+            raise ConduitError(f"{NAME}: rank {self.comm.rank} got a wrong result of {self.call}, {self.nbytes} bytes")
+
+    def _expected(self) -> _Array | None:
+        rank, everyone = self.comm.rank, range(self.comm.size)
+        if self.call == "Barrier" or (rank and self.call in ("Gather", "Reduce")):
+            return None
+        if self.call in ("Bcast", "Scatter"):
+            return self._contents(0, rank if self.call == "Scatter" else 0)
+        block = rank if self.call in ("Alltoall", "Reduce_scatter_block") else 0
+        upto = rank + 1 if self.call == "Scan" else len(everyone)
+        all_ = [self._contents(each, block) for each in range(upto)]
+        if self.call in ("Gather", "Allgather", "Alltoall"):
+            return np.concatenate(all_)
+        total: _Array = np.add.reduce(np.stack(all_), dtype=self.into.dtype)
+        return total
+
+
+def _algorithms(text: str | None, sections: str | None) -> tuple[str, ...]:
+    """Return the algorithms that the user named, "" for the usual ones.
+
+    Raises:
+        BadRequest: no call that is asked for has one of them.
+    """
+    if text is None:
+        return ("",)
+    calls = [call for letter, call in CALLS.items() if letter in (sections or "".join(CALLS)).upper()]
+    known = sorted({name for call in calls for name in named(call)})
+    asked = known if text == "all" else [name.strip() for name in text.split(",")]
+    unknown = [name for name in asked if name not in known]
+    if unknown and known:
+        raise BadRequest(f"--algorithms {unknown[0]!r} is not known; give all, or some of {','.join(known)}")
+    return tuple(asked)
+
+
+def program(options: CollOptions) -> Program:
+    """Return the benchmark for some options.
+
+    Raises:
+        BadRequest: a conduit is not MPI's, an algorithm is unknown, or an option has no use.
+    """
+    check(NAME, options)
+    if options.pairing != "next":
+        raise BadRequest(f"--pairing {options.pairing} means nothing to {NAME}; leave it out")
+    algorithms = _algorithms(options.algorithms, options.sections)
+    return Program(
+        name=NAME,
+        main=partial(main, algorithms=algorithms),
+        sections="".join(CALLS),
+        sizes=SIZES,
+        segment=lambda parameters, limits: 0,
+        settings={"algorithms": options.algorithms},
+    )
+
+
+def coll(options: Annotated[CollOptions, Parameter(name="*")] = CollOptions()) -> int:
+    """Time of MPI's collectives by size and algorithm, results verified.
+
+    Sections: A Barrier; B Bcast; C Scatter; D Gather; E Allgather; F Alltoall;
+    G Reduce; H Allreduce; I Reduce_scatter_block; J Scan.
+    """
+    return execute(program(options), options)

@@ -1,0 +1,41 @@
+"""What the benchmarks of MPI have in common: their options, and the world of the running rank."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import attrs
+from cyclopts import Parameter
+
+from conduit import BadRequest
+from conduit.benchmarks import Options
+from conduits.mpi.awaited.comm import Comm
+from conduits.mpi.awaited.process import current
+from conduits.mpi.awaited.run import world
+
+UNUSED = Parameter(show=False)
+
+
+@attrs.frozen(kw_only=True)
+class MpiOptions(Options):
+    """What users may ask of a benchmark of MPI."""
+
+    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("mpi",)
+    """Library to measure, as mpi:library=NAME,option=value,...; repeat it to compare several. [default: mpi]"""
+
+    local: Annotated[Literal["in", "out"], UNUSED] = "out"
+
+
+def check(program: str, options: MpiOptions) -> None:
+    """Raise BadRequest where a conduit is not MPI's, or an option means nothing."""
+    for text in options.conduit:
+        if text.partition(":")[0].strip() != "mpi":
+            raise BadRequest(f"--conduit {text}: {program} measures MPI libraries; give mpi:library=scampi or another")
+    if options.local != "out":
+        raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
+
+
+def begin(program: str) -> Comm:
+    """Return the world of the running rank, which does without Active Messages."""
+    current(program).go_alone()
+    return world()

@@ -1,0 +1,111 @@
+"""`conduit mpi-pingpong`: the time of a message, half of a round trip, in MPI's four send modes.
+
+Sections A to D are standard, synchronous, buffered and ready sends, E is standard ones each from a buffer of its own.
+All pairs of ranks play at once: with more than two ranks it is latency under load, and the mean of the pairs.  Source:
+the papers on Sun MPI over Sun Fire Link.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+from conduit import ConduitError
+from conduit.benchmarks import Program, Record, execute, pair, sizes
+from conduits.mpi import MPI
+from conduits.mpi.commands.options import MpiOptions, begin, check
+
+if TYPE_CHECKING:
+    from conduit import Endpoint
+    from conduit.benchmarks import Parameters, Progress, RecordList
+    from conduits.mpi.awaited.comm import Comm
+
+NAME = "mpi-pingpong"
+SIZES = (0, 1 << 20)
+MODES = {"A": "Send", "B": "Ssend", "C": "Bsend", "D": "Rsend", "E": "Send"}
+WORDS = {"A": "standard", "B": "synchronous", "C": "buffered", "D": "ready", "E": "standard, own buffers"}
+
+
+async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
+    """Measure on one rank; passive ranks return None."""
+    comm = begin(NAME)
+    side = pair(ep.rank, ep.size, parameters.pairing)
+    chosen = list(sizes(parameters.min_size, parameters.max_size, parameters.max_step))
+    if ep.rank == 0:
+        progress.begin(len(chosen) * len(parameters.sections))
+    records = progress.keep(ep.rank)
+    for section in parameters.sections:
+        for nbytes in chosen:
+            if ep.rank == 0:
+                progress.advance(f"{section} {nbytes}")
+            if side.peer == ep.rank:  # one that is left over only takes part in barriers
+                await comm.Barrier()
+                await comm.Barrier()
+                continue
+            seconds = await _play(ep, comm, side.peer, side.sends, section, nbytes, parameters)
+            records.append(
+                Record(
+                    section=section, operation=WORDS[section], nbytes=nbytes, iterations=parameters.iterations,
+                    seconds=seconds / 2,
+                )
+            )  # fmt: skip
+    return records if side.measures and side.peer != ep.rank else None
+
+
+async def _play(
+    ep: Endpoint, comm: Comm, peer: int, first: bool, section: str, nbytes: int, parameters: Parameters
+) -> float:  # fmt: skip
+    """Play with `peer`; return the seconds of all timed round trips."""
+    rounds = parameters.warmup + parameters.iterations
+    buffers = [_contents(number, nbytes) for number in (range(rounds) if section == "E" else [0])]
+    into, began = np.zeros(nbytes, np.uint8), 0.0
+    if section == "C":
+        MPI.Attach_buffer(bytearray(4 * (nbytes + MPI.BSEND_OVERHEAD)))
+    send = getattr(comm, MODES[section])
+    coming: Any = await comm.Irecv(into, peer)
+    await comm.Barrier()  # the first receives are there: a ready send may begin
+    for number in range(rounds):
+        if number == parameters.warmup:
+            began = ep.now
+        out = buffers[number % len(buffers)]
+        if first:
+            await send(out, peer)
+        await coming.Wait()
+        if nbytes and into[-1] != out[-1]:
+            raise ConduitError(f"{NAME}: rank {ep.rank} got wrong bytes from rank {peer}, of {nbytes}")
+        if number + 1 < rounds:
+            coming = await comm.Irecv(into, peer)
+        if not first:
+            await send(out, peer)
+    seconds = ep.now - began
+    if section == "C":
+        await MPI.Detach_buffer()
+    await comm.Barrier()
+    return seconds
+
+
+def _contents(number: int, nbytes: int) -> np.ndarray[Any, Any]:
+    return ((np.arange(nbytes) + 7 * number + 1) % 251).astype(np.uint8)
+
+
+def program(options: MpiOptions) -> Program:
+    """Return the benchmark for some options.
+
+    Raises:
+        BadRequest: a conduit is not MPI's, or an option has no use.
+    """
+    check(NAME, options)
+    return Program(
+        name=NAME, main=main, sections="ABCDE", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2
+    )
+
+
+def pingpong(options: Annotated[MpiOptions, Parameter(name="*")] = MpiOptions()) -> int:  # noqa: B008
+    """Time of an MPI message, half of a round trip, in the four send modes.
+
+    Sections: A standard; B synchronous; C buffered; D ready; E standard, each
+    from a buffer of its own. All pairs of ranks play at once.
+    """
+    return execute(program(options), options)

@@ -1,0 +1,317 @@
+"""Connections: half duplex, each made at the first message, and kept.
+
+An id of a segment says what it is:
+
+    s                  the area of rank s, one on each host, exported by that host's service process
+    ranks (1 + s) + d  the acknowledgements of rank d to rank s, exported by s
+
+An area serves all ranks of its host and belongs to none of them, so the host's *service process* makes it, on a CPU of
+its own, and tells the ranks through the host's shared memory which queues there are.
+
+Source: SIS 3.1 and 3.3; who exports an area, and the ids, are assumed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import attrs
+
+from conduit.sim import Store
+from conduit.sim.memory import Buffer
+from conduit.simnet.chain import Done
+from conduits.mpi.engine.transfer import Send
+from conduits.mpi.libraries.sunmpi import wire
+from conduits.mpi.libraries.sunmpi.layout import Layout
+from conduits.mpi.libraries.sunmpi.pool import Pool
+from conduits.mpi.libraries.sunmpi.safe import Remote, Stores
+from conduits.mpi.libraries.sunmpi.wire import LINE, Header
+from conduits.rsm import Controller, Permission
+from conduits.sunfire.constants import SERVICE_PS
+from conduits.sunfire.machine import SunfireCluster
+
+
+class Reader(Protocol):
+    """A rank that has queues in areas of its host."""
+
+    def landed(self, source: int, memory: Store) -> None:
+        """Take note that lines of rank `source` have landed in this rank's queue."""
+
+
+class Service:
+    """One host's service process.
+
+    Args:
+        controller: of the service process.
+        layout: of areas.
+        readers: the host's ranks by their place there.
+    """
+
+    def __init__(self, controller: Controller, layout: Layout, readers: Mapping[int, Reader]) -> None:
+        self._controller = controller
+        self._layout = layout
+        self._readers = readers
+
+    def make_area(self, writer: int, host: int, done: Done) -> None:
+        """Export an area for rank `writer` of `host`; `done(when)` when it can be connected to."""
+        cpu, kernel = self._controller.transport.cpu, self._controller.transport.kernel
+        cpu.charge(SERVICE_PS)
+        made = self._controller.export_create(self._layout.area_bytes)
+        made.publish(writer, {host: Permission.READ_WRITE})
+        made.landing = partial(self._landed, writer, made.memory)
+        kernel.at(cpu.free, done, cpu.free)
+
+    def _landed(self, writer: int, memory: Store, offset: int, _: Buffer) -> None:
+        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
+        if offset < self._layout.pool_at:
+            self._readers[offset // self._layout.queue_bytes].landed(writer, memory)
+
+
+@attrs.frozen
+class Setting:
+    """What a device needs to know of the job and its options.
+
+    Attributes:
+        cluster: the machine, and where ranks are on it.
+        layout: of areas and acknowledgements.
+        services: by host.
+        readers: by host, and by place there.
+    """
+
+    cluster: SunfireCluster
+    layout: Layout
+    services: Mapping[int, Service]
+    readers: Mapping[int, dict[int, Any]]
+
+
+class Area:
+    """A rank's area on another host.
+
+    Args:
+        host: where it is.
+        pool: its blocks.
+
+    Attributes:
+        host, pool: as given.
+        remote: the import; None until connected.
+        ways: the connections that go through it.
+    """
+
+    __slots__ = ("host", "pool", "remote", "ways")
+
+    def __init__(self, host: int, pool: Pool) -> None:
+        self.host = host
+        self.pool = pool
+        self.remote: Remote | None = None
+        self.ways: list[Outward] = []
+
+
+@attrs.define(eq=False)
+class Large:
+    """A message whose data go, or go on, in pieces.
+
+    Attributes:
+        send: what sends it.
+        wanted: bytes that go.
+        stored: bytes that are away.
+        blocks: what was set aside for each piece, in order; empty where blocks are found piece by piece.
+    """
+
+    send: Send
+    wanted: int
+    stored: int = 0
+    blocks: deque[tuple[int, ...]] = attrs.Factory(deque)
+
+
+@attrs.define(eq=False)
+class Entry:
+    """Postboxes that are not acknowledged.
+
+    Attributes:
+        first, count: their numbers.
+        blocks: what they point to.
+        short: bytes of a short message in them.
+    """
+
+    first: int
+    count: int
+    blocks: tuple[int, ...]
+    short: int
+
+
+class Outward:
+    """A rank's connection to one other: the writer's end of a queue there.
+
+    Args:
+        peer: the other.
+        place: its place among the ranks of its host.
+        area: this rank's there.
+        layout: sizes.
+        keep: whether to keep what was written last into each postbox, so that it can be written again.
+
+    Attributes:
+        peer, area: as given.
+        acks: the other's acknowledgements, here; None until connected.
+        room: postboxes that are free and promised to nobody.
+        waiting: sends, and headers of other entries, for which there is no room yet, in order.
+        large: messages that are under way in pieces; they take turns.
+        sent: entries that are not acknowledged, in order.
+        kept: blocks whose data the other has kept, by the number of the first postbox of their entry.
+        short: bytes of short messages, since the beginning, that the other may have kept.
+    """
+
+    __slots__ = (
+        "_base", "_keep", "_layout", "_lines", "_tail", "acks", "area", "kept", "large", "peer", "room", "sent",
+        "short", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, peer: int, place: int, area: Area, layout: Layout, *, keep: bool) -> None:
+        self.peer = peer
+        self.area = area
+        self.acks: Store | None = None
+        self.room = layout.postboxes
+        self.waiting: deque[Send | Header] = deque()
+        self.large: deque[Large] = deque()
+        self.sent: deque[Entry] = deque()
+        self.kept: dict[int, tuple[int, ...]] = {}
+        self.short = 0
+        self._layout = layout
+        self._base = place * layout.queue_bytes
+        self._keep = keep
+        self._lines: dict[int, bytes] = {}
+        self._tail = 0
+        area.ways.append(self)
+
+    def place(self, header: Header, rest: bytes, blocks: tuple[int, ...]) -> Stores:
+        """Put an entry behind the last one; return the stores of its postboxes."""
+        first, size = self._tail, self._layout.postboxes
+        lines = wire.entry(header, rest, first)
+        count = len(lines) // LINE
+        if self._keep:
+            for each in range(count):
+                self._lines[(first + each) % size] = lines[each * LINE : (each + 1) * LINE]
+        self._tail += count
+        self.sent.append(Entry(first, count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
+        start = first % size
+        before = (size - start) * LINE  # what comes before the queue's end
+        stores: Stores = [(self._base + start * LINE, lines[:before])]
+        return stores if len(lines) <= before else [*stores, (self._base, lines[before:])]
+
+    def again(self) -> Stores:
+        """Return the stores that write all postboxes again that are not acknowledged."""
+        numbers = range(self.sent[0].first if self.sent else self._tail, self._tail)
+        size = self._layout.postboxes
+        return [(self._base + each % size * LINE, self._lines[each % size]) for each in numbers]
+
+    def is_acknowledged(self, entry: Entry) -> bool:
+        """Return whether all postboxes of an entry are acknowledged; free of cost."""
+        size, acks = self._layout.postboxes, self.acks
+        return acks is not None and all(
+            acks.read(each % size * LINE, 1)[0] == wire.ack_byte(each, size)
+            for each in range(entry.first, entry.first + entry.count)
+        )
+
+    def reclaim(self) -> int:
+        """Take back what the other has acknowledged; return how many lines were looked at."""
+        looks, size, acks = 0, self._layout.postboxes, self.acks
+        if acks is None:
+            return 0
+        while self.sent and self.is_acknowledged(self.sent[0]):
+            entry = self.sent.popleft()
+            looks += entry.count
+            self.room += entry.count
+            kept = acks.read(entry.first % size * LINE + 1, 1)[0] == wire.KEPT
+            if not kept:
+                self.area.pool.free(entry.blocks)
+                self.short -= entry.short
+            elif entry.blocks:
+                self.kept[entry.first] = entry.blocks
+        for number, blocks in list(self.kept.items()):
+            looks += 1
+            if wire.NUMBER.unpack(acks.read(self._layout.release_at(blocks[0]), 8))[0] == number + 1:
+                self.area.pool.free(blocks)
+                del self.kept[number]
+        return looks
+
+    def may_keep(self, nbytes: int) -> bool:
+        """Return whether the other can keep so many bytes of short messages more."""
+        taken = 0 if self.acks is None else wire.NUMBER.unpack(self.acks.read(self._layout.taken_at, 8))[0]
+        return self.short + nbytes - taken <= self._layout.short_pool
+
+
+class Inward:
+    """The connection of one other rank to this one: the reader's end of a queue here.
+
+    Args:
+        peer: the other.
+        memory: the area of the other.
+        base: where the queue begins in it.
+        layout: sizes.
+        keep: whether to keep what was written last into each line of acknowledgements.
+
+    Attributes:
+        peer, memory: as given.
+        head: number of the first postbox that was not taken.
+        remote: the acknowledgements, at the other; None until connected.
+        taken: bytes of short messages that were kept, and were taken since.
+        told: how many of these the other has been told.
+        written: lines of acknowledgements that may be lost, by offset.
+    """
+
+    __slots__ = ("_base", "_keep", "_size", "head", "memory", "peer", "remote", "taken", "told", "written")
+
+    def __init__(self, peer: int, memory: Store, base: int, layout: Layout, *, keep: bool) -> None:
+        self.peer = peer
+        self.memory = memory
+        self.head = self.taken = self.told = 0
+        self.remote: Remote | None = None
+        self.written: dict[int, bytes] = {}
+        self._base = base
+        self._size = layout.postboxes
+        self._keep = keep
+
+    def peek(self) -> list[bytes]:
+        """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""
+        return self._entry(self.head)
+
+    def undelivered(self) -> int:
+        """Return how many whole messages are in the queue."""
+        found, number = 0, self.head
+        while lines := self._entry(number):
+            found += wire.decode(lines)[0].kind in wire.MESSAGES
+            number += len(lines)
+        return found
+
+    def acknowledge(self, first: int, count: int, state: int) -> Stores:
+        """Return the stores that acknowledge postboxes."""
+        lines = [wire.ack(number, self._size, state) for number in range(first, first + count)]
+        start = first % self._size
+        before = self._size - start
+        stores: Stores = [(start * LINE, b"".join(lines[:before]))]
+        if count > before:
+            stores.append((0, b"".join(lines[before:])))
+        return self.remember(stores)
+
+    def remember(self, stores: Stores) -> Stores:
+        """Keep what is written into lines of acknowledgements; return the same."""
+        if self._keep:
+            for offset, lines in stores:
+                for start in range(0, len(lines), LINE):
+                    self.written[offset + start] = bytes(lines[start : start + LINE])
+        return stores
+
+    def _entry(self, number: int) -> list[bytes]:
+        """Return the postboxes of the entry whose first has that number; none where not all of it has come."""
+        lines = [self._line(number)]
+        count = wire.postboxes(lines[0], number)
+        for place in range(number + 1, number + count):
+            lines.append(self._line(place))
+            if not wire.is_further(lines[-1], place):
+                return []
+        return lines if count else []
+
+    def _line(self, number: int) -> bytes:
+        return self.memory.read(self._base + number % self._size * LINE, LINE)

@@ -1,0 +1,584 @@
+"""How Sun MPI moves the messages of a rank.
+
+By size: data in the postboxes themselves (short); data in blocks of the sender's pool that postboxes name, piece by
+piece (long, eager); or a postbox alone, whose receiver answers when it has found the receive, and then the data in the
+same way (rendezvous).  Where there is no room for the data of a short or an eager message it goes as the last kind
+does: so envelopes always get through, and all that a receiver keeps for others is bounded but for them.
+
+A receiver takes every entry out of its postboxes at each poll, wanted or not, and acknowledges them; data in blocks
+stay there until they are wanted.
+
+Source: SIS 3, Q IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from conduit.sim import Store
+from conduit.sim.memory import Buffer
+from conduit.simnet.chain import Steps, sleep_until
+from conduits.mpi.engine.device import Arrival, Device, Matching
+from conduits.mpi.engine.transfer import Mode, Receive, Send
+from conduits.mpi.libraries.memory import HostMemory
+from conduits.mpi.libraries.rings.device import RingDevice
+from conduits.mpi.libraries.sunmpi import wire
+from conduits.mpi.libraries.sunmpi.connections import Area, Inward, Large, Outward, Setting
+from conduits.mpi.libraries.sunmpi.looks import misses
+from conduits.mpi.libraries.sunmpi.pool import Pool
+from conduits.mpi.libraries.sunmpi.repair import Repair
+from conduits.mpi.libraries.sunmpi.safe import Remote, Stores, safely, store
+from conduits.mpi.libraries.sunmpi.wire import LINE, Header
+from conduits.rsm import Permission
+from conduits.sunfire.driver import SunfireProcess
+
+
+@attrs.frozen
+class SunmpiCosts:
+    """What the protocol takes of the CPU beside stores and copies, picoseconds.
+
+    Attributes:
+        build_ps: making an entry.
+        take_ps: taking an entry that is there.
+        space_ps: finding blocks.
+        reclaim_ps: each acknowledgement that is looked at.
+        poll_ps: a poll.
+        head_ps: each queue that it looks at.
+        directed: whether it looks at one queue alone.
+    """
+
+    build_ps: int
+    take_ps: int
+    space_ps: int
+    reclaim_ps: int
+    poll_ps: int
+    head_ps: int
+    directed: bool
+
+
+class SunmpiDevice(Device):
+    """One rank's end of Sun MPI.
+
+    Args:
+        engine: the rank's.
+        setting: job and options.
+        costs: what the protocol takes.
+        memory: what copies on the rank's host pass through.
+        node: how messages to ranks of its host travel.
+        process: the rank's use of the NIs.
+    """
+
+    def __init__(
+        self, engine: Matching, setting: Setting, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
+        process: SunfireProcess,
+    ) -> None:  # fmt: skip
+        super().__init__(engine)
+        self._layout = setting.layout
+        self._setting = setting
+        self._costs = costs
+        self._memory = memory
+        self._node = node
+        self._host = engine.hosts[engine.rank]
+        self._controller = setting.cluster.controller(process)
+        self._careful = process.fabric.careful
+        self._areas: dict[int, Area] = {}
+        self._outward: dict[int, Outward] = {}
+        self._inward: dict[int, Inward] = {}
+        self._arrived: dict[Inward, None] = {}  # where there may be something to take
+        self._movable: dict[Outward, None] = {}  # where there may be something to send
+        self._sends: dict[int, Send] = {}  # that an answer will name
+        self._coming: dict[tuple[int, int], _Message] = {}  # of which not all is here
+        self._turn = False  # whether the host's own messages are next
+        self._counts = {"short": 0, "eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
+        self._repair = Repair(process, engine.cpu, self._outward, self._inward)
+        process.processor.alarm = self._alarm
+        self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
+        on_host = engine.hosts.count(self._host) - 1
+        self._misses = costs.poll_ps + (min(on_host, 1) if costs.directed else on_host) * costs.head_ps
+        self.miss_ps = self._misses
+        setting.readers[self._host][setting.cluster.place(engine.rank)] = self
+
+    # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
+
+    def send(self, send: Send) -> None:
+        """Begin a send, behind those to the same rank."""
+        if self.engine.hosts[send.dest] == self._host:
+            self._node.send(send)
+            return
+        way = self._way(send.dest)
+        if self._careful:
+            self._repair.check(way.area.host)
+        if way.waiting or not self._has_room(way, self._postboxes_of(send)):
+            way.waiting.append(send)
+        else:
+            self._begin(way, send)
+
+    def pending(self) -> bool:
+        """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
+        return bool(self._arrived or self._movable or self._repair.due or self._node.pending())
+
+    def progress(self) -> None:
+        """Do one thing: repair; else something of the host's own and of the network's, by turns."""
+        if self._repair.due:
+            self.engine.worker.do(self._repair.steps())
+            return
+        self._turn = not self._turn
+        if self._node.pending() and (self._turn or not (self._arrived or self._movable)):
+            self._node.progress()
+        elif self._arrived and not (self._turn and self._movable):
+            self._take_next()
+        elif self._movable:
+            way = next(iter(self._movable))
+            del self._movable[way]
+            if self._begin_waiting(way) or self._send_piece(way):
+                self._movable[way] = None
+
+    def quiet(self) -> bool:
+        """Return whether nothing waits to be sent, and nothing can have been lost."""
+        if self._careful and (self._repair.due or self._repair.unacknowledged()):
+            return False
+        return self._node.quiet() and not any(way.waiting or way.large for way in self._outward.values())
+
+    def undelivered(self) -> int:
+        """Return how many messages are in postboxes."""
+        return self._node.undelivered() + sum(each.undelivered() for each in self._inward.values())
+
+    def occupied(self) -> Sequence[str]:
+        """Describe what waits for room, and the blocks in use."""
+        lines = list(self._node.occupied())
+        for peer, way in self._outward.items():
+            if way.waiting:
+                lines.append(f"{len(way.waiting)} messages wait for postboxes of the queue to rank {peer}")
+        for host, area in self._areas.items():
+            used = self._layout.pool.nbytes - area.pool.free_bytes
+            if used:
+                lines.append(f"{used} of {self._layout.pool.nbytes} bytes of the pool on host {host} are in use")
+        return lines
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return how many messages went in which way, and what was written again."""
+        return {
+            **{f"mpi_{name}": count for name, count in self._counts.items()},
+            "mpi_connections": len(self._outward) + len(self._inward),
+            "mpi_repairs": self._repair.repairs,
+            "mpi_retries": self._repair.lines,
+            **{f"{name}_on_host": count for name, count in self._node.statistics().items()},
+        }
+
+    # -- connections ---------------------------------------------------------------------------------
+
+    def _way(self, peer: int) -> Outward:
+        """Return the connection to `peer`, which its first message makes."""
+        found = self._outward.get(peer)
+        if found is None:
+            host, cluster = self.engine.hosts[peer], self._setting.cluster
+            area = self._areas.get(host)
+            if area is None:
+                area = self._areas[host] = Area(host, Pool(self._layout.pool))
+            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._careful)
+            self._outward[peer] = found
+        return found
+
+    def _connect(self, way: Outward) -> Steps:
+        """Set aside what the other acknowledges in, and have the area made on its host if there is none yet."""
+        engine, area = self.engine, way.area
+        yield sleep_until(engine.kernel, 0)
+        acks = self._controller.export_create(self._layout.acks_bytes)
+        acks.publish(self._acks_number(engine.rank, way.peer), {area.host: Permission.READ_WRITE})
+        acks.landing = partial(self._acknowledged, area)
+        way.acks = acks.memory
+        if area.remote is None:
+            yield partial(self._setting.services[area.host].make_area, engine.rank, self._host)
+            area.remote = Remote(self._controller.import_connect(area.host, engine.rank), area.host)
+            self._counts["areas"] += 1
+        yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
+
+    def _acks_number(self, sender: int, receiver: int) -> int:
+        return self.engine.size * (1 + sender) + receiver
+
+    def _connect_back(self, connection: Inward) -> Steps:
+        """Import the sender's memory for acknowledgements."""
+        yield sleep_until(self.engine.kernel, 0)
+        host = self.engine.hosts[connection.peer]
+        number = self._acks_number(connection.peer, self.engine.rank)
+        connection.remote = Remote(self._controller.import_connect(host, number), host)
+
+    def landed(self, source: int, memory: Store) -> None:
+        """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
+        connection = self._inward.get(source)
+        if connection is None:
+            base = self._setting.cluster.place(self.engine.rank) * self._layout.queue_bytes
+            connection = Inward(source, memory, base, self._layout, keep=self._careful)
+            self._inward[source] = connection
+            looks = 1 if self._costs.directed else len(self._inward)
+            self.miss_ps = self._misses + looks * self._costs.head_ps
+            self.engine.recost()
+        self._arrived[connection] = None
+        self.engine.notify()
+
+    def _acknowledged(self, area: Area, offset: int, data: Buffer) -> None:
+        """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
+        for way in area.ways:
+            if way.waiting or way.large:
+                self._movable[way] = None
+        if self._movable or self._careful:  # where parts may fail the end of the job waits for them too
+            self.engine.notify()
+
+    def _alarm(self) -> None:
+        """The error register was written, or a host cannot be reached any more: the next poll looks."""
+        self._repair.due = True
+        self.engine.notify()
+
+    # -- sending -------------------------------------------------------------------------------------
+
+    def _postboxes_of(self, send: Send | Header) -> int:
+        """Return how many postboxes the first entry takes at most."""
+        if not isinstance(send, Send):
+            return 1
+        nbytes = len(send.data)
+        return wire.count(nbytes) if nbytes <= self._layout.short else self._layout.piece_postboxes
+
+    def _has_room(self, way: Outward, postboxes: int) -> bool:
+        """Return whether so many postboxes are free, by now."""
+        if way.room < postboxes:
+            self._reclaim(way)
+        return way.room >= postboxes
+
+    def _reclaim(self, way: Outward) -> None:
+        self.engine.charge(way.reclaim() * self._costs.reclaim_ps)
+
+    def _may_keep(self, way: Outward, nbytes: int) -> bool:
+        """Return whether the receiver has room for a short message that it does not want yet."""
+        if not way.may_keep(nbytes):
+            self._reclaim(way)
+        return way.may_keep(nbytes)
+
+    def _blocks(self, area: Area, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
+        """Return blocks for pieces; None where not all fit."""
+        self.engine.charge(self._costs.space_ps)
+        found = area.pool.allocate(sizes, keep)
+        if found is None:
+            for way in area.ways:
+                self._reclaim(way)
+            found = area.pool.allocate(sizes, keep)
+        return found
+
+    def _begin(self, way: Outward, send: Send) -> None:
+        """Send what says that there is a message, and the data where there is room for them."""
+        layout, nbytes = self._layout, len(send.data)
+        kind, blocks = wire.REQUEST, None
+        if nbytes <= layout.short:
+            if self._may_keep(way, nbytes):
+                kind = wire.INLINE
+                way.short += nbytes
+        elif layout.rendezvous is None or nbytes < layout.rendezvous:
+            sizes = [min(layout.piece, nbytes - start) for start in range(0, nbytes, layout.piece)]
+            blocks = self._blocks(way.area, sizes, layout.reserve)
+            kind = wire.REQUEST if blocks is None else wire.EAGER
+        self._counts["short" if kind == wire.INLINE else "eager" if kind == wire.EAGER else "rendezvous"] += 1
+        if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
+            self._sends[send.number] = send
+        first = blocks[0] if blocks else ()
+        header = Header(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
+        way.room -= wire.count(nbytes if kind == wire.INLINE else wire.POINTER * len(first))
+        self.engine.worker.do(self._send_message(way, send, header, first))
+        if blocks is not None and len(blocks) > 1:
+            large = Large(send, nbytes, layout.piece)
+            large.blocks.extend(blocks[1:])
+            way.large.append(large)
+            self._movable[way] = None
+            self.engine.notify()
+
+    def _send_message(self, way: Outward, send: Send, header: Header, blocks: tuple[int, ...]) -> Steps:
+        if way.acks is None:
+            yield from self._connect(way)
+        rest = b""
+        if header.kind == wire.INLINE:
+            rest = bytes(send.data)
+        elif blocks:
+            size = min(self._layout.piece, header.nbytes)
+            yield from self._fill(way.area, blocks, send.data[:size])
+            rest = wire.pointers(blocks)
+        yield from self._post(way, header, rest, blocks)
+        if header.kind == wire.INLINE or (header.kind == wire.EAGER and header.nbytes <= self._layout.piece):
+            self.engine.sent(send)
+
+    def _answer(self, peer: int, header: Header) -> None:
+        """Send an entry that is no message, once there is room."""
+        way = self._way(peer)
+        if way.waiting or not self._has_room(way, 1):
+            way.waiting.append(header)
+        else:
+            way.room -= 1
+            self.engine.worker.do(self._send_answer(way, header))
+
+    def _send_answer(self, way: Outward, header: Header) -> Steps:
+        if way.acks is None:
+            yield from self._connect(way)
+        yield from self._post(way, header)
+
+    def _post(self, way: Outward, header: Header, rest: bytes = b"", blocks: tuple[int, ...] = ()) -> Steps:
+        """Store an entry behind the last one."""
+        self.engine.cpu.free += self._costs.build_ps
+        remote = way.area.remote
+        assert remote is not None
+        for offset, lines in way.place(header, rest, blocks):
+            yield store(remote, offset, lines)
+
+    def _fill(self, area: Area, blocks: tuple[int, ...], data: memoryview) -> Steps:
+        """Copy a piece into its blocks, behind a barrier."""
+        stores: Stores = []
+        at = 0
+        for block in blocks:
+            part = bytes(data[at : at + area.pool.shape.size(block)])
+            stores.append((self._layout.block_at(block), part.ljust(-(-len(part) // LINE) * LINE, b"\0")))
+            at += len(part)
+        assert area.remote is not None
+        yield from safely(area.remote, stores, self._repair.retried, announced=True)
+
+    def _begin_waiting(self, way: Outward) -> bool:
+        """Send the first that waits for postboxes."""
+        if not way.waiting or not self._has_room(way, self._postboxes_of(way.waiting[0])):
+            return False
+        first = way.waiting.popleft()
+        if isinstance(first, Send):
+            self._begin(way, first)
+        else:
+            way.room -= 1
+            self.engine.worker.do(self._send_answer(way, first))
+        return True
+
+    def _send_piece(self, way: Outward) -> bool:
+        """Send the next piece of a long message; several to one rank take turns."""
+        if not way.large or way.waiting or not self._has_room(way, self._layout.piece_postboxes):
+            return False
+        large = way.large[0]
+        size = min(self._layout.piece, large.wanted - large.stored)
+        if large.blocks:
+            blocks = large.blocks.popleft()
+        else:
+            found = self._blocks(way.area, [size])
+            if found is None:
+                return False
+            blocks = found[0]
+        way.large.popleft()
+        start = large.stored
+        large.stored += size
+        last = large.stored == large.wanted
+        if not last:
+            way.large.append(large)
+        way.room -= wire.count(wire.POINTER * len(blocks))
+        self._counts["pieces"] += 1
+        self.engine.worker.do(self._send_data(way, large.send, start, size, blocks, last))
+        return True
+
+    def _send_data(self, way: Outward, send: Send, start: int, size: int, blocks: tuple[int, ...], last: bool) -> Steps:
+        yield from self._fill(way.area, blocks, send.data[start : start + size])
+        header = wire.about(wire.DATA, send.number, size, blocks=len(blocks))
+        yield from self._post(way, header, wire.pointers(blocks), blocks)
+        if last:
+            self.engine.sent(send)
+
+    # -- receiving -----------------------------------------------------------------------------------
+
+    def _take_next(self) -> None:
+        """Take the next entry of the queue whose turn it is."""
+        connection = next(iter(self._arrived))
+        del self._arrived[connection]
+        lines = connection.peek()
+        if not lines:
+            return
+        if self._costs.directed:
+            self._look(connection)
+        self._arrived[connection] = None
+        first, count = connection.head, len(lines)
+        connection.head += count
+        self.engine.cpu.free += self._costs.take_ps
+        header, rest = wire.decode(lines)
+        if header.kind <= wire.REQUEST:
+            self._take_message(connection, header, rest, first, count)
+        elif header.kind == wire.DATA:
+            message = self._coming[connection.peer, header.send]
+            piece = _Piece(first, count, wire.blocks_of(header, rest), header.nbytes)
+            self._count(message, piece)
+            if message.receive is None:
+                self.keep(message, piece)
+            else:
+                self.engine.worker.do(self.copy_out(message, piece))
+        else:
+            self.engine.worker.do(self._acknowledge(connection, first, count))
+            send = self._sends.pop(header.send)
+            if header.kind == wire.ACK:
+                if header.nbytes:
+                    way = self._way(connection.peer)
+                    way.large.append(Large(send, header.nbytes))
+                    self._movable[way] = None
+                else:
+                    self.engine.sent(send)
+            self.engine.matched(send)
+
+    def _take_message(self, connection: Inward, header: Header, rest: bytes, first: int, count: int) -> None:
+        message = _Message(self, connection, header, rest)
+        if header.kind == wire.REQUEST:
+            self.engine.worker.do(self._acknowledge(connection, first, count))
+        else:
+            blocks = wire.blocks_of(header, rest) if header.kind == wire.EAGER else ()
+            size = min(self._layout.piece, header.nbytes) if blocks else header.nbytes
+            piece = _Piece(first, count, blocks, size)
+            message.pieces.append(piece)
+            if header.nbytes > size:
+                self._coming[connection.peer, header.send] = message
+            self._count(message, piece)
+        self.engine.arrive(message)
+
+    def _count(self, message: _Message, piece: _Piece) -> None:
+        """Take note that a piece has come, perhaps the last."""
+        message.left -= piece.nbytes
+        if not message.left:
+            self._coming.pop((message.connection.peer, message.send), None)
+
+    def _look(self, connection: Inward) -> None:
+        """Take the CPU for the looks at other queues before the one at this."""
+        engine, named = self.engine, self.engine.named()
+        waited = [each is connection for each in self._inward.values() if each.peer in named]
+        others = [each is connection for each in self._inward.values() if each.peer not in named]
+        engine.cpu.free += misses(waited, others, engine.cpu.free // self.miss_ps) * self.miss_ps
+
+    def _acknowledge(self, connection: Inward, first: int, count: int, state: int = wire.FREED) -> Steps:
+        """Acknowledge postboxes."""
+        yield from self._store_back(connection, connection.acknowledge(first, count, state))
+
+    def _store_back(self, connection: Inward, stores: Stores) -> Steps:
+        if connection.remote is None:
+            yield from self._connect_back(connection)
+        assert connection.remote is not None
+        for offset, lines in stores:
+            yield store(connection.remote, offset, lines)
+
+    # -- for messages that have come -----------------------------------------------------------------
+
+    def deliver(self, message: _Message, receive: Receive) -> None:
+        """Bring what has come of a message to its place; or let its sender send it."""
+        message.receive = receive
+        pieces, message.pieces = message.pieces, []
+        if message.kind == wire.REQUEST:
+            if receive.room:
+                message.left = receive.room
+                self._coming[message.connection.peer, message.send] = message
+            else:
+                self.engine.received(receive)
+            self._answer(message.connection.peer, wire.about(wire.ACK, message.send, receive.room, receive.number))
+            return
+        if not receive.room:
+            self.engine.received(receive)
+        for piece in pieces:
+            self.engine.worker.do(self.copy_out(message, piece))
+        if message.synchronous:
+            self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
+
+    def keep(self, message: _Message, piece: _Piece) -> None:
+        """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these."""
+        if piece not in message.pieces:
+            message.pieces.append(piece)
+        piece.kept = bool(piece.nbytes)
+        self.engine.worker.do(self._keep(message, piece))
+
+    def _keep(self, message: _Message, piece: _Piece) -> Steps:
+        if piece.nbytes and not piece.blocks:
+            yield partial(self._memory.copy, piece.nbytes)
+        state = wire.KEPT if piece.kept else wire.FREED
+        yield from self._acknowledge(message.connection, piece.first, piece.count, state)
+
+    def copy_out(self, message: _Message, piece: _Piece) -> Steps:
+        """Copy what is wanted of a piece to its place; acknowledge it."""
+        receive, connection = message.receive, message.connection
+        assert receive is not None
+        start = receive.received
+        size = min(piece.nbytes, receive.room - start)
+        if size:
+            yield partial(self._memory.copy, size)
+            receive.data[start : start + size] = self._read(message, piece)[:size]
+            receive.received += size
+            if receive.received == receive.room:
+                self.engine.received(receive)
+        if not piece.kept:
+            yield from self._acknowledge(connection, piece.first, piece.count)
+        elif piece.blocks:
+            line = (self._layout.release_at(piece.blocks[0]), wire.line_of(piece.first + 1))
+            yield from self._store_back(connection, connection.remember([line]))
+        else:
+            connection.taken += piece.nbytes
+            if (connection.taken - connection.told) * 4 >= self._layout.short_pool:
+                connection.told = connection.taken
+                told = (self._layout.taken_at, wire.line_of(connection.told))
+                yield from self._store_back(connection, connection.remember([told]))
+
+    def _read(self, message: _Message, piece: _Piece) -> bytes:
+        """Return the data of a piece."""
+        if not piece.blocks:
+            return message.data[: piece.nbytes]
+        memory, layout, left = message.connection.memory, self._layout, piece.nbytes
+        read = []
+        for block in piece.blocks:
+            size = min(left, layout.pool.size(block))
+            read.append(memory.read(layout.block_at(block), size))
+            left -= size
+        return b"".join(read)
+
+
+@attrs.define(eq=False)
+class _Piece:
+    """Data that have come with one entry.
+
+    Attributes:
+        first, count: its postboxes.
+        blocks: where the data are; none where they are in the postboxes.
+        nbytes: how many.
+        kept: whether the postboxes were acknowledged before the data were taken.
+    """
+
+    first: int
+    count: int
+    blocks: tuple[int, ...]
+    nbytes: int
+    kept: bool = False
+
+
+class _Message(Arrival):
+    """A message of which the envelope was taken out of its postboxes.
+
+    Attributes:
+        connection: that it came by.
+        kind: as in `wire`.
+        send: number of the send, at its sender.
+        data: of a short one.
+        pieces: that have come and were not taken.
+        left: bytes that have not come.
+        receive: that it was matched with.
+    """
+
+    __slots__ = ("_device", "connection", "data", "kind", "left", "pieces", "receive", "send")
+
+    def __init__(self, device: SunmpiDevice, connection: Inward, header: Header, rest: bytes) -> None:
+        super().__init__(connection.peer, header.context, header.source, header.tag, header.nbytes, header.mode)
+        self._device = device
+        self.connection = connection
+        self.kind = header.kind
+        self.send = header.send
+        self.data = rest if header.kind == wire.INLINE else b""
+        self.pieces: list[_Piece] = []
+        self.left = header.nbytes
+        self.receive: Any = None
+
+    def keep(self) -> None:
+        """Leave the data where they may stay."""
+        for piece in list(self.pieces):
+            self._device.keep(self, piece)
+
+    def deliver(self, receive: Receive) -> None:
+        """Copy the data to their place, or let the sender send them."""
+        self._device.deliver(self, receive)

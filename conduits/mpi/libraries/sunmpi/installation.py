@@ -1,0 +1,202 @@
+"""Sun MPI on a simulated Sun Fire Link cluster: its options, and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import attrs
+
+from conduit.contract import Constant, JobSetup
+from conduit.options import option
+from conduit.sim import Kernel
+from conduits.mpi.engine.device import Device, Matching
+from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.installation import Installation
+from conduits.mpi.libraries.memory import HostMemory
+from conduits.mpi.libraries.rings.device import RingCosts, RingDevice
+from conduits.mpi.libraries.rings.shared import SharedRegions
+from conduits.mpi.libraries.rings.wire import Layout as NodeLayout
+from conduits.mpi.libraries.rings.writer import Writer
+from conduits.mpi.libraries.sunmpi import constants as c
+from conduits.mpi.libraries.sunmpi.connections import Service, Setting
+from conduits.mpi.libraries.sunmpi.device import SunmpiCosts, SunmpiDevice
+from conduits.mpi.libraries.sunmpi.layout import Layout, PoolShape
+from conduits.mpi.libraries.sunmpi.wire import count
+from conduits.sunfire.constants import CONSTANTS as SUNFIRE_CONSTANTS
+from conduits.sunfire.constants import CPUS, EXCHANGE_ROUND, MIN_SEGMENT
+from conduits.sunfire.machine import SunfireMachine, build
+
+_FEWEST = count(c.whole(c.Q_SHORT))
+_SMALLEST = 2 * c.whole(c.PIECE)
+
+
+def _bounded(lowest: int, highest: int) -> Any:
+    """Return the validator of a size that `auto` may stand for."""
+    sizes = attrs.validators.and_(attrs.validators.ge(lowest), attrs.validators.le(highest))
+    return attrs.validators.or_(attrs.validators.in_(("auto",)), sizes)
+
+
+@attrs.frozen(kw_only=True)
+class SunmpiOptions(SunfireMachine):
+    """The machine's options, and what the library's users may set."""
+
+    poll: Literal["general", "directed"] = option(
+        "general", "a poll looks at every connection, or at one, those that are waited for before the others"
+    )
+    short: Literal["auto"] | int = option(
+        "auto", "bytes of the largest message whose data are in postboxes; auto: as config has it",
+        validator=_bounded(0, c.whole(c.Q_SHORT)), conformance=("auto", 0),
+    )  # fmt: skip
+    rendezvous: Literal["auto"] | int = option(
+        "auto", "bytes of the smallest longer message that waits for its receive; auto: as config has it, in sis none",
+        validator=_bounded(1, 1 << 30), conformance=("auto", 1),
+    )  # fmt: skip
+    postboxes: int = option(
+        c.whole(c.POSTBOXES), "postboxes of a queue",
+        validator=[attrs.validators.ge(_FEWEST), attrs.validators.le(4096)],
+        conformance=(c.whole(c.POSTBOXES), _FEWEST),
+    )  # fmt: skip
+    pool: int = option(
+        c.whole(c.POOL), "bytes of the blocks that a rank has on each other host for messages sent at once",
+        validator=[attrs.validators.ge(_SMALLEST), attrs.validators.le(1 << 24)],
+        conformance=(c.whole(c.POOL), _SMALLEST),
+    )  # fmt: skip
+
+    def layout(self, receivers: int) -> Layout:
+        """Return the sizes between hosts, with up to so many ranks on one."""
+        piece = c.whole(c.PIECE)
+        if self.config == "sis":
+            small, large = c.whole(c.SIS_SMALL), c.whole(c.SIS_LARGE)
+            smalls = self.pool // c.whole(c.SMALL_SHARE) // small
+            shape = PoolShape(small, large, smalls, (self.pool - smalls * small + piece) // large)
+        else:
+            block = c.whole(c.Q_BLOCK)
+            shape = PoolShape(block, block, 0, (self.pool + piece) // block)
+        return Layout(
+            short=self.largest_short, rendezvous=self.smallest_rendezvous, piece=piece, postboxes=self.postboxes,
+            short_pool=self.postboxes * 64, pool=shape, reserve=piece, receivers=receivers, page=c.whole(MIN_SEGMENT),
+        )  # fmt: skip
+
+    def node_layout(self) -> NodeLayout:
+        """Return the sizes within a host."""
+        short = min(c.whole(c.SHM_SHORT), self.largest_short)
+        pipe, rendezvous = c.whole(c.SHM_PIPE), self.smallest_rendezvous
+        eager = pipe if rendezvous is None else min(pipe, rendezvous - 1)
+        return NodeLayout(
+            entries=c.whole(c.SHM_POSTBOXES), inline=short, inline_pool=c.whole(c.SHM_POSTBOXES) * c.whole(c.SHM_SHORT),
+            eager_buffers=c.whole(c.SHM_BUFFERS) if eager else 0, eager=eager, pieces=c.whole(c.SHM_CYCLE), piece=pipe,
+        )  # fmt: skip
+
+    @property
+    def largest_short(self) -> int:
+        """Bytes of the largest message whose data are in postboxes."""
+        if self.short != "auto":
+            return self.short
+        return c.whole(c.SIS_SHORT if self.config == "sis" else c.Q_SHORT)
+
+    @property
+    def smallest_rendezvous(self) -> int | None:
+        """Bytes of the smallest message that waits for its receive; None: none does for its size alone."""
+        if self.rendezvous != "auto":
+            return self.rendezvous
+        return None if self.config == "sis" else c.whole(c.Q_RENDEZVOUS)
+
+
+class Node(RingDevice):
+    """How messages between ranks of one host travel: postboxes and buffers in the memory that they share.
+
+    Args:
+        engine: the rank's.
+        layout: sizes.
+        costs: what the protocol takes.
+        memory: what copies on the host pass through.
+        shared: the regions on the host.
+    """
+
+    def __init__(
+        self, engine: Matching, layout: NodeLayout, costs: RingCosts, memory: HostMemory, shared: SharedRegions
+    ) -> None:
+        super().__init__(engine, layout, costs, memory)
+        self.miss_ps = 0  # polls are the other device's
+        self._shared = shared
+        shared.join(engine.rank, self)
+
+    def connect(self, peer: int) -> Writer:
+        """Return how this rank stores for `peer`."""
+        return self._shared.writer(self.engine.rank, peer)
+
+
+class Sunmpi(Installation):
+    """Sun MPI on one job's cluster."""
+
+    name: ClassVar[str] = "sunmpi"
+    summary: ClassVar[str] = "Sun MPI on Sun Fire Link: postboxes and pools of blocks in remote memory"
+    collectives: ClassVar[str] = "nodes"
+    Options: ClassVar[type] = SunmpiOptions
+    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *SUNFIRE_CONSTANTS)
+
+    options: SunmpiOptions
+
+    def __init__(self, kernel: Kernel, setup: JobSetup, options: SunmpiOptions) -> None:
+        super().__init__(kernel, setup, options)
+        self.cluster = cluster = build(kernel, setup.hosts, options)
+        self.host = cluster.host
+        self.software = Software(
+            call_ps=c.ps(c.CALL), test_ps=c.ps(c.TEST), match_ps=c.ps(c.MATCH), complete_ps=c.ps(c.COMPLETE)
+        )
+        hosts = cluster.first
+        layout = options.layout(max(map(setup.hosts.count, hosts)))
+        readers: dict[int, dict[int, Any]] = {host: {} for host in hosts}
+        services = {host: Service(cluster.controller(cluster.service(host)), layout, readers[host]) for host in hosts}
+        self._setting = Setting(cluster, layout, services, readers)
+        entry = c.ps(c.SIS_ENTRY if options.config == "sis" else c.Q_ENTRY)
+        self._costs = SunmpiCosts(
+            build_ps=entry, take_ps=entry + c.ps(c.LINE_MISS), space_ps=c.ps(c.SPACE), reclaim_ps=c.ps(c.RECLAIM),
+            poll_ps=c.ps(c.POLL), head_ps=c.ps(c.HEAD), directed=options.poll == "directed",
+        )  # fmt: skip
+        self._node_costs = RingCosts(build_ps=entry, take_ps=entry, buffer_ps=c.ps(c.SPACE))
+        self._node_layout = options.node_layout()
+        self._memories: dict[int, HostMemory] = {}
+        self._shared: dict[int, SharedRegions] = {}
+
+    def device(self, engine: Matching) -> Device:
+        """Return how the messages of one rank travel."""
+        host = engine.hosts[engine.rank]
+        if host not in self._memories:
+            memory = HostMemory(self.kernel, self.host, c.bytes_per_s(c.MEMORY_RATE), f"memory {host}")
+            self._memories[host] = memory
+            self._shared[host] = SharedRegions(self.kernel, memory, self.host, self._node_layout)
+        memory = self._memories[host]
+        node = Node(engine, self._node_layout, self._node_costs, memory, self._shared[host])
+        process = self.cluster.process(engine.rank, engine.cpu)
+        return SunmpiDevice(engine, self._setting, self._costs, memory, node, process)
+
+    def start_ticks(self, rank: int) -> int:
+        """Return 0: what a rank asks of RSM is taken of its CPU when it does, and connections are made at first use."""
+        return 0
+
+    def exchange_ticks(self, ranks: int) -> int:
+        """Return the cost of an all-gather of identifiers: a round for each doubling."""
+        return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
+
+    def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
+        """Return what links and NIs have counted, by host."""
+        return self.cluster.statistics()
+
+    @classmethod
+    def max_ranks_per_host(cls, options: SunmpiOptions) -> int | None:
+        """Return the CPUs of a host."""
+        return c.whole(CPUS)
+
+    @classmethod
+    def max_hosts(cls, options: SunmpiOptions) -> int | None:
+        """Return the hosts of the cluster."""
+        return options.max_hosts
+
+    @classmethod
+    def thresholds(cls, options: SunmpiOptions) -> tuple[int, ...]:
+        """Return the sizes up to which a protocol goes: short, of one piece, eager."""
+        layout = options.layout(1)
+        eager, rendezvous = layout.pool.nbytes - layout.reserve, layout.rendezvous
+        return layout.short, layout.piece, eager if rendezvous is None else min(eager, rendezvous - 1)

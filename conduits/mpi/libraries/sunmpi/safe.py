@@ -1,0 +1,102 @@
+"""Stores of whole lines through an import, and behind barriers until they are good.
+
+Source: SIS 2.8 and 3.2; what happens to stores when a link fails is assumed (sf.gap.err_short).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from conduit.contract import Buffer
+from conduit.errors import NetworkError
+from conduit.simnet.chain import Act, Done, Steps
+from conduits.mpi.libraries.sunmpi.wire import LINE
+from conduits.rsm import Barrier, ImportSegment
+
+Stores: TypeAlias = "list[tuple[int, Buffer]]"
+"""Offsets, and the whole lines to be stored there."""
+TRIES = 1000
+"""Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
+
+
+class Remote:
+    """An import, mapped, with a barrier: what is stored through it can be made safe.
+
+    Args:
+        segment: the import.
+        host: where it is.
+
+    Attributes:
+        host: as given.
+        mapping: what lines are stored through.
+        barrier: over all that is stored through it.
+    """
+
+    __slots__ = ("barrier", "host", "mapping")
+
+    def __init__(self, segment: ImportSegment, host: int) -> None:
+        self.host = host
+        self.mapping: Any = segment.map()
+        self.barrier: Barrier = segment.init_barrier()
+
+
+def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
+    """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
+
+    def act(done: Done) -> None:
+        end = remote.mapping.store(offset, data, done, announced)
+        if end:
+            done(end)
+
+    return act
+
+
+def lines_of(stores: Stores) -> int:
+    """Return how many lines are stored."""
+    return sum(len(lines) for _, lines in stores) // LINE
+
+
+def safely(remote: Remote, stores: Stores, retried: Callable[[int, int], object], announced: bool = False) -> Steps:
+    """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
+
+    Args:
+        remote: what is stored through.
+        stores: offsets and whole lines.
+        retried: called as `retried(host, lines)` before lines are written again; may raise.
+        announced: postboxes that follow tell of them, nothing else does.
+
+    Raises:
+        NetworkError: nothing gets over the paths there are; or what `retried` raises.
+    """
+    left, failed = [stores], 0
+    while left:
+        stores = left.pop()
+        remote.barrier.open()
+        for offset, lines in stores:
+            yield store(remote, offset, lines, announced)
+        error = yield remote.barrier.close
+        failed = failed + 1 if error is not None else 0
+        if failed == TRIES:
+            raise NetworkError(f"nothing gets to host {remote.host}: {TRIES} memory barriers in a row have failed")
+        if failed:
+            retried(remote.host, lines_of(stores))
+            left += reversed(halves(stores))
+
+
+def halves(stores: Stores) -> list[Stores]:
+    """Cut stores into two lists of about as many lines, one where there is one line."""
+    half, total = lines_of(stores) // 2 * LINE, 0
+    if not half:
+        return [stores]
+    first: Stores = []
+    second: Stores = []
+    for offset, lines in stores:
+        cut = min(max(half - total, 0), len(lines))
+        view = memoryview(lines)
+        if cut:
+            first.append((offset, view[:cut]))
+        if cut < len(lines):
+            second.append((offset + cut, view[cut:]))
+        total += len(lines)
+    return [first, second]

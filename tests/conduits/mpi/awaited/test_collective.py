@@ -1,0 +1,432 @@
+"""Collectives of programs, on simulated libraries, against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import conduit
+from conduits.mpi import MPI
+from conduits.mpi.collectives.algorithms import named
+from conduits.mpi.libraries.scampi import Scampi
+
+REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan", "Iallreduce")
+RANKS = ((1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (6, 2), (9, 3), (17, 5))
+
+
+@pytest.fixture(autouse=True)
+def crowded(monkeypatch):
+    """Let a host hold any number of ranks, which those of SCI's papers do not."""
+    monkeypatch.setattr(Scampi, "max_ranks_per_host", classmethod(lambda cls, options: None))
+
+
+def data(rank, count, dtype="i8", seed=0):
+    chance = np.random.default_rng([rank, count, seed])
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return chance.integers(0, 2, count).astype(dtype)
+    if dtype.kind == "c":
+        return (chance.integers(-3, 4, count) + 1j * chance.integers(-3, 4, count)).astype(dtype)
+    return chance.integers(0 if dtype.kind == "u" else -3, 4, count).astype(dtype)
+
+
+async def call(comm, name, *args, **options):
+    """Make a collective; wait for what is only begun."""
+    begun = await getattr(comm, name)(*args, **options)
+    if name.startswith("I"):
+        await begun.Wait()
+        assert not begun
+
+
+@pytest.mark.parametrize(("ranks", "per_host"), RANKS)
+def test_all_algorithms_move_what_they_should(library, ranks, per_host):
+    async def main(comm):
+        me, size = comm.rank, comm.size
+        for count in (3, 700) if size < 6 else (5,):
+            mine, all_ = data(me, count), np.stack([data(rank, count) for rank in range(size)])
+            many = data(me, size * count, seed=1).reshape(size, count)
+            for root in {0, size - 1} if size < 6 else {size // 2}:
+                for name in ("Bcast", "Ibcast"):
+                    for algorithm in named(name):
+                        buffer = mine.copy()
+                        await call(comm, name, buffer, root, algorithm=algorithm)
+                        assert (buffer == all_[root]).all(), (name, algorithm)
+                for algorithm in named("Gather"):
+                    into = np.full_like(all_, -100) if me == root else None
+                    await comm.Gather(mine, into, root, algorithm=algorithm)
+                    assert me != root or (into == all_).all(), algorithm
+                for algorithm in named("Scatter"):
+                    into = np.full(count, -100)
+                    await comm.Scatter(all_ if me == root else None, into, root=root, algorithm=algorithm)
+                    assert (into == mine).all(), algorithm
+            for name in ("Allgather", "Allgatherv"):
+                for algorithm in named(name):
+                    into = np.full_like(all_, -100)
+                    await call(comm, name, mine, into, algorithm=algorithm)
+                    assert (into == all_).all(), (name, algorithm)
+            expected = np.stack([data(rank, size * count, seed=1).reshape(size, count)[me] for rank in range(size)])
+            for name in ("Alltoall", "Alltoallv", "Ialltoall"):
+                for algorithm in named(name):
+                    into = np.full_like(expected, -100)
+                    await call(comm, name, many, into, algorithm=algorithm)
+                    assert (into == expected).all(), (name, algorithm)
+                    into = many.copy()
+                    await call(comm, name, MPI.IN_PLACE, into, algorithm=algorithm)
+                    assert (into == expected).all(), (name, algorithm)
+        return True
+
+    assert MPI.run(main, library=library, ranks=ranks, ranks_per_host=per_host).values == [True] * ranks
+
+
+@pytest.mark.parametrize(("ranks", "per_host"), RANKS)
+def test_all_algorithms_combine_what_they_should(library, ranks, per_host):
+    async def main(comm):
+        me, size = comm.rank, comm.size
+        for count in (1, 120) if size < 6 else (7,):
+            operands = np.stack([data(rank, size * count) for rank in range(size)])
+            total, mine = operands.sum(axis=0), operands[me]
+            part = slice(me * count, (me + 1) * count)
+            expected = {
+                "Reduce": total, "Allreduce": total, "Iallreduce": total, "Scan": operands[: me + 1].sum(axis=0),
+                "Exscan": operands[:me].sum(axis=0) if me else np.full(size * count, -100),
+                "Reduce_scatter": total[part], "Reduce_scatter_block": total[part],
+            }  # fmt: skip
+            for name in REDUCTIONS:
+                for algorithm in named(name):
+                    into = np.full_like(expected[name], -100)
+                    options = {"root": size // 2} if name == "Reduce" else {}
+                    await call(comm, name, mine, into, **options, algorithm=algorithm)
+                    if name != "Reduce" or me == size // 2:
+                        assert (into == expected[name]).all(), (name, algorithm)
+                    place = mine.copy()
+                    sent = MPI.IN_PLACE if name != "Reduce" or me == size // 2 else mine
+                    if name == "Reduce_scatter":
+                        options = {"recvcounts": [count] * size}
+                    await call(comm, name, sent, place, **options, algorithm=algorithm)
+                    if sent is MPI.IN_PLACE and not (name == "Exscan" and not me):
+                        assert (place[: len(expected[name])] == expected[name]).all(), (name, algorithm)
+            assert (operands[me] == data(me, size * count)).all()
+        return True
+
+    assert MPI.run(main, library=library, ranks=ranks, ranks_per_host=per_host).values == [True] * ranks
+
+
+@pytest.mark.parametrize("per_host", [1, 2, 6])
+def test_no_rank_leaves_a_barrier_early(library, per_host):
+    async def main(comm):
+        found = []
+        for name in ("Barrier", "Ibarrier"):
+            for algorithm in named(name):
+                await conduit.current().compute(1e-5 * ((comm.rank * 5) % comm.size))
+                come = MPI.Wtime()
+                await call(comm, name, algorithm=algorithm)
+                found.append((come, MPI.Wtime()))
+        return found
+
+    for times in zip(*MPI.run(main, library=library, ranks=6, ranks_per_host=per_host).values, strict=True):
+        assert max(come for come, _ in times) <= min(gone for _, gone in times)
+
+
+# -- operators and datatypes --------------------------------------------------------------------------------
+
+CODES = {"i": "bhilq", "u": "BHILQ", "f": "fdg", "c": "FDG", "b": "?"}
+OPERATORS = {
+    "MAX": ("iuf", np.maximum), "MIN": ("iuf", np.minimum), "SUM": ("iufc", np.add), "PROD": ("iufc", np.multiply),
+    "LAND": ("iub", np.logical_and), "LOR": ("iub", np.logical_or), "LXOR": ("iub", np.logical_xor),
+    "BAND": ("iub", np.bitwise_and), "BOR": ("iub", np.bitwise_or), "BXOR": ("iub", np.bitwise_xor),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_operators_on_all_datatypes(library, op):
+    kinds, function = OPERATORS[op]
+
+    async def main(comm):
+        for code in "".join(CODES[kind] for kind in kinds):
+            operands = [data(rank, 7, code) for rank in range(comm.size)]
+            expected = operands[0]
+            for each in operands[1:]:
+                expected = function(expected, each).astype(code)
+            for name in ("Allreduce", "Reduce", "Scan"):
+                into = np.zeros(7, code)
+                await call(
+                    comm, name, operands[comm.rank], into, getattr(MPI, op), **({"root": 4} if name == "Reduce" else {})
+                )
+                if name == "Allreduce" or comm.rank == comm.size - 1:
+                    assert (into == expected).all(), (name, code)
+
+    MPI.run(main, library=library, ranks=5, ranks_per_host=2)
+
+
+@pytest.mark.parametrize("op", ["MAXLOC", "MINLOC"])
+@pytest.mark.parametrize("name", ["FLOAT_INT", "DOUBLE_INT", "LONG_INT", "TWOINT", "SHORT_INT"])
+def test_the_place_of_the_largest_and_the_smallest(library, name, op):
+    datatype = getattr(MPI, name)
+
+    async def main(comm):
+        def pairs(rank):
+            made = np.zeros(6, datatype.dtype)
+            made["value"], made["index"] = data(rank, 6), rank
+            return made
+
+        into = np.zeros(6, datatype.dtype)
+        await comm.Allreduce([pairs(comm.rank), datatype], [into, datatype], getattr(MPI, op))
+        values = np.stack([data(rank, 6) for rank in range(comm.size)])
+        where = values.argmax(axis=0) if op == "MAXLOC" else values.argmin(axis=0)
+        assert (into["index"] == where).all()
+        assert (into["value"] == values[where, range(6)]).all()
+
+    MPI.run(main, library=library, ranks=5, ranks_per_host=2)
+
+
+def multiply(incoming, inout, datatype):
+    """Elements are matrices of 2 x 2 integers, whose products do not commute."""
+    one, other = (np.frombuffer(each, datatype.dtype).reshape(-1, 2, 2) for each in (incoming, inout))
+    other[...] = one @ other
+
+
+@pytest.mark.parametrize(("ranks", "per_host"), [(1, 1), (2, 2), (5, 1), (6, 4), (9, 3), (17, 5)])
+def test_operators_that_do_not_commute_keep_the_order_of_the_ranks(library, ranks, per_host):
+    async def main(comm):
+        op = MPI.Op.Create(multiply, commute=False)
+        operands = [data(rank, 4) for rank in range(comm.size)]
+        products = [operands[0].reshape(2, 2)]
+        for each in operands[1:]:
+            products.append(products[-1] @ each.reshape(2, 2))
+        root = comm.size - 1
+        for algorithm in ("", "linear", "binomial-ordered", "two-level"):
+            into = np.zeros(4, "i8")
+            await comm.Reduce(operands[comm.rank], into, op, root, algorithm=algorithm)
+            assert comm.rank != root or (into == products[-1].ravel()).all(), algorithm
+        for algorithm in ("", "reduce-broadcast", "recursive-doubling", "two-level"):
+            into = np.zeros(4, "i8")
+            await comm.Allreduce(operands[comm.rank], into, op, algorithm=algorithm)
+            assert (into == products[-1].ravel()).all(), algorithm
+        for algorithm in ("", "linear", "recursive-doubling"):
+            into = np.zeros(4, "i8")
+            await comm.Scan(operands[comm.rank], into, op, algorithm=algorithm)
+            assert (into == products[comm.rank].ravel()).all(), algorithm
+            await comm.Exscan(operands[comm.rank], into, op, algorithm=algorithm)
+            assert not comm.rank or (into == products[comm.rank - 1].ravel()).all(), algorithm
+
+    MPI.run(main, library=library, ranks=ranks, ranks_per_host=per_host)
+
+
+# -- blocks of several sizes, other communicators, many at once ----------------------------------------------
+
+
+@st.composite
+def tables(draw):
+    """Draw ranks, how many share a host, and how many elements each has for each."""
+    ranks = draw(st.integers(1, 6))
+    counts = draw(st.lists(st.lists(st.integers(0, 5), min_size=ranks, max_size=ranks), min_size=ranks, max_size=ranks))
+    return ranks, draw(st.integers(1, ranks)), counts, draw(st.integers(0, ranks - 1)), draw(st.integers(0, 2))
+
+
+@settings(max_examples=12, deadline=None)
+@given(tables())
+def test_blocks_of_any_size_at_any_place(crowded_table):
+    ranks, per_host, counts, root, gap = crowded_table
+
+    def places(sizes):
+        return [sum(sizes[:rank]) + gap * (rank + 1) for rank in range(len(sizes))]
+
+    def room(sizes):
+        return np.full(sum(sizes) + gap * (len(sizes) + 1), -100)
+
+    def laid(blocks):
+        whole = room([len(each) for each in blocks])
+        for place, block in zip(places([len(each) for each in blocks]), blocks, strict=True):
+            whole[place : place + len(block)] = block
+        return whole
+
+    async def main(comm):
+        me = comm.rank
+        row = counts[root]
+        blocks = [data(rank, row[rank]) for rank in range(ranks)]
+        into = room(row)
+        await comm.Gatherv(blocks[me], [into, (row, places(row)), MPI.LONG] if me == root else None, root)
+        assert me != root or (into == laid(blocks)).all()
+        into = room(row)
+        await comm.Allgatherv(blocks[me], [into, row, places(row), MPI.LONG])
+        assert (into == laid(blocks)).all()
+        own = np.full(row[me], -100)
+        await comm.Scatterv([laid(blocks), row, places(row), MPI.LONG] if me == root else None, own, root)
+        assert (own == blocks[me]).all()
+        sends = [[data(one * 10 + other, counts[one][other]) for other in range(ranks)] for one in range(ranks)]
+        column = [counts[other][me] for other in range(ranks)]
+        into = room(column)
+        await comm.Alltoallv(
+            [laid(sends[me]), counts[me], places(counts[me]), "i8"], [into, column, places(column), "i8"]
+        )
+        assert (into == laid([sends[other][me] for other in range(ranks)])).all()
+        operands = [data(rank, sum(row)) for rank in range(ranks)]
+        own = np.full(row[me], -100)
+        await comm.Reduce_scatter(operands[me], own)
+        assert (own == sum(operands)[sum(row[:me]) :][: row[me]]).all()
+
+    MPI.run(main, library="scampi", ranks=ranks, ranks_per_host=per_host)
+
+
+def test_collectives_of_several_communicators_and_tasks_do_not_mix(library):
+    async def main(comm):
+        other = await comm.Dup()
+        half = await comm.Split(comm.rank % 2, -comm.rank)
+        one, two, three = np.zeros(1, "i8"), np.zeros(1, "i8"), np.full(9000, comm.rank)
+        mine = np.array([comm.rank])
+        requests = [
+            await comm.Iallreduce(mine, one),
+            await other.Iallreduce(mine, two, MPI.MAX),
+            await comm.Ibcast(three, 2, algorithm="scatter-allgather"),
+            await other.Ibarrier(),
+        ]
+        total = np.zeros(1, "i8")
+        await half.Allreduce(mine, total, algorithm="two-level")
+        await MPI.Request.Waitall(requests)
+        assert (one[0], two[0]) == (10, 4)
+        assert (three == 2).all()
+        assert total[0] == (4 if comm.rank % 2 else 6)
+
+    MPI.run(main, library=library, ranks=5, ranks_per_host=2)
+
+
+def test_an_option_chooses_what_is_usual():
+    async def main(comm, algorithm):
+        await comm.Bcast(np.zeros(3000), 1, algorithm=algorithm)
+
+    def job(library, algorithm):
+        return MPI.run(main, algorithm, library=library, ranks=6, ranks_per_host=3).seconds
+
+    assert job("scampi", "") == job("scampi:collectives=flat", "") == job("scampi", "binomial")
+    for style in ("nodes", "broadcast"):
+        assert job(f"scampi:collectives={style}", "") == job("scampi", "two-stage") != job("scampi", "binomial")
+    assert job("sunmpi", "") == job("sunmpi", "two-stage") != job("sunmpi", "binomial")
+
+
+def test_placement_decides_what_leaves_a_host():
+    """A two-stage broadcast of a large message takes less time than one that is blind to who shares a host."""
+
+    async def main(comm, algorithm):
+        await comm.Barrier()
+        begun = MPI.Wtime()
+        await comm.Bcast(np.zeros(50_000), 0, algorithm=algorithm)
+        await comm.Barrier()
+        return MPI.Wtime() - begun
+
+    times = {}
+    for algorithm in ("binomial", "two-stage"):
+        job = MPI.run(main, algorithm, library="scampi", ranks=6, ranks_per_host=3)
+        times[algorithm] = max(job.values)
+    assert times["two-stage"] < times["binomial"]
+
+
+# -- refusals ---------------------------------------------------------------------------------------------
+
+
+def refused(error, match, act, ranks=2, **options):
+    async def main(comm):
+        with pytest.raises(error, match=match) as caught:
+            await act(comm)
+        if error is MPI.Exception:
+            return caught.value.Get_error_class()
+        return None
+
+    return MPI.run(main, library="scampi", ranks=ranks, **options).values[0]
+
+
+ONE, TWO = np.arange(2), np.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("match", "act"),
+    [
+        (r"Comm.Bcast: algorithm='fast' is none of linear, binomial, scatter-allgather, two-stage$",
+         lambda comm: comm.Bcast(ONE, algorithm="fast")),
+        (r"Comm.Allgatherv: algorithm=3 is none of ring, bruck, ", lambda comm: comm.Allgatherv(ONE, TWO, algorithm=3)),
+        (r"Comm.Bcast: buf=None, and this rank needs one", lambda comm: comm.Bcast(None)),
+        (r"Comm.Bcast: buf=MPI.IN_PLACE is not allowed on this rank", lambda comm: comm.Bcast(MPI.IN_PLACE)),
+        (r"Comm.Allgather: recvbuf=None", lambda comm: comm.Allgather(ONE, None)),
+        (r"Comm.Allreduce: sendbuf has 2 elements of MPI_LONG, recvbuf 3 of MPI_LONG",
+         lambda comm: comm.Allreduce(ONE, np.zeros(3, "i8"))),
+        (r"Comm.Scan: sendbuf has 2 elements of MPI_LONG, recvbuf 2 of MPI_DOUBLE",
+         lambda comm: comm.Scan(ONE, ONE * 1.0)),
+        (r"Comm.Allreduce: op=<built-in function sum> is no operator",
+         lambda comm: comm.Allreduce(ONE, ONE.copy(), sum)),
+        (r"Comm.Alltoall: sendbuf: the buffer's 24 bytes .* cannot be divided among 2 ranks",
+         lambda comm: comm.Alltoall(np.arange(3), TWO)),
+        (r"Comm.Allgather: recvbuf: 3 elements of MPI_LONG for each of 2 ranks, .* take 48 bytes, the buffer has 32",
+         lambda comm: comm.Allgather(np.arange(3), [TWO, 3, MPI.LONG])),
+        (r"Comm.Reduce_scatter_block: 3 elements cannot be divided among 2 ranks",
+         lambda comm: comm.Reduce_scatter_block(np.arange(3), ONE)),
+        (r"Comm.Reduce_scatter: recvcounts: 1 numbers for 2 ranks", lambda comm: comm.Reduce_scatter(TWO, ONE, [4])),
+        (r"Comm.Reduce_scatter: the counts \(2, 1\) come to 3 elements, the operand has 4",
+         lambda comm: comm.Reduce_scatter(TWO, ONE, [2, 1])),
+        (r"Comm.Reduce_scatter: recvcounts=None tells no blocks", lambda comm: comm.Reduce_scatter(MPI.IN_PLACE, TWO)),
+        (r"Comm.Reduce_scatter: sendbuf has 5 elements, the receive buffers of all have \(2, 2\)",
+         lambda comm: comm.Reduce_scatter(np.arange(5), ONE.copy())),
+        (r"Comm.Reduce: algorithm='binomial' changes the order of operands, and op=MPI_OP_CREATED does not commute; "
+         r"use linear, binomial-ordered, two-level$",
+         lambda comm: comm.Reduce(ONE, TWO[:2], MPI.Op.Create(multiply), algorithm="binomial")),
+    ],
+)  # fmt: skip
+def test_what_is_refused(match, act):
+    refused(conduit.BadRequest, match, act)
+
+
+def test_leaders_of_hosts_are_refused_where_they_would_change_the_order():
+    async def act(comm):
+        dealt = await comm.Split(0, comm.rank % 2)
+        return await dealt.Allreduce(ONE, TWO[:2], MPI.Op.Create(multiply), algorithm="two-level")
+
+    refused(conduit.BadRequest, "use reduce-broadcast, recursive-doubling$", act, ranks=4, ranks_per_host=2)
+
+
+@pytest.mark.parametrize(
+    ("which", "match", "act"),
+    [
+        (MPI.ERR_ROOT, r"Comm.Bcast: root=2 is no rank of MPI_COMM_WORLD; use 0 to 1", lambda comm: comm.Bcast(ONE, 2)),
+        (MPI.ERR_ROOT, r"Comm.Gather: root=-1 ", lambda comm: comm.Gather(ONE, TWO, -1)),
+        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_BAND does not take MPI_DOUBLE",
+         lambda comm: comm.Allreduce(ONE * 1.0, TWO[:2] * 1.0, MPI.BAND)),
+        (MPI.ERR_OP, r"Comm.Allreduce: op=MPI_REPLACE is for windows",
+         lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.REPLACE)),
+        (MPI.ERR_OP, r"op=MPI_OP_NULL is no operator", lambda comm: comm.Allreduce(ONE, TWO[:2], MPI.OP_NULL)),
+        (MPI.ERR_BUFFER, r"Comm.Allreduce: sendbuf and recvbuf share bytes; give MPI.IN_PLACE",
+         lambda comm: comm.Allreduce(TWO, TWO)),
+        (MPI.ERR_BUFFER, r"Comm.Allgather: sendbuf and recvbuf share bytes", lambda comm: comm.Allgather(TWO[2:], TWO)),
+        (MPI.ERR_BUFFER, r"BOTTOM is no buffer here", lambda comm: comm.Allreduce(MPI.BOTTOM, TWO)),
+        (MPI.ERR_COUNT, r"Comm.Allgather: sendbuf gives this rank's own block 24 bytes, recvbuf has 16 for it",
+         lambda comm: comm.Allgather(np.arange(3), TWO)),
+        (MPI.ERR_COMM, r"Comm.Barrier: this communicator is null", lambda comm: MPI.COMM_NULL.Barrier()),
+    ],
+)  # fmt: skip
+def test_what_is_refused_with_a_class(which, match, act):
+    assert refused(MPI.Exception, match, act) == which
+
+
+def test_sizes_that_differ_between_ranks_end_the_call_that_sees_it():
+    async def main(comm):
+        await comm.Bcast(np.zeros(1 + comm.rank), 0)
+
+    with pytest.raises(MPI.Exception, match=r"MPI Bcast of all on MPI_COMM_WORLD: rank 0 sent 8 bytes where 16 were"):
+        MPI.run(main, library="scampi", ranks=2)
+
+
+def test_an_operator_that_fails_ends_the_call():
+    def broken(incoming, inout, datatype):
+        raise ZeroDivisionError("no such quotient")
+
+    async def main(comm):
+        await comm.Allreduce(np.zeros(2), np.zeros(2), MPI.Op.Create(broken, commute=True))
+
+    with pytest.raises(ZeroDivisionError, match="no such quotient"):
+        MPI.run(main, library="scampi", ranks=2)
+
+
+def test_ranks_that_call_different_collectives_are_told_what_each_waits_for():
+    async def main(comm):
+        if comm.rank:
+            await comm.Barrier()
+
+    with pytest.raises(conduit.Deadlock, match=r"MPI Barrier of all on MPI_COMM_WORLD"):
+        MPI.run(main, library="scampi", ranks=2)
