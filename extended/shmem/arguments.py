@@ -1,0 +1,169 @@
+"""What calls ask of numbers, arrays and dtypes, and the words in which they say no."""
+
+from __future__ import annotations
+
+from math import prod
+from operator import index
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+import conduit
+
+Array: TypeAlias = npt.NDArray[Any]
+
+MOST = 1 << 62
+"""No array has as many bytes."""
+
+
+def shown(value: object) -> str:
+    """Return how messages show a value."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def integer(call: str, name: str, value: Any, least: int, most: int, what: str) -> int:
+    """Return an integer argument from `least` to `most`.
+
+    Raises:
+        conduit.BadRequest: it is none, or outside.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, {what}"
+        ) from None
+    if not least <= number <= most:
+        raise conduit.BadRequest(f"{call}: {name}={shown(number)} is not possible; give {what}")
+    return number
+
+
+def pe_number(call: str, pe: Any, size: int, name: str = "pe") -> int:
+    """Return the number of a PE of a team of `size`."""
+    return integer(call, name, pe, 0, size - 1, f"a PE, 0 to {size - 1}")
+
+
+def shape_of(call: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple.
+
+    Raises:
+        conduit.BadRequest: no integer, and no sequence of them, of 0 or more.
+    """
+    sizes = list(shape) if isinstance(shape, tuple | list) else [shape]
+    what = "the size of each dimension, 0 or more: 1000, or (20, 50)"
+    made = tuple(integer(call, "shape", size, 0, MOST, what) for size in sizes)
+    if len(made) > 32 or prod(made) >= MOST:
+        raise conduit.BadRequest(f"{call}: shape={shown(shape)} is larger than any array; give a smaller one")
+    return made
+
+
+def dtype_of(call: str, dtype: Any) -> np.dtype[Any]:
+    """Return a dtype whose elements have a fixed size above 0.
+
+    Raises:
+        conduit.BadRequest: another, or none that numpy knows.
+    """
+    try:
+        made: np.dtype[Any] = np.dtype(dtype)
+    except Exception:
+        raise conduit.BadRequest(
+            f'{call}: dtype={shown(dtype)} is no dtype that numpy knows; give "f8", "i4" and so on'
+        ) from None
+    if made.hasobject or made.itemsize == 0 or made.subdtype is not None:
+        raise conduit.BadRequest(
+            f"{call}: dtype={shown(dtype)} has no fixed size, refers to objects or has a shape; "
+            'give a plain one, such as "f8"'
+        )
+    return made
+
+
+def array_of(call: str, name: str, value: Any, *, writable: bool = False) -> Array:
+    """Return an array that is local to this PE.
+
+    Raises:
+        conduit.BadRequest: no array of numpy, of objects, or read-only where it is written.
+    """
+    if not isinstance(value, np.ndarray):
+        raise conduit.BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an array of numpy")
+    if value.dtype.hasobject or value.dtype.itemsize == 0:
+        raise conduit.BadRequest(
+            f"{call}: {name} has dtype {value.dtype}; give one whose elements are bytes of a fixed size"
+        )
+    if writable and not value.flags.writeable:
+        raise conduit.BadRequest(f"{call}: {name} is read-only; give an array that may be written")
+    return value
+
+
+def flat(array: Array) -> Array | None:
+    """Return the elements of a contiguous array in the order of memory, as a view; None of another array."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    if array.flags.f_contiguous:
+        return array.T.reshape(-1)
+    return None
+
+
+def same_dtype(call: str, target: Array, source: Array) -> None:
+    """Refuse arrays of different types.
+
+    Raises:
+        conduit.BadRequest: they differ.
+    """
+    if target.dtype != source.dtype:
+        raise conduit.BadRequest(
+            f"{call}: target has dtype {target.dtype} and source {source.dtype}; give two arrays of one dtype"
+        )
+
+
+def strided(length: int, step: int) -> int:
+    """Return how many elements an array has at every `step`-th place."""
+    return -(-length // step)
+
+
+def elements(call: str, size: Any, rooms: dict[str, int], times: int = 1) -> int:
+    """Return how many elements a call is about.
+
+    Args:
+        call: for the message.
+        size: as given; None for as many as there is room for.
+        rooms: how many elements each array has room for, by its name.
+        times: how often `size` elements must fit.
+
+    Raises:
+        conduit.BadRequest: too many for one of the arrays.
+    """
+    if size is None:
+        return min(rooms.values()) // times
+    count = integer(call, "size", size, 0, MOST, "a number of elements, 0 or more")
+    for name, room in rooms.items():
+        if count * times > room:
+            needed = f"{count}" if times == 1 else f"{times} times {count}"
+            raise conduit.BadRequest(
+                f"{call}: size={count} is too much: {name} has room for {room} elements, and {needed} are needed; "
+                "give less, or a longer array"
+            )
+    return count
+
+
+def number_for(call: str, name: str, value: Any, dtype: np.dtype[Any]) -> int | float:
+    """Return an operand of an atomic operation or a comparison.
+
+    Raises:
+        conduit.BadRequest: no number of the type.
+    """
+    if dtype.kind == "f":
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise conduit.BadRequest(f"{call}: {name}={shown(value)} is no number of type {dtype}") from None
+    try:
+        return index(value)
+    except TypeError:
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, for dtype {dtype}"
+        ) from None

@@ -1,0 +1,247 @@
+"""Barriers, and what all PEs of a team do together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import conduit
+import extended
+from extended.shmem import arguments
+from extended.shmem.calls import public
+from extended.shmem.constants import OP
+from extended.shmem.teams import Team, check_team
+from extended.shmem.transfers import Base
+
+if TYPE_CHECKING:
+    from extended.shmem.arguments import Array
+
+_KINDS = {"and": "iu", "or": "iu", "xor": "iu", "max": "iuf", "min": "iuf", "sum": "iufc", "prod": "iufc"}
+
+
+class Collectives(Base):
+    """Calls that all PEs of a team make in the same order, on symmetric arrays of one dtype; `team` None: all PEs."""
+
+    TEAM_WORLD: Team
+
+    def _team(self, call: str, team: Any) -> extended.Team:
+        return (self.TEAM_WORLD if team is None else check_team(call, team)).members(call)
+
+    def _both(self, call: str, target: Any, source: Any) -> tuple[Array, Array]:
+        there = self._blocks.symmetric(call, "target", target)[1]
+        here = self._blocks.symmetric(call, "source", source)[1]
+        arguments.same_dtype(call, there, here)
+        return there, here
+
+    @public()
+    def barrier_all(self) -> Any:
+        """Complete what was begun on the default context, and wait until all PEs are here."""
+
+        async def meet() -> None:
+            await self.CTX_DEFAULT.complete()
+            await self._x.barrier()
+
+        return meet()
+
+    @public()
+    def sync_all(self) -> Any:
+        """Wait until all PEs are here; completes no put."""
+        return self._x.barrier()
+
+    @public()
+    def sync(self, team: Any = None) -> Any:
+        """Wait until all PEs of a team are here; completes no put."""
+        return self._team("pe.sync", team).barrier()
+
+    @public()
+    def broadcast(self, target: Any, source: Any, root: Any, size: Any = None, team: Any = None) -> Any:
+        """Copy the first `size` elements of the root's `source` into `target` on all PEs, the root too.
+
+        Args:
+            target: symmetric array.
+            source: symmetric array; the root's counts.
+            root: a PE of the team.
+            size: number of elements; None for as many as both have.
+            team: None for all PEs.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+            extended.CollectiveMismatch: the root has another number of elements.
+        """
+        call = "pe.broadcast"
+        members = self._team(call, team)
+        there, here = self._both(call, target, source)
+        first = arguments.pe_number(call, root, members.size, "root")
+        count = arguments.elements(call, size, {"target": there.size, "source": here.size})
+
+        async def copy() -> None:
+            found = await members.broadcast(here[:count] if members.rank == first else None, first)
+            if found.size != count or found.dtype != there.dtype:
+                raise extended.CollectiveMismatch(
+                    f"{call}: PE {members.rank} wants {count} elements of dtype {there.dtype}, and the root, PE "
+                    f"{first}, gives {found.size} of dtype {found.dtype}; give the same size on every PE"
+                )
+            self._x.ep.charge(copied=found.nbytes)
+            there[:count] = found
+
+        return copy()
+
+    @public()
+    def fcollect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """Concatenate `size` elements of each PE in `target`, on all PEs.
+
+        Args:
+            target: symmetric array with room for all.
+            source: symmetric array.
+            size: number of elements of each PE, the same on all; None for the whole `source`.
+            team: None for all PEs.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+            extended.CollectiveMismatch: sizes differ.
+        """
+        call = "pe.fcollect"
+        members = self._team(call, team)
+        there, here = self._both(call, target, source)
+        count = arguments.elements(call, here.size if size is None else size, {"source": here.size})
+        arguments.elements(call, count, {"target": there.size}, members.size)
+        out = there[: count * members.size].reshape(members.size, count)
+
+        async def gather() -> None:
+            await members.all_gather(here[:count], out=out)
+
+        return gather()
+
+    @public()
+    def collect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """As `fcollect`, with a size of each PE's own."""
+        call = "pe.collect"
+        members = self._team(call, team)
+        there, here = self._both(call, target, source)
+        count = arguments.elements(call, here.size if size is None else size, {"source": here.size})
+
+        async def gather() -> None:
+            counts = await members.all_gather(np.int64(count))
+            total, most = int(counts.sum()), int(counts.max())
+            if total > there.size:
+                raise conduit.BadRequest(
+                    f"{call}: target has room for {there.size} elements, and the PEs give {total}; give a longer one"
+                )
+            padded = np.zeros(most, here.dtype)  # the layer below gathers rows of one size
+            padded[:count] = here[:count]
+            rows = await members.all_gather(padded)
+            self._x.ep.charge(copied=total * here.itemsize)
+            there[:total] = np.concatenate([row[:many] for row, many in zip(rows, counts, strict=True)])
+
+        return gather()
+
+    @public()
+    def alltoall(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """Give each PE its `size` elements of `source`.
+
+        Args:
+            target: symmetric array; those of PE k come at ``k * size``.
+            source: symmetric array; those for PE k are at ``k * size``.
+            size: number of elements for each PE; None for as many as there are.
+            team: None for all PEs.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+            extended.CollectiveMismatch: sizes differ.
+        """
+        return self._exchange("pe.alltoall", target, source, 1, 1, size, team)
+
+    @public()
+    def alltoalls(
+        self, target: Any, source: Any, tst: Any = 1, sst: Any = 1, size: Any = None, team: Any = None
+    ) -> Any:
+        """As `alltoall`, of every `sst`-th element of `source`, to every `tst`-th place of `target`."""
+        return self._exchange("pe.alltoalls", target, source, tst, sst, size, team)
+
+    def _exchange(self, call: str, target: Any, source: Any, tst: Any, sst: Any, size: Any, team: Any) -> Any:
+        members = self._team(call, team)
+        there, here = self._both(call, target, source)
+        what = "a distance of elements, 1 or more"
+        there = there[:: arguments.integer(call, "tst", tst, 1, arguments.MOST, what)]
+        here = here[:: arguments.integer(call, "sst", sst, 1, arguments.MOST, what)]
+        if size is None and min(there.size, here.size) % members.size:
+            raise conduit.BadRequest(
+                f"{call}: {min(there.size, here.size)} elements do not divide by {members.size} PEs; give size="
+            )
+        rooms = {"target": there.size, "source": here.size}
+        count = arguments.elements(call, size, rooms, members.size)
+        shape = members.size, count
+        out, given = (each[: members.size * count].reshape(shape) for each in (there, here))
+
+        async def exchange() -> None:
+            await members.all_to_all(given, out=out)
+
+        return exchange()
+
+    def _reduce(self, call: str, target: Any, source: Any, op: Any, size: Any, team: Any) -> Any:
+        members = self._team(call, team)
+        there, here = self._both(call, target, source)
+        name = str(op).lower() if isinstance(op, str) else ""
+        if name not in _KINDS:
+            raise conduit.BadRequest(f"{call}: op={arguments.shown(op)} is not known; give one of {', '.join(_KINDS)}")
+        if here.dtype.kind not in _KINDS[name]:
+            raise conduit.BadRequest(f"{call}: {name} is not defined on dtype {here.dtype}; give numbers that have it")
+        count = arguments.elements(call, size, {"target": there.size, "source": here.size})
+
+        async def reduce() -> None:
+            await members.all_reduce(here[:count], name, out=there[:count])
+
+        return reduce()
+
+    @public()
+    def reduce(self, target: Any, source: Any, op: Any = OP.SUM, size: Any = None, team: Any = None) -> Any:
+        """Combine the first `size` elements of all PEs into `target`, in the order of the PEs.
+
+        Args:
+            target: symmetric array, which may be `source`.
+            source: symmetric array.
+            op: one of `OP`.
+            size: number of elements; None for as many as both have.
+            team: None for all PEs.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+            extended.CollectiveMismatch: sizes or operations differ.
+        """
+        return self._reduce("pe.reduce", target, source, op, size, team)
+
+    @public()
+    def and_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by and."""
+        return self._reduce("pe.and_reduce", target, source, "and", size, team)
+
+    @public()
+    def or_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by or."""
+        return self._reduce("pe.or_reduce", target, source, "or", size, team)
+
+    @public()
+    def xor_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by xor."""
+        return self._reduce("pe.xor_reduce", target, source, "xor", size, team)
+
+    @public()
+    def max_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by max."""
+        return self._reduce("pe.max_reduce", target, source, "max", size, team)
+
+    @public()
+    def min_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by min."""
+        return self._reduce("pe.min_reduce", target, source, "min", size, team)
+
+    @public()
+    def sum_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by sum."""
+        return self._reduce("pe.sum_reduce", target, source, "sum", size, team)
+
+    @public()
+    def prod_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
+        """`reduce` by prod."""
+        return self._reduce("pe.prod_reduce", target, source, "prod", size, team)

@@ -1,0 +1,213 @@
+"""Communication contexts: which operations a fence or quiet is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import conduit
+from extended.shmem import arguments
+from extended.shmem.calls import public
+from extended.shmem.teams import Team, check_team
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from extended import Extended, Handle
+
+_ENOUGH = 64
+"""Handles that are kept before those that are done are looked for."""
+
+
+class Stream:
+    """The operations that were begun on one context and are not known to be complete.
+
+    Args:
+        x: the extended layer.
+        team: in which the context counts PEs.
+    """
+
+    def __init__(self, x: Extended, team: Team) -> None:
+        self.x = x
+        self.team = team
+        self.ended = False
+        self._puts: list[Handle[Any]] = []
+        self._gets: list[Handle[Any]] = []
+        self._enough = _ENOUGH
+
+    def put(self, handle: Handle[Any]) -> None:
+        """Take note of a put."""
+        self._puts.append(handle)
+        self._forget()
+
+    def get(self, handle: Handle[Any]) -> None:
+        """Take note of a get."""
+        self._gets.append(handle)
+        self._forget()
+
+    def _forget(self) -> None:
+        if len(self._puts) + len(self._gets) > self._enough:
+            self._puts = [handle for handle in self._puts if not handle.done]
+            self._gets = [handle for handle in self._gets if not handle.done]
+            self._enough = 2 * (len(self._puts) + len(self._gets)) + _ENOUGH
+
+    async def order(self) -> None:
+        """Complete the puts: the extended layer orders nothing else."""
+        puts, self._puts = self._puts, []
+        await self._wait(puts, [])
+
+    async def complete(self) -> None:
+        """Complete all that was begun."""
+        puts, gets = self._puts, self._gets
+        self._puts, self._gets = [], []
+        await self._wait(puts, gets)
+
+    async def _wait(self, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
+        try:
+            await self.x.wait_all(puts + gets)
+        except BaseException:  # cancelled: they go on, and are waited for next time
+            self._puts[:0] = puts
+            self._gets[:0] = gets
+            raise
+
+
+class Ctx:
+    """A communication context; get one by ``await pe.Ctx.create()`` or ``await team.create_ctx()``.
+
+    Args:
+        stream: its operations; None of the invalid one.
+    """
+
+    def __init__(self, stream: Stream | None = None, *, default: bool = False) -> None:
+        self._stream = stream
+        self._default = default
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ctx) and self._live() is other._live()
+
+    def __hash__(self) -> int:
+        return hash(id(self._stream))
+
+    def __bool__(self) -> bool:
+        return self._live() is not None
+
+    def __repr__(self) -> str:
+        kind = "default" if self._default else "open" if self else "invalid"
+        return f"<Ctx {kind}>"
+
+    def _live(self) -> Stream | None:
+        return None if self._stream is None or self._stream.ended else self._stream
+
+    def alias(self) -> Ctx:
+        """Return another name of the same context."""
+        return Ctx(self._stream, default=self._default)
+
+    def stream(self, call: str) -> Stream:
+        """Return its operations.
+
+        Raises:
+            conduit.BadRequest: invalid, or destroyed.
+        """
+        found = self._live()
+        if found is None:
+            why = "is invalid" if self._stream is None else "was destroyed"
+            raise conduit.BadRequest(f"{call}: the context {why}; make one with `await pe.Ctx.create()`")
+        return found
+
+    async def complete(self) -> None:
+        """Complete what was begun on it."""
+        await self.stream("ctx.quiet").complete()
+
+    def get_team(self) -> Team:
+        """Return the team in which it counts PEs; plain."""
+        return self.stream("ctx.get_team").team.alias()
+
+    @public("ctx")
+    def fence(self) -> Any:
+        """Order the puts that were begun on it before those that follow."""
+        return self.stream("ctx.fence").order()
+
+    @public("ctx")
+    def quiet(self) -> Any:
+        """Complete what was begun on it."""
+        return self.stream("ctx.quiet").complete()
+
+    @public("ctx")
+    def destroy(self) -> Any:
+        """Complete what was begun on it, and end it and all its aliases; the default one stays."""
+        return self._destroy(self._live())
+
+    async def _destroy(self, stream: Stream | None) -> None:
+        if stream is not None:
+            if not self._default:
+                stream.ended = True
+            await stream.complete()
+
+    async def __aenter__(self) -> Ctx:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._destroy(self._live())
+
+
+class CtxMaker:
+    """What ``pe.Ctx`` is: ``pe.Ctx(c)`` gives an alias of a context, ``await pe.Ctx.create()`` makes one.
+
+    Args:
+        x: the extended layer.
+        world: the team of all PEs.
+
+    Attributes:
+        default: the context of calls that name none.
+    """
+
+    def __init__(self, x: Extended, world: Team) -> None:
+        self._x = x
+        self._world = world
+        self._streams = [Stream(x, world)]
+        self.default = Ctx(self._streams[0], default=True)
+
+    def __call__(self, ctx: Ctx | None = None) -> Ctx:
+        """Return an alias of a context, an invalid one of None.
+
+        Raises:
+            conduit.BadRequest: no context.
+        """
+        if ctx is None:
+            return Ctx()
+        if not isinstance(ctx, Ctx):
+            raise conduit.BadRequest(f"pe.Ctx: ctx={arguments.shown(ctx)} is no context; give one, or None")
+        return ctx.alias()
+
+    @public("pe.Ctx")
+    def create(self, options: Any = 0, team: Team | None = None) -> Any:
+        """Make a context.
+
+        Args:
+            options: of `CTX`; they change nothing.
+            team: in which it counts PEs; None for all.
+
+        Raises:
+            conduit.BadRequest: a wrong argument.
+        """
+        call = "pe.Ctx.create"
+        return self.make(call, options, self._world if team is None else check_team(call, team))
+
+    def make(self, call: str, options: Any, team: Team) -> Any:
+        """Return a coroutine that makes a context."""
+        arguments.integer(call, "options", options, 0, 7, "0, or some of CTX")
+        team.members(call)
+
+        async def create() -> Ctx:
+            await self._x.ep.poll()
+            stream = Stream(self._x, team.alias())
+            self._streams = [*(each for each in self._streams if not each.ended), stream]
+            return Ctx(stream)
+
+        return create()
+
+    async def finish(self) -> None:
+        """Complete what main has left on any context."""
+        for stream in self._streams:
+            await stream.complete()

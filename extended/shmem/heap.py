@@ -1,0 +1,331 @@
+"""The symmetric heap: which array belongs to which allocation, and where it lies in every PE's segment."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import attrs
+import numpy as np
+
+import conduit
+from extended.shmem import arguments
+from extended.shmem.calls import public
+
+if TYPE_CHECKING:
+    from extended import Extended
+    from extended.shmem.arguments import Array
+    from extended.shmem.contexts import Ctx
+
+ALIGNED = 16
+"""What the addresses of all segments are multiples of, bytes: what the allocator of numpy gives."""
+
+_WHERE = "allocate it with pe.zeros, pe.array and so on"
+
+
+@attrs.define(eq=False, weakref_slot=True)
+class Allocation:
+    """One block of the heap.
+
+    Attributes:
+        root: weak reference to the array of its bytes, which all arrays of the block are views of.
+        offset: in every segment, bytes.
+        nbytes: of it, as asked for.
+        serial: number of the allocation, the same on all PEs.
+        freed: whether it was given back.
+    """
+
+    root: ref[Array]
+    offset: int
+    nbytes: int
+    serial: int
+    freed: bool = False
+
+
+class Blocks:
+    """The allocations of one PE.
+
+    Args:
+        segment: the PE's segment.
+    """
+
+    def __init__(self, segment: Array) -> None:
+        self._memory = memoryview(segment.data)
+        self._start = _address(segment)
+        self._serial = 0
+        # By the identity of the root, which lives as long as any array of the block: freed ones are known as well.
+        self._blocks: dict[int, Allocation] = {}
+        self._kept: dict[int, Array] = {}  # the roots of those that are not freed
+
+    def add(self, offset: int, nbytes: int) -> Array:
+        """Take note of a block; return its root."""
+        root = np.frombuffer(self._memory[offset : offset + max(nbytes, 1)], np.uint8)
+        key = id(root)
+        block = Allocation(ref(root, lambda _: self._blocks.pop(key, None)), offset, nbytes, self._serial)
+        self._serial += 1
+        self._blocks[key] = block
+        self._kept[key] = root
+        return root
+
+    def drop(self, block: Allocation) -> None:
+        """Take note that a block was given back."""
+        block.freed = True
+        root = block.root()
+        assert root is not None
+        del self._kept[id(root)]
+
+    def find(self, array: Array) -> Allocation | None:
+        """Return the allocation of which an array is a view, None where there is none."""
+        owner: Any = array
+        while owner is not None:
+            block = self._blocks.get(id(owner)) if isinstance(owner, np.ndarray) else None
+            if block is not None:
+                return block
+            owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+        return None
+
+    def offset(self, block: Allocation, array: Array) -> int:
+        """Return where an array of a block begins in the segment."""
+        return _address(array) - self._start if array.size else block.offset
+
+    def symmetric(self, call: str, name: str, value: Any) -> tuple[Allocation, Array]:
+        """Return the allocation of a symmetric array, and its elements in the order of memory.
+
+        Raises:
+            conduit.BadRequest: no array, not symmetric, freed, or not contiguous.
+        """
+        array = arguments.array_of(call, name, value)
+        block = self.find(array)
+        if block is None:
+            raise conduit.BadRequest(
+                f"{call}: {name} is not symmetric: it is no array of the symmetric heap, nor a view of one; {_WHERE}"
+            )
+        if block.freed:
+            raise conduit.BadRequest(f"{call}: {name} was freed; use arrays before they are freed, or {_WHERE}")
+        elements = arguments.flat(array)
+        if elements is None:
+            raise conduit.BadRequest(
+                f"{call}: {name} is a view that is not contiguous (strides {array.strides}); give a contiguous one, or "
+                "use pe.iput and pe.iget"
+            )
+        return block, elements
+
+    def place(self, call: str, name: str, value: Any) -> tuple[int, Array]:
+        """Return where a symmetric array begins in every segment, and its elements."""
+        block, elements = self.symmetric(call, name, value)
+        return self.offset(block, elements), elements
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+class Memory:
+    """Allocation: all PEs make these calls, with the same arguments and in the same order."""
+
+    _x: Extended
+    _blocks: Blocks
+    CTX_DEFAULT: Ctx
+
+    async def _new(self, call: str, nbytes: int, align: int) -> Array:
+        offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED))
+        return self._blocks.add(offset, nbytes)
+
+    async def _made(
+        self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
+    ) -> Array:
+        root = await self._new(call, prod(shape) * dtype.itemsize, align)
+        made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
+        if fill is not None:
+            self._x.ep.charge(copied=made.nbytes)
+            made[...] = fill
+            await self._x.barrier()  # or a put of another PE could come before
+        return made
+
+    @public()
+    def alloc(self, count: Any, size: Any = 1, align: Any = None, hints: Any = None, clear: Any = True) -> Any:
+        """Allocate memory; collective.
+
+        Args:
+            count: of elements.
+            size: bytes of each.
+            align: power of two that its address is to be a multiple of, at most 16.
+            hints: of `MALLOC`; they change nothing.
+            clear: whether it is filled with zeros.
+
+        Returns:
+            a memoryview of its bytes.
+
+        Raises:
+            conduit.BadRequest: a wrong argument; or, on every PE, too little room.
+        """
+        call = "pe.alloc"
+        many = arguments.integer(call, "count", count, 0, arguments.MOST, "a number of elements, 0 or more")
+        each = arguments.integer(call, "size", size, 1, arguments.MOST, "the bytes of an element, 1 or more")
+        multiple = _align(call, align)
+
+        async def allocate() -> memoryview:
+            root = await self._new(call, many * each, multiple)
+            if clear:
+                self._x.ep.charge(copied=many * each)
+                root[:] = 0
+                await self._x.barrier()
+            whole: Any = root  # a memoryview of which `obj` is the root
+            return memoryview(whole)[: many * each]
+
+        return allocate()
+
+    def fromalloc(self, mem: Any, shape: Any = None, dtype: Any = None, order: Any = "C") -> Array:
+        """Return an array of memory that `alloc` gave; plain.
+
+        Args:
+            mem: the memoryview.
+            shape: None for one dimension with as many elements as fit.
+            dtype: None for f8.
+            order: "C" or "F".
+
+        Raises:
+            conduit.BadRequest: no such memory, or one that is too small.
+        """
+        call = "pe.fromalloc"
+        kind = arguments.dtype_of(call, dtype)
+        if not isinstance(mem, memoryview):
+            raise conduit.BadRequest(
+                f"{call}: mem={arguments.shown(mem)} is no memoryview; give what pe.alloc returned"
+            )
+        whole = np.asarray(mem)
+        block, _ = self._blocks.symmetric(call, "mem", whole)
+        sizes = (mem.nbytes // kind.itemsize,) if shape is None else arguments.shape_of(call, shape)
+        if prod(sizes) * kind.itemsize > mem.nbytes:
+            raise conduit.BadRequest(
+                f"{call}: an array of shape {sizes} and dtype {kind} has {prod(sizes) * kind.itemsize} bytes, and mem "
+                f"has {mem.nbytes}; give a smaller shape"
+            )
+        root = block.root()
+        assert root is not None
+        start = self._blocks.offset(block, whole) - block.offset
+        return np.ndarray(sizes, kind, buffer=root, offset=start, order=_order(call, order))
+
+    @public()
+    def free(self, mem: Any) -> Any:
+        """Free an array or memory; collective.  It completes what this PE has begun on the default context.
+
+        Args:
+            mem: what an allocation returned.
+
+        Raises:
+            conduit.BadRequest: not symmetric, freed before, a part of an allocation; or PEs free different ones.
+        """
+        return self._free("pe.free", mem)
+
+    @public()
+    def del_array(self, a: Any) -> Any:
+        """As `free`."""
+        return self._free("pe.del_array", a)
+
+    def _free(self, call: str, mem: Any) -> Any:
+        given = np.asarray(mem) if isinstance(mem, memoryview) else mem
+        block, elements = self._blocks.symmetric(call, "mem", given)
+        if self._blocks.offset(block, elements) != block.offset:
+            raise conduit.BadRequest(f"{call}: mem is a part of an array; give the whole array that was allocated")
+
+        async def release() -> None:
+            await self.CTX_DEFAULT.complete()
+            await self._x.free(block.offset)
+            self._blocks.drop(block)
+
+        return release()
+
+    @public()
+    def new_array(
+        self,
+        shape: Any,
+        dtype: Any = float,
+        order: Any = "C",
+        *,
+        align: Any = None,
+        hints: Any = None,
+        clear: Any = True,
+    ) -> Any:
+        """Allocate an array; collective.
+
+        Args:
+            shape: an integer or a tuple of them.
+            dtype: any of a fixed size.
+            order: "C" or "F".
+            align: power of two that its address is to be a multiple of, at most 16.
+            hints: of `MALLOC`; they change nothing.
+            clear: whether it is filled with zeros.
+
+        Raises:
+            conduit.BadRequest: a wrong argument; or, on every PE, too little room.
+        """
+        return self._array("pe.new_array", shape, dtype, order, align, 0 if clear else None)
+
+    @public()
+    def empty(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
+        """Allocate an array that is not filled; collective, arguments as `new_array`."""
+        return self._array("pe.empty", shape, dtype, order, align, None)
+
+    @public()
+    def zeros(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
+        """Allocate an array of zeros; collective, arguments as `new_array`."""
+        return self._array("pe.zeros", shape, dtype, order, align, 0)
+
+    @public()
+    def ones(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
+        """Allocate an array of ones; collective, arguments as `new_array`."""
+        return self._array("pe.ones", shape, dtype, order, align, 1)
+
+    @public()
+    def full(
+        self,
+        shape: Any,
+        fill_value: Any,
+        dtype: Any = None,
+        order: Any = "C",
+        *,
+        align: Any = None,
+        hints: Any = None,
+    ) -> Any:
+        """Allocate an array filled with one value, whose dtype it has by default; collective, else as `new_array`."""
+        kind = np.asarray(fill_value).dtype if dtype is None else dtype
+        return self._array("pe.full", shape, kind, order, align, fill_value)
+
+    @public()
+    def array(self, obj: Any, dtype: Any = None, *, order: Any = "K", align: Any = None, hints: Any = None) -> Any:
+        """Allocate an array with the contents of `obj`, on each PE its own; collective, the shape the same on all."""
+        call = "pe.array"
+        given = np.array(obj, None if dtype is None else arguments.dtype_of(call, dtype), order=order)
+        arguments.dtype_of(call, given.dtype)
+        made = "F" if given.flags.f_contiguous and not given.flags.c_contiguous else "C"
+        return self._made(call, given.shape, given.dtype, made, _align(call, align), given)
+
+    def _array(self, call: str, shape: Any, dtype: Any, order: Any, align: Any, fill: Any) -> Any:
+        sizes, kind = arguments.shape_of(call, shape), arguments.dtype_of(call, dtype)
+        if fill is not None:
+            try:
+                np.empty(1, kind)[...] = fill
+            except Exception as error:
+                raise conduit.BadRequest(
+                    f"{call}: fill_value={arguments.shown(fill)} does not go into dtype {kind} ({error})"
+                ) from None
+        return self._made(call, sizes, kind, _order(call, order), _align(call, align), fill)
+
+
+def _order(call: str, order: Any) -> Any:
+    if order not in ("C", "F"):
+        raise conduit.BadRequest(f'{call}: order={arguments.shown(order)} is not known; give "C" or "F"')
+    return order
+
+
+def _align(call: str, align: Any) -> int:
+    if align is None:
+        return 1
+    what = f"a power of two up to {ALIGNED}, which the addresses of all PEs have in common"
+    multiple = arguments.integer(call, "align", align, 1, ALIGNED, what)
+    if multiple & (multiple - 1):
+        raise conduit.BadRequest(f"{call}: align={multiple} is no power of two; give {what}")
+    return multiple

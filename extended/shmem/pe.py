@@ -1,0 +1,145 @@
+"""A processing element: what main is called with."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import conduit
+from extended import Extended
+from extended.shmem import arguments
+from extended.shmem.atomics import Atomics
+from extended.shmem.calls import public
+from extended.shmem.collectives import Collectives
+from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, Constants
+from extended.shmem.contexts import Ctx, CtxMaker
+from extended.shmem.heap import Blocks
+from extended.shmem.locks import Locks
+from extended.shmem.teams import State, Team, check_team
+from extended.shmem.waits import Waits
+
+
+class PE(Constants, Waits, Atomics, Collectives, Locks):
+    """One PE, with the names of shmem4py's module as attributes; `shmem.run` gives it to main.
+
+    Args:
+        x: the extended layer.
+        alone: the team of this PE, which is who shares its memory.
+
+    Attributes:
+        ep: the endpoint.
+        extended: the extended layer.
+        TEAM_WORLD: all PEs.
+        TEAM_SHARED: the PEs whose memory `ptr` reaches, which is this one.
+        TEAM_INVALID: no team.
+        CTX_DEFAULT: the context of calls that name none.
+        CTX_INVALID: no context.
+        Ctx: makes contexts.
+    """
+
+    def __init__(self, x: Extended, alone: Any) -> None:
+        self._x = x
+        self._blocks = Blocks(x.ep.segment)
+        self.ep = x.ep
+        self.extended = x
+        config = {"num_contexts": 0}
+        self.TEAM_WORLD = Team(State(x, x, self._open, config, predefined=True))
+        self.TEAM_SHARED = Team(State(alone, x, self._open, config, predefined=True))
+        self.TEAM_INVALID = Team()
+        self.Ctx = CtxMaker(x, self.TEAM_WORLD)
+        self.CTX_DEFAULT = self.Ctx.default
+        self.CTX_INVALID = Ctx()
+
+    def _open(self, call: str, options: Any, team: Team) -> Any:
+        return self.Ctx.make(call, options, team)
+
+    def __repr__(self) -> str:
+        return f"<PE {self.my_pe()} of {self.n_pes()}>"
+
+    def Team(self, team: Any = None) -> Team:
+        """Return an alias of a team, the invalid one of None; plain.
+
+        Raises:
+            conduit.BadRequest: no team.
+        """
+        return Team() if team is None else check_team("pe.Team", team).alias()
+
+    def my_pe(self) -> int:
+        """Return the number of this PE; plain."""
+        return self._x.rank
+
+    def n_pes(self) -> int:
+        """Return the number of PEs; plain."""
+        return self._x.size
+
+    def pe_accessible(self, pe: Any) -> bool:
+        """Return whether there is a PE of that number; plain."""
+        number = arguments.integer("pe.pe_accessible", "pe", pe, -arguments.MOST, arguments.MOST, "the number of a PE")
+        return 0 <= number < self.n_pes()
+
+    def addr_accessible(self, addr: Any, pe: Any) -> bool:
+        """Return whether an array can be reached on a PE: whether it is symmetric, and not freed; plain."""
+        arguments.pe_number("pe.addr_accessible", pe, self.n_pes())
+        block = self._blocks.find(arguments.array_of("pe.addr_accessible", "addr", addr))
+        return block is not None and not block.freed
+
+    def ptr(self, target: Any, pe: Any) -> Any:
+        """Return the array itself for this PE, None for others, whose memory cannot be read directly; plain.
+
+        Raises:
+            conduit.BadRequest: not symmetric, or no PE.
+        """
+        self._blocks.symmetric("pe.ptr", "target", target)
+        return target if arguments.pe_number("pe.ptr", pe, self.n_pes()) == self.my_pe() else None
+
+    def info_get_version(self) -> tuple[int, int]:
+        """Return the version of OpenSHMEM; plain."""
+        return MAJOR_VERSION, MINOR_VERSION
+
+    def info_get_name(self) -> str:
+        """Return the name of this library; plain."""
+        return VENDOR_STRING
+
+    def query_thread(self) -> THREAD:
+        """Return that all tasks of a PE may call; plain."""
+        return THREAD.MULTIPLE
+
+    def pcontrol(self, level: Any = 1) -> None:
+        """Set the level of profiling, which changes nothing; plain."""
+        arguments.integer("pe.pcontrol", "level", level, 0, arguments.MOST, "a level, 0 or more")
+
+    def global_exit(self, status: Any = 0) -> NoReturn:
+        """End the job on all PEs; plain, never returns."""
+        self.ep.exit(arguments.integer("pe.global_exit", "status", status, 0, 255, "a status, 0 to 255"))
+
+    @public()
+    def init(self) -> Any:
+        """Do nothing but poll: `shmem.run` has initialised the PE."""
+        return self.ep.poll()
+
+    @public()
+    def init_thread(self, requested: Any = THREAD.MULTIPLE) -> Any:
+        """As `init`; return that all tasks of a PE may call."""
+        arguments.integer("pe.init_thread", "requested", requested, 0, 3, "one of THREAD")
+
+        async def initialise() -> THREAD:
+            await self.ep.poll()
+            return THREAD.MULTIPLE
+
+        return initialise()
+
+    @public()
+    def finalize(self) -> Any:
+        """Complete what was begun on the default context, and wait until all PEs are here; collective."""
+        return self.barrier_all()
+
+
+async def attach(ep: conduit.Endpoint) -> PE:
+    """Make the PE of an endpoint; collective.  `shmem.run` does it for its program.
+
+    Args:
+        ep: the endpoint.
+    """
+    x = await Extended.attach(ep)
+    pe = PE(x, await x.split(ep.rank))
+    ep.on_exit(pe.Ctx.finish)
+    return pe

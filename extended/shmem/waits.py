@@ -1,0 +1,263 @@
+"""Waiting until what others put has come, and looking whether it has."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+import conduit
+from extended.shmem import arguments
+from extended.shmem.calls import public
+from extended.shmem.constants import CMP
+from extended.shmem.transfers import Transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from extended.shmem.arguments import Array
+
+_COMPARE: dict[CMP, Callable[[Any, Any], Any]] = {
+    CMP.EQ: operator.eq,
+    CMP.NE: operator.ne,
+    CMP.GT: operator.gt,
+    CMP.LE: operator.le,
+    CMP.LT: operator.lt,
+    CMP.GE: operator.ge,
+}
+_SIGNS = {"==": CMP.EQ, "!=": CMP.NE, ">": CMP.GT, "<=": CMP.LE, "<": CMP.LT, ">=": CMP.GE}
+
+
+@attrs.frozen
+class Look:
+    """A condition on the elements of an array.
+
+    Attributes:
+        elements: of the array.
+        compare: with what.
+        values: one, or one for each.
+        counted: indices of those that are not excluded.
+    """
+
+    elements: Array
+    compare: Callable[[Any, Any], Any]
+    values: Array
+    counted: Array
+
+    def met(self) -> list[int]:
+        """Return the indices of the elements that count and meet it."""
+        meets = self.compare(self.elements, self.values)
+        return [int(i) for i in self.counted[meets[self.counted]]]
+
+    def all(self) -> bool:
+        """Say whether all that count meet it."""
+        return len(self.met()) == len(self.counted)
+
+    def some(self) -> bool:
+        """Say whether one of them does, or none counts."""
+        return bool(self.met()) or not len(self.counted)
+
+    def first(self) -> int | None:
+        """Return the first that does."""
+        return next(iter(self.met()), None)
+
+
+class Waits(Transfers):
+    """Conditions on symmetric arrays of integers, on this PE.
+
+    `cmp` is one of `CMP`, its name, or a sign such as ">=".  `status` excludes the elements where it is not 0.
+    """
+
+    def _look(self, call: str, ivars: Any, cmp: Any, values: Any, status: Any, *, vector: bool) -> Look:
+        name = "ivars"
+        _, elements = self._blocks.symmetric(call, name, ivars)
+        if elements.dtype.kind not in "iu" or elements.itemsize < 2:
+            raise conduit.BadRequest(f"{call}: {name} has dtype {elements.dtype}; give integers of 2, 4 or 8 bytes")
+        given = list(values) if vector and np.iterable(values) else [values]
+        if vector and len(given) < elements.size:
+            raise conduit.BadRequest(
+                f"{call}: values has {len(given)} elements and {name} {elements.size}; give one for each"
+            )
+        numbers = [arguments.number_for(call, "values" if vector else "value", each, elements.dtype) for each in given]
+        bounds = np.iinfo(elements.dtype)
+        for number in numbers:
+            if not bounds.min <= number <= bounds.max:
+                raise conduit.BadRequest(
+                    f"{call}: {number} is compared with {name} of dtype {elements.dtype}, which cannot be that; give "
+                    f"{bounds.min} to {bounds.max}"
+                )
+        counted = np.arange(elements.size)
+        if status is not None:
+            excluded = np.asarray(status).reshape(-1)
+            if excluded.size < elements.size:
+                raise conduit.BadRequest(
+                    f"{call}: status has {excluded.size} elements and {name} {elements.size}; give one for each"
+                )
+            counted = counted[excluded[: elements.size] == 0]
+        made = np.array(numbers, elements.dtype)
+        return Look(elements, _COMPARE[_cmp(call, cmp)], made[: elements.size] if vector else made[0], counted)
+
+    def _one(self, call: str, ivar: Any, cmp: Any, value: Any) -> Look:
+        look = self._look(call, ivar, cmp, value, None, vector=False)
+        if look.elements.size != 1:
+            raise conduit.BadRequest(f"{call}: ivar has {look.elements.size} elements; give one, such as a[3:4]")
+        return look
+
+    async def _wait(self, call: str, done: Callable[[], bool]) -> None:
+        await self._x.ep.poll()
+        await self._x.ep.block_until(done, what=call)
+
+    async def _wait_all(self, call: str, look: Look) -> None:
+        await self._wait(call, look.all)
+
+    async def _wait_any(self, call: str, look: Look) -> int | None:
+        await self._wait(call, look.some)
+        return look.first()
+
+    async def _wait_some(self, call: str, look: Look) -> list[int]:
+        await self._wait(call, look.some)
+        return look.met()
+
+    async def _test_all(self, call: str, look: Look) -> bool:
+        await self._x.ep.poll()
+        return look.all()
+
+    async def _test_any(self, call: str, look: Look) -> int | None:
+        await self._x.ep.poll()
+        return look.first()
+
+    async def _test_some(self, call: str, look: Look) -> list[int]:
+        await self._x.ep.poll()
+        return look.met()
+
+    @public()
+    def wait_until(self, ivar: Any, cmp: Any, value: Any) -> Any:
+        """Wait until the one element of `ivar` meets a condition."""
+        return self._wait_all("pe.wait_until", self._one("pe.wait_until", ivar, cmp, value))
+
+    @public()
+    def test(self, ivar: Any, cmp: Any, value: Any) -> Any:
+        """Return whether the one element of `ivar` meets a condition."""
+        return self._test_all("pe.test", self._one("pe.test", ivar, cmp, value))
+
+    @public()
+    def wait_until_all(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Wait until all elements that count meet a condition."""
+        call = "pe.wait_until_all"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._wait_all(call, look)
+
+    @public()
+    def wait_until_all_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Wait until all elements that count meet a condition, each with a value of its own."""
+        call = "pe.wait_until_all_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._wait_all(call, look)
+
+    @public()
+    def wait_until_any(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Wait until one element meets a condition; return its index, None where none counts."""
+        call = "pe.wait_until_any"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._wait_any(call, look)
+
+    @public()
+    def wait_until_any_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Wait until one element meets a condition; return its index; each has a value of its own."""
+        call = "pe.wait_until_any_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._wait_any(call, look)
+
+    @public()
+    def wait_until_some(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Wait until some elements meet a condition; return their indices, none where none counts."""
+        call = "pe.wait_until_some"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._wait_some(call, look)
+
+    @public()
+    def wait_until_some_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Wait until some elements meet a condition; return their indices; each has a value of its own."""
+        call = "pe.wait_until_some_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._wait_some(call, look)
+
+    @public()
+    def test_all(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Return whether all elements that count meet a condition."""
+        call = "pe.test_all"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._test_all(call, look)
+
+    @public()
+    def test_all_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Return whether all elements that count meet a condition, each with a value of its own."""
+        call = "pe.test_all_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._test_all(call, look)
+
+    @public()
+    def test_any(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Return the index of an element that meets a condition, or None."""
+        call = "pe.test_any"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._test_any(call, look)
+
+    @public()
+    def test_any_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Return the index of an element that meets a condition, or None, each with a value of its own."""
+        call = "pe.test_any_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._test_any(call, look)
+
+    @public()
+    def test_some(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
+        """Return the indices of the elements that meet a condition."""
+        call = "pe.test_some"
+        look = self._look(call, ivars, cmp, value, status, vector=False)
+        return self._test_some(call, look)
+
+    @public()
+    def test_some_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
+        """Return the indices of the elements that meet a condition, each with a value of its own."""
+        call = "pe.test_some_vector"
+        look = self._look(call, ivars, cmp, values, status, vector=True)
+        return self._test_some(call, look)
+
+    @public()
+    def signal_fetch(self, signal: Any) -> Any:
+        """Return the signal of this PE."""
+        _, elements = self._signal("pe.signal_fetch", signal)
+
+        async def fetch() -> int:
+            await self._x.ep.poll()
+            return int(elements[0])
+
+        return fetch()
+
+    @public()
+    def signal_wait_until(self, signal: Any, cmp: Any, value: Any) -> Any:
+        """Wait until the signal of this PE meets a condition; return it."""
+        call = "pe.signal_wait_until"
+        self._signal(call, signal)
+        look = self._one(call, signal, cmp, value)
+
+        async def wait() -> int:
+            await self._wait_all(call, look)
+            return int(look.elements[0])
+
+        return wait()
+
+
+def _cmp(call: str, cmp: Any) -> CMP:
+    if isinstance(cmp, str):
+        found = _SIGNS.get(cmp, CMP.__members__.get(cmp.upper()))
+    else:
+        found = next((each for each in CMP if each == cmp), None)
+    if found is None:
+        raise conduit.BadRequest(
+            f'{call}: cmp={arguments.shown(cmp)} is not known; give pe.CMP_EQ, NE, GT, LE, LT or GE, or "==", ">=" ...'
+        )
+    return found

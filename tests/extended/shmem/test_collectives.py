@@ -1,0 +1,222 @@
+"""Collectives, teams and contexts against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import conduit
+import extended
+from extended import shmem
+
+NETWORKS = ["loggp", "sci", "startx", "sunfire", "udp", "origin", "t3e"]
+REDUCE = {
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "max": np.maximum,
+    "min": np.minimum,
+    "sum": np.add,
+    "prod": np.multiply,
+}
+
+
+def run(main, *args, pes=2, network="loggp"):
+    return shmem.run(main, *args, pes=pes, conduit=network).values
+
+
+def data(me, size, dtype):
+    return (np.arange(size) * 7 + me * 3 + 1).astype(dtype)
+
+
+async def everything(pe, start, stride, size, dtype, root):
+    """Do each collective once on a team; give all results."""
+    team = await pe.TEAM_WORLD.split_strided(start, stride)
+    found = {}
+    if team:
+        me, n = team.my_pe(), team.n_pes()
+    source = await pe.array(data(0, size * pe.n_pes() * 2, dtype))
+    target = await pe.zeros(size * pe.n_pes() * 2, dtype)
+    if team:
+        source[:] = data(me, source.size, dtype)
+        await team.sync()
+
+        async def take(name, call):
+            target[:] = 0
+            await team.sync()
+            await call
+            found[name] = target.copy()
+            await team.sync()
+
+        await take("broadcast", pe.broadcast(target, source, root % n, size, team))
+        await take("fcollect", pe.fcollect(target, source, size, team))
+        await take("collect", pe.collect(target, source, me % (size + 1), team))
+        await take("alltoall", pe.alltoall(target, source, size, team))
+        await take("alltoalls", pe.alltoalls(target, source, 2, 1, size, team))
+        for op in REDUCE:
+            await take(op, getattr(pe, f"{op}_reduce")(target, source, size, team))
+        await pe.reduce(source, source, "max", size, team)  # in place
+        found["in place"] = source.copy()
+        await team.destroy()
+        assert not team
+    await pe.barrier_all()
+    return found
+
+
+def expected(me, n, pes, size, dtype, root):
+    whole = size * pes * 2
+    all_data = [data(k, whole, dtype) for k in range(n)]
+
+    def padded(values, step=1):
+        out = np.zeros(whole, dtype)
+        out[::step][: len(values)] = values
+        return out
+
+    blocks = np.concatenate([each[me * size : (me + 1) * size] for each in all_data])
+    answers = {
+        "broadcast": padded(all_data[root % n][:size]),
+        "fcollect": padded(np.concatenate([each[:size] for each in all_data])),
+        "collect": padded(np.concatenate([each[: k % (size + 1)] for k, each in enumerate(all_data)])),
+        "alltoall": padded(blocks),
+        "alltoalls": padded(blocks, 2),
+    }
+    for op, ufunc in REDUCE.items():
+        answers[op] = padded(ufunc.reduce([each[:size] for each in all_data], dtype=dtype))
+    answers["in place"] = np.concatenate([answers["max"][:size], all_data[me][size:]])
+    return answers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", NETWORKS)
+@settings(max_examples=3)
+@given(st.integers(1, 5), st.data())
+def test_every_collective_on_a_team(network, pes, draw):
+    start = draw.draw(st.integers(0, pes - 1))
+    stride, size = draw.draw(st.sampled_from([1, 2, -1])), draw.draw(st.integers(1, 5))
+    dtype, root = draw.draw(st.sampled_from(["i4", "u8", "i2"])), draw.draw(st.integers(0, 7))
+    members = list(range(start, pes if stride > 0 else -1, stride))
+    results = run(everything, start, stride, size, dtype, root, pes=pes, network=network)
+    for pe, found in enumerate(results):
+        if pe not in members:
+            assert found == {}
+            continue
+        for name, answer in expected(members.index(pe), len(members), pes, size, dtype, root).items():
+            np.testing.assert_array_equal(found[name], answer, err_msg=name)
+
+
+def test_floats_are_combined_to_the_same_bits_on_every_pe():
+    async def main(pe):
+        source = await pe.array([0.1 * 3 ** pe.my_pe(), 1e16 if pe.my_pe() % 2 else 1.0])
+        target = await pe.zeros(2)
+        await pe.sum_reduce(target, source)
+        return target.tolist()
+
+    values = run(main, pes=5)
+    answer = np.zeros(2)
+    for k in range(5):
+        answer += [0.1 * 3**k, 1e16 if k % 2 else 1.0]
+    assert values == [values[0]] * 5
+    np.testing.assert_allclose(values[0], answer, rtol=1e-15)
+
+
+@pytest.mark.parametrize("call", ["broadcast", "fcollect", "alltoall", "sum_reduce"])
+def test_unequal_sizes_are_a_mismatch(call):
+    async def main(pe):
+        a, b = await pe.zeros(8), await pe.zeros(8)
+        extra = (0,) if call == "broadcast" else ()
+        await getattr(pe, call)(a, b, *extra, size=pe.my_pe() + 1)
+
+    with pytest.raises(extended.CollectiveMismatch):
+        run(main)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda pe, a: pe.fcollect(a, a), "target has room for 4 elements, and 2 times 4"),
+        (lambda pe, a: pe.alltoall(a[:3], a[:3]), "3 elements do not divide by 2"),
+        (lambda pe, a: pe.alltoalls(a, a, 0), "tst=0"),
+        (lambda pe, a: pe.broadcast(a, a, 2), "root=2"),
+        (lambda pe, a: pe.broadcast(a, a.copy(), 0), "source is not symmetric"),
+        (lambda pe, a: pe.reduce(a, a, "mean"), "op='mean'"),
+        (lambda pe, a: pe.and_reduce(a, a), "and is not defined on dtype float64"),
+        (lambda pe, a: pe.sync(3), "team=3 is no team"),
+        (lambda pe, a: pe.sync(pe.TEAM_INVALID), "team is invalid"),
+        (lambda pe, a: pe.TEAM_INVALID.my_pe(), "team.my_pe: the team is invalid"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(2), "start=2"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 0), "stride=0"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(0, 1, 3), "size=3"),
+        (lambda pe, a: pe.TEAM_WORLD.split_strided(colour=3), "no 'colour' in config"),
+        (lambda pe, a: pe.Team(3), "no team"),
+        (lambda pe, a: pe.Ctx(3), "no context"),
+        (lambda pe, a: pe.Ctx.create(99), "options=99"),
+    ],
+)
+def test_misuse_is_refused_at_the_call(wrong, words):
+    async def main(pe):
+        a = await pe.zeros(4)
+        with pytest.raises(conduit.BadRequest, match=words):
+            wrong(pe, a)
+        await pe.barrier_all()
+
+    run(main)
+
+
+def test_collect_without_room_is_refused():
+    async def main(pe):
+        a, b = await pe.zeros(3), await pe.zeros(2)
+        with pytest.raises(conduit.BadRequest, match="room for 3 elements, and the PEs give 4"):
+            await pe.collect(a, b)
+
+    run(main)
+
+
+def test_teams_number_their_pes_and_end_with_all_their_aliases():
+    async def main(pe):
+        team = await pe.TEAM_WORLD.split_strided(4, -2, num_contexts=2)
+        me = pe.my_pe()
+        assert bool(team) == (me % 2 == 0)
+        assert pe.TEAM_SHARED.n_pes() == 1
+        if not team:
+            assert team == pe.TEAM_INVALID
+            return None
+        alias = pe.Team(team)
+        assert alias == team != pe.TEAM_WORLD
+        assert team.get_config() == {"num_contexts": 2}
+        places = [pe.TEAM_WORLD.translate_pe(k, team) for k in range(5)]
+        assert [team.translate_pe(k) for k in range(3)] == [4, 2, 0]
+        result = team.my_pe(), places, team.translate_pe()
+        await alias.destroy()
+        assert not team
+        assert team == pe.TEAM_INVALID
+        with pytest.raises(conduit.BadRequest, match="the team was destroyed"):
+            team.n_pes()
+        await pe.TEAM_WORLD.destroy()
+        assert pe.TEAM_WORLD
+        return result
+
+    places = [2, -1, 1, -1, 0]
+    assert run(main, pes=5) == [(2, places, 0), None, (1, places, 2), None, (0, places, 4)]
+
+
+def test_a_context_counts_pes_in_its_team_and_completes_its_own_puts():
+    async def main(pe):
+        a = await pe.zeros(1, "i8")
+        team = await pe.TEAM_WORLD.split_strided(2, -1)
+        ctx = await team.create_ctx(pe.CTX_NOSTORE)
+        assert ctx.get_team() == team
+        await pe.put(a, np.array([team.my_pe() + 10]), (team.my_pe() + 1) % 3, ctx=ctx)
+        await ctx.quiet()
+        await pe.sync_all()
+        async with ctx:
+            pass
+        assert not ctx
+        with pytest.raises(conduit.BadRequest, match="the context was destroyed"):
+            ctx.quiet()
+        await pe.CTX_DEFAULT.destroy()
+        assert pe.Ctx(pe.CTX_DEFAULT) == pe.CTX_DEFAULT
+        other = await pe.Ctx.create()
+        assert other
+        return int(a[0])
+
+    assert run(main, pes=3) == [11, 10, 12]

@@ -1,0 +1,146 @@
+"""The symmetric heap: what arrays it gives, and which arrays calls take."""
+
+import numpy as np
+import pytest
+
+import conduit
+from extended import shmem
+
+
+def run(main, pes=2, **settings):
+    return shmem.run(main, pes=pes, conduit="loggp", **settings).values
+
+
+def test_arrays_are_as_numpy_makes_them():
+    async def main(pe):
+        made = [
+            (await pe.zeros((2, 3), "i4"), np.zeros((2, 3), "i4")),
+            (await pe.ones(4), np.ones(4)),
+            (await pe.full((), 7), np.full((), 7)),
+            (await pe.full(3, 1.5, "f4", align=16), np.full(3, 1.5, "f4")),
+            (await pe.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 4]])),
+            (await pe.array(np.arange(6).reshape(2, 3).T), np.arange(6).reshape(2, 3).T),
+            (await pe.new_array((3, 2), "c16", "F"), np.zeros((3, 2), "c16", "F")),
+            (await pe.new_signal(), np.zeros(1, "u8")),
+            (await pe.zeros((0, 5)), np.zeros((0, 5))),
+        ]
+        for ours, theirs in made:
+            assert ours.dtype == theirs.dtype
+            assert ours.strides == theirs.strides or not ours.size
+            np.testing.assert_array_equal(ours, theirs)
+            assert pe.addr_accessible(ours, 0)
+            assert ours.__array_interface__["data"][0] % 16 == 0
+        empty = await pe.empty(8, "i2")
+        for array, _ in reversed(made):
+            await pe.free(array)
+        return empty.shape
+
+    assert run(main) == [(8,), (8,)]
+
+
+def test_memory_is_cleared_when_it_is_given_again():
+    async def main(pe):
+        a = await pe.ones(100)
+        await pe.del_array(a)
+        b = await pe.zeros(100)
+        memory = await pe.alloc(4, 8)
+        c = pe.fromalloc(memory, (2, 2), "i8", order="F")
+        whole = pe.fromalloc(memory, dtype="i8")
+        c[1, 0] = 5
+        assert whole.tolist() == [0, 5, 0, 0]
+        assert pe.fromalloc(memory[8:], 1, "i8").tolist() == [5]
+        with pytest.raises(conduit.BadRequest, match="40 bytes, and mem has 32"):
+            pe.fromalloc(memory, 5)
+        with pytest.raises(conduit.BadRequest, match="no memoryview"):
+            pe.fromalloc(c)
+        await pe.free(memory)
+        with pytest.raises(conduit.BadRequest, match="mem was freed"):
+            pe.fromalloc(memory)
+        return float(b.sum())
+
+    assert run(main) == [0, 0]
+
+
+def test_a_freed_array_stays_refused_when_its_memory_is_given_again():
+    async def main(pe):
+        a = await pe.zeros(4)
+        part = a[1:]
+        await pe.free(a)
+        b = await pe.zeros(4)
+        assert b.__array_interface__["data"][0] == a.__array_interface__["data"][0]
+        for freed in (a, part, a.reshape(2, 2)):
+            with pytest.raises(conduit.BadRequest, match="target was freed"):
+                pe.put(freed, b, 0)
+            with pytest.raises(conduit.BadRequest, match="source was freed"):
+                pe.put(b, freed, 0)
+            with pytest.raises(conduit.BadRequest, match="target was freed"):
+                pe.get(freed, b, 0)
+        with pytest.raises(conduit.BadRequest, match="was freed"):
+            pe.free(a)
+        assert not pe.addr_accessible(a, 0)
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda pe, a: pe.put(np.zeros(4), a, 0), "target is not symmetric"),
+        (lambda pe, a: pe.put(a.copy(), a, 0), "target is not symmetric: it is no array"),
+        (lambda pe, a: pe.put([1.0], a, 0), "target=.* is a list"),
+        (lambda pe, a: pe.put(a[::2], a, 0), "not contiguous"),
+        (lambda pe, a: pe.put(a, a.astype("f4"), 0), "target has dtype float64 and source float32"),
+        (lambda pe, a: pe.put(a, a, 2), "pe=2"),
+        (lambda pe, a: pe.put(a, a, 0.0), "pe=0.0 is a float"),
+        (lambda pe, a: pe.put(a, a, 0, size=5), "size=5 is too much: target has room for 4"),
+        (lambda pe, a: pe.put(a, a, 0, size=-1), "size=-1"),
+        (lambda pe, a: pe.put(a, a, 0, ctx=3), "ctx=3 is no context"),
+        (lambda pe, a: pe.put(a, a, 0, ctx=pe.CTX_INVALID), "context is invalid"),
+        (lambda pe, a: pe.get(a, a.copy(), 0), "source is not symmetric"),
+        (lambda pe, a: pe.get(np.broadcast_to(a, (2, 4)), a, 0), "read-only"),
+        (lambda pe, a: pe.iput(a, a, 0, tst=0), "tst=0"),
+        (lambda pe, a: pe.iput(a, a, 0, tst=2, size=3), "size=3 is too much: target has room for 2"),
+        (lambda pe, a: pe.iget(a, a, 0, sst=2, size=3), "size=3 is too much: source has room for 2"),
+        (lambda pe, a: pe.put_signal(a, a, 0, a, 1, 0), "signal has 4 elements"),
+        (lambda pe, a: pe.zeros(-1), "shape=-1"),
+        (lambda pe, a: pe.zeros(2, "O"), "no fixed size"),
+        (lambda pe, a: pe.zeros(2, "nothing"), "no dtype"),
+        (lambda pe, a: pe.zeros(2, align=64), "align=64"),
+        (lambda pe, a: pe.zeros(2, align=3), "power of two"),
+        (lambda pe, a: pe.zeros(2, order="K"), "order='K'"),
+        (lambda pe, a: pe.full(2, "x", "i4"), "fill_value='x'"),
+        (lambda pe, a: pe.free(a[1:]), "a part of an array"),
+        (lambda pe, a: pe.free(np.zeros(3)), "not symmetric"),
+        (lambda pe, a: pe.set_lock(a), "lock has 4 elements"),
+        (lambda pe, a: pe.ptr(a.copy(), 0), "pe.ptr: target is not"),
+    ],
+)
+def test_misuse_is_refused_at_the_call(wrong, words):
+    async def main(pe):
+        a = await pe.zeros(4)
+        with pytest.raises(conduit.BadRequest, match=words):
+            wrong(pe, a)
+        await pe.barrier_all()
+
+    run(main)
+
+
+def test_a_heap_that_is_used_up_is_refused_on_every_pe_and_goes_on():
+    async def main(pe):
+        with pytest.raises(conduit.BadRequest, match="8000"):
+            await pe.zeros(1000)
+        return (await pe.zeros(400)).size
+
+    assert run(main, segment=4096) == [400, 400]
+
+
+def test_pes_that_allocate_or_free_differently_are_refused():
+    async def main(pe):
+        with pytest.raises(conduit.BadRequest, match="all_alloc"):
+            await pe.zeros(pe.my_pe() + 1)
+        a, b = await pe.zeros(1), await pe.zeros(1)
+        with pytest.raises(conduit.BadRequest, match="free"):
+            await pe.free(b if pe.my_pe() else a)
+        await pe.put(a, b, 0)
+
+    run(main)
