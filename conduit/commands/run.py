@@ -196,7 +196,7 @@ def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
     """
     outcome = processes.start(spec, ranks, {_PART: str(number)})
     if outcome.status or not outcome.results:
-        raise SystemExit(outcome.status)
+        raise SystemExit(outcome.status or int(not outcome.explained))
     ran: Ran = pickle.loads(outcome.results[0])
     return ran
 

@@ -42,10 +42,12 @@ class Outcome:
     Attributes:
         status: the launcher's exit status, 128 + n where signal n has ended it.
         results: what ranks handed over, in the order of its coming.
+        explained: whether a rank has said why the job ended before its time.
     """
 
     status: int
     results: list[bytes] = attrs.Factory(list)
+    explained: bool = False
 
 
 def start(command: Sequence[str], defaults: Mapping[str, str], extra: Mapping[str, str]) -> Outcome:
@@ -108,6 +110,7 @@ class _Launcher:
                 print(standstill.interrupted(self._states), file=sys.stderr)
         status = self._process.returncode
         self._outcome.status = 128 - status if status < 0 else status
+        self._outcome.explained = self._explained
         if status and not self._explained:
             self._tell_fallen()
         return self._outcome
