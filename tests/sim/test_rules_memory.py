@@ -50,6 +50,7 @@ def test_M_nothing_lies_outside_a_memory(start, size):
 
 def _bytes_per_rank(network, ranks):
     auxiliary = parse_spec(network).cls.auxiliary  # zeros of the system's until they are written
+
     async def main(ep):
         def note(token):
             pass
