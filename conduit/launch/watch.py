@@ -38,6 +38,8 @@ LEAVE_S = 1.0
 """What other ranks have to leave a job that one of them ends."""
 ABORT_S = 3.0
 """After the end of a job, until all processes are ended by force."""
+DELIVERY_S = 0.2
+"""What a launcher has to pass on the last words of a rank, which it may drop once the processes are aborted."""
 
 
 class Job(Protocol):
@@ -164,6 +166,7 @@ class Watch:
     def _abort(self, status: int) -> NoReturn:
         self._speech.finish()
         self._speech.ends()
+        time.sleep(DELIVERY_S)
         with suppress(SystemExit):
             self._processes.abort(status)
         time.sleep(ABORT_S)  # until it is this one's turn
