@@ -148,7 +148,8 @@ class Case:
     def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
         """Run a program as `run` does, on a kernel that refuses an event whose time is past or no int."""
         hosts = self.cls.placement(self.options, self.size, self.ranks_per_host)
-        setup = JobSetup(ranks=self.size, hosts=hosts, segment=DEFAULT_SEGMENT, seed=self.seed)
+        auxiliary = self.cls.auxiliary_beside(self.options, DEFAULT_SEGMENT)
+        setup = JobSetup(ranks=self.size, hosts=hosts, segment=DEFAULT_SEGMENT, auxiliary=auxiliary, seed=self.seed)
         return SimulatedJob(main, (), self.network, setup, TIME_LIMIT, listener=lambda event: None).run()
 
 

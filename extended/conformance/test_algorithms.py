@@ -321,4 +321,5 @@ def test_large_data_lands_in_the_segment(case: Case) -> None:
     inside, outside = (case.run(main, flag) for flag in (True, False))
     longs, mediums = (result.statistics[1]["requests_handled"] for result in (inside, outside))
     pieces = [-(-nbytes // limit) for limit in (case.limits.max_long_request, case.limits.max_medium)]
-    assert longs - mediums == pieces[0] - pieces[1]
+    # What lies elsewhere may be staged behind the segment, where that is cheaper: by as many long messages.
+    assert longs - mediums in (pieces[0] - pieces[1], 0)
