@@ -117,6 +117,10 @@ class Case:
         """Say whether the conduit has an option of that name."""
         return name in attrs.fields_dict(self.cls.Options)
 
+    def by_messages(self) -> "Case":
+        """Give this case so that puts, gets and atomics are messages, for a check of these."""
+        return self.option(rma="am") if self.has_option("rma") else self
+
     def longest(self, *, reply: bool = False, at_most: int = 1 << 62) -> int:
         """Give the largest long payload in bytes that fits the limits, the largest segment and ``at_most``."""
         limit = self.limits.max_long_reply if reply else self.limits.max_long_request

@@ -72,8 +72,3 @@ def filled(ep: Endpoint, offset: int, nbytes: int, key: int = 0) -> None:
 def natively(case: Case) -> bool:
     """Say whether puts, gets and some atomics are the network's own operations, without a message."""
     return case.has_option("rma") and bool(case.options.rma == "native")
-
-
-def by_messages(case: Case) -> Case:
-    """Give this case so that puts, gets and atomics are messages, for a check of these."""
-    return case.option(rma="am") if natively(case) else case

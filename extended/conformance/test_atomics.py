@@ -14,7 +14,7 @@ import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import linger, names, refusal
-from extended.conformance.programs import attached, by_messages, left, right
+from extended.conformance.programs import attached, left, right
 
 INTEGERS = ("i4", "u4", "i8", "u8")
 FLOATS = ("f4", "f8")
@@ -477,7 +477,7 @@ def test_plain_access_in_a_phase_of_its_own(case: Case) -> None:
 @pytest.mark.rule("X98")
 def test_one_short_request_and_its_reply(case: Case) -> None:
     """For every operation on every type, whatever it gives."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
 
     async def main(ep: Endpoint) -> int:
@@ -683,7 +683,7 @@ def test_calls_in_handlers_are_refused_by_name(case: Case) -> None:
 @pytest.mark.simulated
 def test_a_cancelled_operation_is_not_begun_or_goes_on(case: Case) -> None:
     """Cancelled before, it does nothing; cancelled in its wait, it is applied, and the next sync waits for that."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
 
     async def main(ep: Endpoint) -> None:

@@ -9,7 +9,7 @@ from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
 from extended import Extended
-from extended.conformance.programs import ROOM, attached, by_messages, filled, holds, segment_for
+from extended.conformance.programs import ROOM, attached, filled, holds, segment_for
 
 
 @pytest.mark.rule("X26")
@@ -54,7 +54,7 @@ async def _late(x: Extended) -> None:
 @pytest.mark.simulated
 def test_a_put_whose_wait_is_cancelled_goes_on(case: Case) -> None:
     """The next sync waits for it, and then it is there."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
 
     async def main(ep: Endpoint) -> None:
@@ -75,7 +75,7 @@ def test_a_put_whose_wait_is_cancelled_goes_on(case: Case) -> None:
 @pytest.mark.simulated
 def test_a_get_whose_wait_is_cancelled_goes_on(case: Case) -> None:
     """Its buffer is lent until the next sync."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
 
     async def main(ep: Endpoint) -> None:
@@ -100,7 +100,7 @@ def test_a_get_whose_wait_is_cancelled_goes_on(case: Case) -> None:
 @pytest.mark.simulated
 def test_a_handle_can_be_waited_for_again(case: Case) -> None:
     """After a cancelled wait for it alone, among others, or for some."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
 
     async def main(ep: Endpoint) -> None:

@@ -18,7 +18,6 @@ from conduit.conformance.programs import refusal
 from extended import Extended, Handle
 from extended.conformance.programs import (
     attached,
-    by_messages,
     filled,
     holds,
     left,
@@ -256,7 +255,7 @@ def test_a_source_that_is_not_bulk_may_change_after_the_call(case: Case) -> None
 @pytest.mark.parametrize("where", ["in", "out"])
 def test_a_large_bulk_put_leaves_from_its_source(case: Case, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is handed to the core is the program's own memory, in every bulk form; what arrives is right."""
-    case = by_messages(case)
+    case = case.by_messages()
     size = case.limits.max_medium + 11
 
     given: list[Any] = []

@@ -8,7 +8,7 @@ import pytest
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from extended import Extended
-from extended.conformance.programs import attached, by_messages, segment_for, transfer_sizes
+from extended.conformance.programs import attached, segment_for, transfer_sizes
 
 Transfer = Callable[[Extended, int, int], Coroutine[Any, Any, None]]
 
@@ -56,7 +56,7 @@ def _pieces(size: int, chunk: int) -> int:
 )
 def test_sizes_choose_messages_as_the_table_says(case: Case, transfer: Transfer) -> None:
     """Numbers of requests and replies and the payload each side sends; none between ranks that share memory."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     limits = case.limits
     sizes = [size for size in transfer_sizes(case) if size]

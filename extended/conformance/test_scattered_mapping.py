@@ -10,7 +10,7 @@ import pytest
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from extended.conformance.programs import attached, by_messages
+from extended.conformance.programs import attached
 
 
 def _width(offset: int) -> int:
@@ -41,7 +41,7 @@ def _sent(case: Case, main: Callable[..., Any], segment: int) -> tuple[int, int,
 @pytest.mark.parametrize("nbytes", [1, 8, 100])
 def test_elements_are_packed_into_as_few_messages_as_possible(case: Case, nbytes: int) -> None:
     """Offsets as narrow as they go; a put carries them with the data, a get sends them and the data comes back."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     most = case.limits.max_medium
     count = min(3 * most, 4500) // nbytes
@@ -70,7 +70,7 @@ def test_elements_are_packed_into_as_few_messages_as_possible(case: Case, nbytes
 @pytest.mark.parametrize(("row", "place"), [(40, 16 + 32), (32, 16 + 16)])
 def test_a_strided_transfer_says_in_each_message_where_its_array_lies(case: Case, row: int, place: int) -> None:
     """In 16 bytes, and 16 for each dimension that cannot be joined with another."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     most = case.limits.max_medium
     rows = min(3 * most, 9000) // 20
@@ -95,7 +95,7 @@ def test_a_strided_transfer_says_in_each_message_where_its_array_lies(case: Case
 @pytest.mark.rule("X50", "X11")
 def test_what_lies_together_there_is_a_plain_put_or_get(case: Case) -> None:
     """Neighbouring pieces are one: the same messages as for so many bytes in a row."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     limits = case.limits
     nbytes = min(2 * limits.max_medium, 20_000) // 8 * 8
@@ -133,7 +133,7 @@ def test_what_lies_together_there_is_a_plain_put_or_get(case: Case) -> None:
 @pytest.mark.rule("X51", "X11")
 def test_runs_longer_than_a_medium_go_as_puts_and_gets_of_their_own(case: Case) -> None:
     """By long messages; what is between two of them is packed."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     limits = case.limits
     long = limits.max_medium + 5
@@ -167,7 +167,7 @@ def test_runs_longer_than_a_medium_go_as_puts_and_gets_of_their_own(case: Case) 
 @pytest.mark.parametrize("form", ["vector", "indexed", "strided"])
 def test_long_runs_leave_from_where_they_are(case: Case, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is handed to the core is the program's own memory, where it lies together here."""
-    case = by_messages(case)
+    case = case.by_messages()
     long = case.limits.max_medium + 11
     given: list[Any] = []
     send = Endpoint.request_long_async
@@ -201,7 +201,7 @@ def test_long_runs_leave_from_where_they_are(case: Case, form: str, monkeypatch:
 @pytest.mark.parametrize("suffix", ["", "_nb", "_nbi"])
 def test_packing_and_unpacking_are_charged(case: Case, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once at both sides; what is contiguous there is packed here and put as it is."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(2)
     nbytes = 8 * 60
     copied = [0, 0]  # in a process of its own a rank sees its own alone
@@ -245,7 +245,7 @@ def test_packing_and_unpacking_are_charged(case: Case, suffix: str, monkeypatch:
 @pytest.mark.once
 def test_ten_thousand_elements_of_sixteen_ranks_take_forty_messages(case: Case) -> None:
     """One get_indexed_nb to each, where a medium message has room for 5000 bytes: one request and one reply."""
-    case = by_messages(case)
+    case = case.by_messages()
     case = case.with_ranks(17)
     count, owners = 10_000, 16
     each = count // owners

@@ -8,7 +8,6 @@ import pytest
 import conduit
 from conduit.conformance.cases import Case
 from extended import upc
-from extended.conformance.programs import by_messages
 from extended.upc.conformance.programs import filled, play, refused
 
 hypothesis: Any = pytest.importorskip("hypothesis")
@@ -101,7 +100,7 @@ def test_strict_writes_are_seen_in_order(case: Case) -> None:
 @pytest.mark.crowds
 def test_many_elements_are_one_message_for_each_owner(case: Case) -> None:
     """In each direction, and counted; where the limits of the conduit allow."""
-    case = by_messages(case)
+    case = case.by_messages()
 
     async def main(t: upc.Thread) -> Any:
         a = await filled(t, 12 * t.THREADS, 1)
