@@ -164,6 +164,8 @@ def test_one_task_of_a_rank_waits(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
+        if ep.rank == 1:  # whose notice is late, so that nobody's wait is over before it has begun
+            await ep.block_until(lambda: went)
         await x.barrier_notify()
         if ep.rank == 0:
             failed: list[str] = []
@@ -182,8 +184,10 @@ def test_one_task_of_a_rank_waits(case: Case) -> None:
         else:
             await x.barrier_wait()
 
+    went: list[int] = []
+
     def go(token: Any) -> None:
-        """Nothing."""
+        went.append(token.rank)
 
     async def attach_and_main(ep: Endpoint) -> None:
         await ep.attach(go)
