@@ -25,13 +25,16 @@ autodoc_typehints = "signature"
 napoleon_use_ivar = True
 python_use_unqualified_type_names = True
 
+# `Lock` in a signature is that of its own package; Sphinx finds those of others too.
+suppress_warnings = ["ref.python"]
+
 nitpick_ignore_regex = [
     # Of other packages, whose inventories are not fetched.
     (r"py:.*", r"(collections|numpy|np|npt|trio|random)\..*"),
     # Aliases of types and type variables.
     (
         r"py:class",
-        r"Atomics|Bounds|Description|DTypeLike|Events|Handlers|Indices|Main|Model|Number|Offsets|Op|P|Parts|Pieces|Runtime"
+        r"Array|Atomics|Bounds|Description|DTypeLike|Events|Handlers|Indices|Main|Model|Number|Offsets|Op|P|Parts|Pieces|Runtime"
         r"|Source|Strides|T|T_co|Target|Task|Values",
     ),
     # Of modules that are not public: some appear in signatures.
@@ -87,7 +90,13 @@ def _awaited(call: Any) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(call)) or str(gives).startswith(("Coroutine", "Awaitable"))
 
 
+def _is_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out a class that another class only has a name for: it stands on the page by itself."""
+    return True if what == "class" and inspect.isclass(obj) and "." not in obj.__qualname__ else None
+
+
 def setup(app: Any) -> None:
     """Complete pages and docstrings while they are read."""
+    app.connect("autodoc-skip-member", _is_alias)
     app.connect("source-read", _complete)
     app.connect("autodoc-process-docstring", _first_line, priority=400)  # before napoleon's
