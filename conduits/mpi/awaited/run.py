@@ -21,7 +21,8 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     Args:
         main: ``async def main(comm, *args)``; `comm` is the world.
         *args: every rank gets its own deep copy.
-        library: scampi, sunmpi or start, simulated; mpi4py, real; options after a colon, "scampi:eager_count=4".
+        library: scampi or sunmpi, simulated; options after a colon, "scampi:eager_count=4".  On mpi4py there are Active
+            Messages alone so far.
         **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
 
     Returns:
@@ -44,6 +45,7 @@ def run_program(main: Main, *args: Any, conduit: str = "mpi", **options: Any) ->
         raise BadRequest(
             f'conduit={conduit!r}: programs with `api = "mpi"` run on MPI libraries; give mpi:library=scampi, say'
         )
+    _refuse_real(conduit)
     return _run(_program(main, args), *args, conduit=conduit, **options)
 
 
@@ -53,9 +55,20 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
     if not isinstance(library, str):
-        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'mpi4py' or another")
+        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi' or 'sunmpi'")
     name, _, rest = library.partition(":")
-    return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
+    spec = f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")
+    _refuse_real(spec)
+    return {**options, "conduit": spec}
+
+
+def _refuse_real(spec: str) -> None:
+    words = spec.partition(":")[2].split(",")
+    if "library=mpi4py" in (word.replace(" ", "") for word in words):
+        raise BadRequest(
+            f"conduit={spec!r}: programs of MPI alone run on simulated libraries so far; give scampi or sunmpi, or run "
+            "the program on mpi4py itself: its calls have the same names there, without await"
+        )
 
 
 def _program(main: Main, args: tuple[Any, ...]) -> Main:
