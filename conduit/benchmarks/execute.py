@@ -123,7 +123,7 @@ def _in_processes(options: Options, spec: Spec, number: int) -> Run:
         SystemExit: they have failed, and said why.
     """
     outcome = processes.start(spec, options.ranks, {_PART: str(number)})
-    if outcome.status or not outcome.results:
+    if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: Run = pickle.loads(outcome.results[0])
     return run
