@@ -45,7 +45,7 @@ class Call:
 
     Attributes:
         name: of it, as programs write it.
-        file: of the program's line.
+        file: of the program's line, "" where nobody has looked.
         line: its number there, 0 where nobody knows.
     """
 
@@ -54,7 +54,7 @@ class Call:
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name} at {self.file}:{self.line}"
+        return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
 
 
 def called(name: str) -> Call:

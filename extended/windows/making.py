@@ -15,6 +15,7 @@ from extended.windows.calls import integer, shown
 from extended.windows.service import attached
 
 if TYPE_CHECKING:
+    from extended.windows.calls import Call
     from extended.windows.service import Service
 
 _WORD = 8
@@ -85,6 +86,25 @@ class Shape:
     word: int
 
 
+@attrs.frozen
+class Made:
+    """A window, as one rank has it.
+
+    Attributes:
+        service: the rank's.
+        shape: what all ranks know.
+        slot: of the window here.
+        call: that made it.
+        checks: whether epochs and conflicts are checked.
+    """
+
+    service: Service
+    shape: Shape
+    slot: int
+    call: Call
+    checks: bool
+
+
 def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks: Any) -> tuple[Team, Wanted]:
     """Check the arguments of a call that makes a window.
 
@@ -135,11 +155,8 @@ def _memory(call: str, array: Any) -> npt.NDArray[np.uint8]:
     return flat
 
 
-async def make(comm: Team, mine: Wanted) -> tuple[Service, Shape, int]:
+async def make(comm: Team, mine: Wanted, call: Call) -> Made:
     """Make a window; collective over `comm`.
-
-    Returns:
-        the rank's service, the window, and its slot here.
 
     Raises:
         conduit.BadRequest: ranks make different calls, or a segment has too little room; on all ranks.
@@ -164,7 +181,7 @@ async def make(comm: Team, mine: Wanted) -> tuple[Service, Shape, int]:
         for rank, row in enumerate(rows)
     )
     memory = x.ep.segment[block : block + mine.nbytes] if mine.array is None else mine.array
-    return service, Shape(team, members, memory, block, word), slot
+    return Made(service, Shape(team, members, memory, block, word), slot, call, mine.checks)
 
 
 def _place(x: Extended, array: npt.NDArray[np.uint8] | None) -> int:

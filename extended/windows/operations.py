@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+import trio
 
+from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
 from extended.windows.part import conflict
 from extended.windows.records import GET, PUT, Accesses, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from extended.windows.buffers import Array
     from extended.windows.calls import Call
     from extended.windows.epochs import Epochs
     from extended.windows.locks import Node
-    from extended.windows.making import Shape
+    from extended.windows.making import Member, Shape
     from extended.windows.part import Part
     from extended.windows.service import Service
 
@@ -43,11 +45,13 @@ class Pending:
         awaited: what it waits for.
         start: offset of the first byte.
         stop: offset behind the last; of an operation that is no accumulate as `start`.
+        commutes: with what operation of accumulates it may change places, by its code; None: with none.
     """
 
     awaited: Awaited
     start: int = 0
     stop: int = 0
+    commutes: int | None = None
 
 
 class Left:
@@ -104,7 +108,9 @@ class Operations:
         self._enough = dict[int, int]()
         self._accesses: dict[int, Accesses] = {}
         self._turn = 0  # of the epochs between fences
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, Node] = {}  # by the rank that is locked
+        self._unlocked = False  # Lock_all was told that nobody else locks
+        self._told = set[int]()  # ranks that know of accesses under a lock
         self._costs: dict[str, float] = {}
 
     def charge(self, name: str) -> None:
@@ -119,8 +125,15 @@ class Operations:
 
     async def put(self, call: Call, rank: int, start: int, data: Array) -> None:
         """Begin a Put of bytes."""
-        await self._enter(call, rank, PUT, start, start + data.nbytes)
-        self.charge("mpi_put")
+        undo = await self._enter(call, rank, PUT, start, start + data.nbytes)
+        try:
+            self.charge("mpi_put")
+            await self._put(rank, start, data)
+        except BaseException:
+            undo()
+            raise
+
+    async def _put(self, rank: int, start: int, data: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
             self._keep(rank, Pending(await self._x.put_nb(member.rank, member.offset + start, data)))
@@ -133,8 +146,15 @@ class Operations:
 
     async def get(self, call: Call, rank: int, start: int, out: Array) -> None:
         """Begin a Get of bytes."""
-        await self._enter(call, rank, GET, start, start + out.nbytes)
-        self.charge("mpi_get")
+        undo = await self._enter(call, rank, GET, start, start + out.nbytes)
+        try:
+            self.charge("mpi_get")
+            await self._get(rank, start, out)
+        except BaseException:
+            undo()
+            raise
+
+    async def _get(self, rank: int, start: int, out: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
             self._keep(rank, Pending(await self._x.get_nb(member.rank, member.offset + start, out=out)))
@@ -145,17 +165,64 @@ class Operations:
         else:
             self._keep(rank, Pending(await self._service.get(member.rank, member.slot, start, out)))
 
-    async def _enter(self, call: Call, rank: int, what: int, start: int, stop: int) -> None:
-        """Refuse an access outside its epoch, or one that conflicts with another of this rank; remember it."""
+    async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
+        """Begin an accumulate of any kind."""
+        stop = start + what.nbytes
+        undo = await self._enter(call, rank, what.code, start, stop)
+        try:
+            self.charge(cost)
+            await self._after(call, rank, start, stop, what.commutes)
+            awaited = await self._apply(self._shape.members[rank], start, what)
+        except BaseException:
+            undo()
+            raise
+        if awaited is not None:
+            self._keep(rank, Pending(awaited, start, stop, what.commutes))
+
+    async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
+        """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
+        earlier: list[Awaited] = [
+            one.awaited
+            for one in self._pending.get(rank, ())
+            if one.start < stop and start < one.stop and (commutes is None or one.commutes != commutes)
+        ]
+        if earlier:
+            await self.wait({rank: earlier}, call.name)
+
+    async def _apply(self, member: Member, start: int, what: Change) -> Awaited | None:
+        if not what.count:
+            await self._ep.poll()
+            return None
+        if member.offset is not None and has(self._ep, what.kind, member.offset + start):
+            return await perform(self._x, member.rank, member.offset + start, what)
+        return await self._service.apply(
+            member.rank, member.slot, start, what.code, what.kind, what.given, what.count, what.out
+        )
+
+    async def _enter(self, call: Call, rank: int, what: int, start: int, stop: int) -> Callable[[], object]:
+        """Refuse an access outside its epoch, or one that conflicts with another of this rank; remember it.
+
+        Returns:
+            what takes it out again, if it does not begin.
+        """
         epoch = self._epochs.access(call, rank)
+        if epoch is Epoch.SHARED and rank not in self._epochs.locks and not self._unlocked:
+            await self._hold(rank, call.name)
         if not self._checks or start == stop:
-            return
+            return _nothing
         record = Record(call, self._part.rank, what, start, stop)
         accesses = self._accesses.setdefault(rank, Accesses())
         other = accesses.conflict(record)
         if other is not None:
             raise conflict(record, other, rank, _EPOCHS.get(epoch, "one epoch of a lock"))
-        accesses.add(record)
+        undo = accesses.add(record)
+        if epoch is Epoch.SHARED:
+            member = self._shape.members[rank]
+            # A copy: what is added to later may grow.
+            told = attrs.evolve(record)
+            self._keep(rank, Pending(await self._service.access_in_lock(member.rank, member.slot, told)))
+            self._told.add(rank)
+        return undo
 
     def _keep(self, rank: int, pending: Pending) -> None:
         if pending.awaited.done:
@@ -199,8 +266,85 @@ class Operations:
         self._turn += 1
         self._accesses.clear()
 
+    # ------------------------------------------------------------------------------------- general active target epochs
+
+    async def tell_exposure(self) -> None:
+        """Tell the ranks that posted to this one what it has done to them."""
+        awaited: dict[int, list[Awaited]] = {}
+        for rank, accesses in self._accesses.items():
+            member = self._shape.members[rank]
+            awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
+        if awaited:
+            await self.wait(awaited, "win.Complete")
+        self._accesses.clear()
+
+    # --------------------------------------------------------------------------------------------------- passive target
+
+    async def lock(self, rank: int, what: str, *, shared: bool) -> None:
+        """Take the lock of a rank; cancelled, it leaves the queue."""
+        locks = self._service.locks
+        node = locks.place(self._slot, self._shape.members[rank].rank, self._shape.word, shared=shared)
+        self._nodes[rank] = node
+        try:
+            await locks.enter(node)
+            await self._granted(node, what)
+        except trio.Cancelled:
+            del self._nodes[rank]
+            await locks.leave(node)
+            raise
+
+    async def _granted(self, node: Node, what: str) -> None:
+        if not node.granted():
+            behind = f"{what} of rank {node.home}, in the queue behind rank {node.ahead}"
+            await self._ep.block_until(node.granted, what=behind, ranks=(node.ahead,))
+
+    def lock_all(self, *, take: bool) -> None:
+        """Begin to lock all ranks; each is locked at the first access to it.
+
+        Args:
+            take: whether they are locked at all.
+        """
+        self._unlocked = not take
+
+    async def _hold(self, rank: int, what: str) -> None:
+        node = self._nodes.get(rank)
+        if node is None:
+            await self.lock(rank, what, shared=True)
+        else:
+            await self._granted(node, what)  # another task has asked for it
+
+    async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
+        """Complete what was begun on some ranks, and let them forget it."""
+        await self.complete(what, ranks)
+        awaited: dict[int, list[Awaited]] = {}
+        for rank in list(self._told) if ranks is None else ranks:
+            if rank in self._told:
+                member = self._shape.members[rank]
+                awaited[rank] = [await self._service.forget(member.rank, member.slot)]
+        if awaited:
+            await self.wait(awaited, what)
+        for rank in list(self._accesses) if ranks is None else ranks:
+            self._told.discard(rank)
+            self._accesses.pop(rank, None)
+
+    async def unlock(self, rank: int) -> None:
+        """Give up the lock of a rank."""
+        node = self._nodes.pop(rank, None)
+        if node is None:
+            await self._ep.poll()
+        else:
+            await self._service.locks.leave(node)
+
+    async def unlock_all(self) -> None:
+        """Give up all locks."""
+        for rank in list(self._nodes):
+            await self.unlock(rank)
+
     async def leave_all(self, what: str) -> None:
         """Give up all locks, and wait until this rank's places in their queues are needed no longer."""
-        for rank in list(self._nodes):
-            await self._service.locks.leave(self._nodes.pop(rank))
+        await self.unlock_all()
         await self._ep.block_until(lambda: self._service.locks.left(self._slot), what=what)
+
+
+def _nothing() -> None:
+    return None

@@ -6,6 +6,7 @@ Source: MPI: A Message-Passing Interface Standard 3.1, 11.7; docs/windows.md has
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from extended.windows.calls import Call
 from extended.windows.operators import COMPARE_AND_SWAP, NO_OP, OPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 PUT, GET = 254, 255
 """What an access does, where that is no operation of an accumulate."""
@@ -89,20 +90,28 @@ class Accesses:
                 return record
         return None
 
-    def add(self, new: Record) -> None:
-        """Take note of an access, which conflicts with none that there are."""
+    def add(self, new: Record) -> Callable[[], object]:
+        """Take note of an access, which conflicts with none that there are; return what takes it out again."""
         latest = self._latest
+        undo: Callable[[], object]
         if (
             latest is not None
             and latest.stop == new.start
             and (latest.what, latest.rank, latest.call) == (new.what, new.rank, new.call)
         ):
             latest.stop = new.stop
+            undo = partial(setattr, latest, "stop", new.start)
             new = latest
         else:
             insort(self._records, new, key=_start)
             self._latest = new
+            undo = partial(self._remove, new)
         self._longest = max(self._longest, new.stop - new.start)
+        return undo
+
+    def _remove(self, record: Record) -> None:
+        self._records = [each for each in self._records if each is not record]
+        self._latest = None
 
     def forget(self, rank: int) -> None:
         """Take out what a rank has done."""

@@ -7,7 +7,7 @@ NETWORKS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(scope="session", params=NETWORKS)
 def network(request):
     """Give each network once, in weak order where it has that."""
     return request.param
