@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from conduits.mpi.adapter.transfer import Begun, Found, Seen, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, Done, Persistent
+from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, CompletedRequest, Persistent
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -194,19 +194,19 @@ class Comm:
 
     # -- sends -----------------------------------------------------------------------------------------
 
-    def Isend(self, buf: Any, dest: int, tag: int = 0, *, hidden: int = P2P) -> Begun | Done:
+    def Isend(self, buf: Any, dest: int, tag: int = 0, *, hidden: int = P2P) -> Begun | CompletedRequest:
         """Begin a send of all bytes of a buffer."""
         return self._send("Isend", buf, dest, tag, hidden)
 
-    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Begun | Done:
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
         """Begin a send that is over only when its receive was found."""
         return self._send("Issend", buf, dest, tag)
 
-    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Begun | Done:
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
         """Begin a send whose receive is there already; MPI need not notice where it is not."""
         return self._send("Irsend", buf, dest, tag)
 
-    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Done:
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> CompletedRequest:
         """Begin a send from the attached buffer, into which it copies the bytes now.
 
         Raises:
@@ -215,7 +215,7 @@ class Comm:
         if dest != PROC_NULL:
             kept = self._library.buffer.keep(memoryview(buf).cast("B"))
             kept.begun(self._send("Isend", kept.data, dest, tag))
-        return Done()
+        return CompletedRequest()
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
         """Make a persistent send."""
@@ -235,10 +235,12 @@ class Comm:
 
     # -- receives --------------------------------------------------------------------------------------
 
-    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P) -> Begun | Done:
+    def Irecv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P
+    ) -> Begun | CompletedRequest:
         """Begin a receive into a buffer, at most as many bytes as it has."""
         if source == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         mpi = self._mpi
         source, tag = self._wanted(source, tag)
         try:
@@ -251,10 +253,10 @@ class Comm:
         """Make a persistent receive."""
         return Persistent(lambda: self.Irecv(buf, source, tag))
 
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Seen | Done | None:
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Seen | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""
         if source == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         return Seen(self._library) if self.has(source, tag) else None
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
@@ -302,9 +304,9 @@ class Comm:
 
     # -- inside ----------------------------------------------------------------------------------------
 
-    def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | Done:
+    def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | CompletedRequest:
         if dest == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         mpi = self._mpi
         try:
             request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)

@@ -10,14 +10,14 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest, Endpoint
-from conduit.benchmarks import Options
+from conduit.benchmarks import BenchmarkOptions
 from conduits.mpi.program import entered
 
 UNUSED = Parameter(show=False)
 
 
 @attrs.frozen(kw_only=True)
-class MpiOptions(Options):
+class MpiOptions(BenchmarkOptions):
     """What users may ask of a benchmark of MPI."""
 
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("mpi",)
