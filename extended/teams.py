@@ -17,7 +17,7 @@ from extended import checks
 from extended.calls import public
 from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
-from extended.collectives.operands import Result, as_bytes
+from extended.collectives.operands import ResultBuffer, as_bytes
 from extended.topology import topology
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint
     from extended.barrier import Barriers
-    from extended.collectives.exchange import Exchange
+    from extended.collectives.exchange import CollectiveEngine
     from extended.events import Events
 
 WIDEST = 1 << 63
 
 
-class Parts:
+class SharedParts:
     """What all teams of one rank share.
 
     Attributes:
@@ -48,7 +48,7 @@ class Parts:
         barriers: its barriers.
     """
 
-    def __init__(self, ep: Endpoint, events: Events, exchange: Exchange, barriers: Barriers) -> None:
+    def __init__(self, ep: Endpoint, events: Events, exchange: CollectiveEngine, barriers: Barriers) -> None:
         self.ep = ep
         self.events = events
         self.exchange = exchange
@@ -93,7 +93,7 @@ class Team(Collectives):
         topology: the team's ranks by host.
     """
 
-    def __init__(self, parts: Parts, identity: tuple[int, int], members: Sequence[int]) -> None:
+    def __init__(self, parts: SharedParts, identity: tuple[int, int], members: Sequence[int]) -> None:
         ep = parts.ep
         self.ep = ep
         self._parts = parts
@@ -224,7 +224,7 @@ class Team(Collectives):
         _for_split(self, color, key)
         await self.poll_alone("split")
         mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
-        result = Result(mine.dtype, (len(self._members), 4), None, number=False)
+        result = ResultBuffer(mine.dtype, (len(self._members), 4), None, number=False)
         made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
         work = Work(given=as_bytes(mine), made=made, result=result)
         call = await self._exchange.begin(self._box, "split", work, used="dissemination")

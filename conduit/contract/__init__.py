@@ -13,18 +13,17 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
-from conduit.contract.port import Acts, Awaited, Core, Door, Doors, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract.port import Awaited, Core, Door, EventLog, Hooks, Port, Unhandled, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
-from conduit.contract.rma import AtomicOp, Complete, OneSided, Places
-from conduit.contract.told import Part, Told
+from conduit.contract.rma import AtomicOp, Complete, OneSided, StridedSection
+from conduit.contract.told import LayerReport, Participation
 from conduit.contract.world import End, World
 
 __all__ = [
     "CONTROL",
     "LONG",
     "REQUEST",
-    "Acts",
     "AtomicOp",
     "Awaited",
     "Buffer",
@@ -36,21 +35,22 @@ __all__ = [
     "Core",
     "Costs",
     "Door",
-    "Doors",
     "End",
+    "EventLog",
+    "Hooks",
     "Identity",
     "JobSetup",
+    "LayerReport",
     "Limits",
     "Message",
     "MessageCosts",
     "OneSided",
-    "Part",
-    "Places",
+    "Participation",
     "Port",
     "Processes",
     "RankKind",
     "RawTable",
-    "Told",
+    "StridedSection",
     "Unhandled",
     "Wait",
     "World",

@@ -70,7 +70,7 @@ Door: TypeAlias = Callable[..., object] | None
 
 
 @attrs.frozen
-class Doors:
+class Hooks:
     """Whom a job tells what happens in it: for each kind what to call, None where nobody listens.
 
     `conduit.core.observer` says what each is called with.  A port looks once, when it is made: where nobody listens it
@@ -100,7 +100,7 @@ class Doors:
     resumed: Door = None
 
 
-class Acts(Protocol):
+class EventLog(Protocol):
     """What a rank has observably done, as integers, for the digest of its job (E6)."""
 
     def extend(self, acts: Iterable[int], /) -> None:
@@ -128,11 +128,11 @@ class Core(Protocol):
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool
     """Whether `run_progress` is running."""
-    doors: Doors | None
+    doors: Hooks | None
     """Whom to tell what happens, None where nobody listens to anything."""
 
     @property
-    def acts(self) -> Acts | None:
+    def acts(self) -> EventLog | None:
         """Where a network logs what programs do on it beside Active Messages; None: nobody wants to know."""
 
     def deliver(self, message: Message) -> Message | None:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import attrs
 
-from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Doors, Message, Port
+from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
@@ -51,7 +51,7 @@ class Dispatch:
         "progress_due", "progressing", "rank", "running", "wanted",
     )  # fmt: skip
 
-    def __init__(self, endpoint: Endpoint, doors: Doors | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, doors: Hooks | None = None) -> None:
         self.doors = doors
         self.endpoint = endpoint
         self.rank = endpoint.rank

@@ -12,10 +12,10 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, Limits, Message, Port, Told, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
-from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
+from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import Rma
 from conduit.errors import BadRequest, HandlerError
@@ -130,7 +130,7 @@ class Endpoint:
         *,
         costs: Costs,
         simulated: bool,
-        acts: ActLog | None = None,
+        acts: DigestLog | None = None,
     ) -> None:
         self.rank = rank
         self.size = len(hosts)
@@ -149,7 +149,7 @@ class Endpoint:
         self._told = False  # whether the job has heard of the first of them
         self._over = False
         self.warnings: list[str] = []
-        self.reporters: list[Callable[[Told], object]] = []  # of `on_report`
+        self.reporters: list[Callable[[LayerReport], object]] = []  # of `on_report`
         self.hosts = hosts
         self._segment_bytes = segment_bytes
         self._auxiliary_bytes = 0
@@ -653,7 +653,7 @@ class Endpoint:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
 
-    def on_report(self, function: Callable[[Told], object]) -> None:
+    def on_report(self, function: Callable[[LayerReport], object]) -> None:
         """Let a layer tell what it knows of this rank when a report is made of a job that gets no further.
 
         Args:
@@ -672,9 +672,9 @@ class Endpoint:
             )
         self.reporters.append(function)
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of this rank; what fails is left out."""
-        told = Told()
+        told = LayerReport()
         for function in self.reporters:
             with suppress(Exception):
                 function(told)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conduit.contract import Door, Doors, Identity
+from conduit.contract import Door, Hooks, Identity
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
 
@@ -116,7 +116,7 @@ _KINDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def doors_to(observers: Sequence[object]) -> Doors | None:
+def doors_to(observers: Sequence[object]) -> Hooks | None:
     """Return what lets a job tell `observers`, None where there are none.
 
     Raises:
@@ -132,7 +132,7 @@ def doors_to(observers: Sequence[object]) -> Doors | None:
     for kind, calls in _KINDS.items():
         listeners = [each for each in observers if isinstance(each, kind)]
         doors.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
-    return Doors(**doors) if observers else None
+    return Hooks(**doors) if observers else None
 
 
 def _all(calls: Sequence[Callable[..., object]]) -> Door:

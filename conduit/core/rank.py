@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conduit.contract import REQUEST, Buffer, Costs, Doors, Identity, Limits, Message
+from conduit.contract import REQUEST, Buffer, Costs, Hooks, Identity, Limits, Message
 from conduit.core.calls import Guard
-from conduit.core.digest import ActLog
+from conduit.core.digest import DigestLog
 from conduit.core.dispatch import Dispatch
 from conduit.core.endpoint import Endpoint
 
@@ -25,8 +25,8 @@ def make_endpoint(
     costs: Costs,
     library_costs: Mapping[str, float] | None = None,
     simulated: bool,
-    acts: ActLog | None = None,
-    doors: Doors | None = None,
+    acts: DigestLog | None = None,
+    doors: Hooks | None = None,
 ) -> Endpoint:
     """Return the endpoint of a rank, with what handles its messages.
 

@@ -9,10 +9,10 @@ from math import prod
 from typing import Any, Protocol
 from zlib import crc32
 
-from conduit.contract import AtomicOp, Buffer, Complete, Doors, OneSided, Places, Port
+from conduit.contract import AtomicOp, Buffer, Complete, Hooks, OneSided, Port, StridedSection
 from conduit.core import arguments
 from conduit.core.calls import Caller, Guard, guard
-from conduit.core.digest import BEGIN, COMPLETE, FLUSH, ActLog
+from conduit.core.digest import BEGIN, COMPLETE, FLUSH, DigestLog
 from conduit.errors import BadRequest
 
 _PUT, _GET, _ATOMIC = range(3)  # in the digest
@@ -27,7 +27,7 @@ class Completes(Protocol):
         """Call `then()` as a handler is called."""
 
 
-class Rank(Caller, Protocol):
+class RmaRank(Caller, Protocol):
     """What these operations see of their rank, which is its endpoint."""
 
     rank: int
@@ -68,7 +68,9 @@ class Rma:
 
     __slots__ = ("_acts", "_counts", "_doors", "_ep", "_native", "_server")
 
-    def __init__(self, ep: Rank, native: OneSided, server: Completes, acts: ActLog | None, doors: Doors | None) -> None:
+    def __init__(
+        self, ep: RmaRank, native: OneSided, server: Completes, acts: DigestLog | None, doors: Hooks | None
+    ) -> None:
         self._ep = ep
         self._server = server
         self._native = native
@@ -104,7 +106,7 @@ class Rma:
         dest = self._target(call, dest, then)
         given = arguments.buffer(call, "data", data)
         place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
-        return self._put(guard(self._ep, call), dest, Places(place, len(given)), given, then)
+        return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
 
     def get(self, dest: int, offset: int, out: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:
         """Begin to read bytes from the segment of a rank into `out`, which is in use until that is complete.
@@ -123,7 +125,7 @@ class Rma:
         dest = self._target(call, dest, then)
         view = _writable(call, out)
         place = arguments.place(call, offset, len(view), self._ep.segment_size(dest), dest)
-        return self._get(guard(self._ep, call), dest, Places(place, len(view)), view, then)
+        return self._get(guard(self._ep, call), dest, StridedSection(place, len(view)), view, then)
 
     def put_strided(
         self,
@@ -178,7 +180,7 @@ class Rma:
         places = self._places(call, dest, offset, run, counts, strides, "out", len(view))
         return self._get(guard(self._ep, call), dest, places, view, then)
 
-    async def _put(self, unused: Guard, dest: int, places: Places, data: Buffer, then: Complete) -> None:
+    async def _put(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         self._start(unused)
         nbytes = len(data)
         check = crc32(data) if self._acts is not None else 0
@@ -189,7 +191,7 @@ class Rma:
             await self._at_once(done)
         self._count("rma_puts", _PUT, dest, nbytes, check)
 
-    async def _get(self, unused: Guard, dest: int, places: Places, out: memoryview, then: Complete) -> None:
+    async def _get(self, unused: Guard, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         self._start(unused)
         nbytes = len(out)
         done = partial(self._got, dest, out, then)
@@ -322,7 +324,7 @@ class Rma:
 
     def _places(
         self, call: str, dest: int, offset: Any, run: Any, counts: Any, strides: Any, name: str, nbytes: int
-    ) -> Places:
+    ) -> StridedSection:
         """Return the places of a strided operation, which are inside the segment and as many as the buffer has."""
         along = tuple(arguments.amount(call, f"counts[{i}]", each, 0, _MOST) for i, each in enumerate(counts))
         steps = tuple(arguments.integer(call, f"strides[{i}]", each) for i, each in enumerate(strides))
@@ -332,7 +334,7 @@ class Rma:
                 f"{len(steps)}; pass one of each for every dimension"
             )
         start = arguments.integer(call, "offset", offset)
-        places = Places(start, arguments.amount(call, "run", run, 0, _MOST), along, steps)
+        places = StridedSection(start, arguments.amount(call, "run", run, 0, _MOST), along, steps)
         if nbytes != places.nbytes:
             raise BadRequest(
                 f"{call}: {name} has {nbytes} bytes, but {prod(along)} runs of run={places.run} have "

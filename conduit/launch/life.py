@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any, Protocol
 
-from conduit.contract import Told, Unhandled, Wait
+from conduit.contract import LayerReport, Unhandled, Wait
 from conduit.core.calls import called
 
 Main = Callable[..., Awaitable[Any]]
@@ -62,7 +62,7 @@ class Rank(Protocol):
     def occupied(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for reports."""
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of this rank, for reports."""
 
     def undelivered(self) -> int:

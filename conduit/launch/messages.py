@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conduit.contract import CONTROL, Conduit, Doors, JobSetup, Port, Told, Unhandled, Wait
+from conduit.contract import CONTROL, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
 from conduit.core.checked_call import CURRENT
-from conduit.core.digest import ActLog
+from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
 from conduit.core.rank import make_endpoint
 from conduit.launch.registry import Spec
@@ -32,8 +32,8 @@ class MessageRank:
         setup: JobSetup,
         network: Conduit,
         rank: int,
-        acts: ActLog | None = None,
-        doors: Doors | None = None,
+        acts: DigestLog | None = None,
+        doors: Hooks | None = None,
     ) -> None:
         endpoint = make_endpoint(
             rank, setup.hosts, spec.limits, setup.segment, setup.seed,
@@ -99,7 +99,7 @@ class MessageRank:
         """Return the slots in use."""
         return self._port.occupied()
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of the rank."""
         return self._endpoint.told()
 

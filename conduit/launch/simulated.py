@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from conduit.contract import JobSetup
-from conduit.core.digest import ActLog, job_digest
+from conduit.core.digest import DigestLog, job_digest
 from conduit.core.observer import doors_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import reports
@@ -71,7 +71,7 @@ class SimulatedJob:
         self.kernel.end.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
-        self._logs = [ActLog() for _ in range(setup.ranks)]
+        self._logs = [DigestLog() for _ in range(setup.ranks)]
         self._ranks = [
             MessageRank(spec, setup, network, rank, self._logs[rank], self._doors) for rank in range(setup.ranks)
         ]

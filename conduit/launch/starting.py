@@ -74,7 +74,7 @@ class _Launcher:
         self._errors: set[bytes] = set()  # that were shown
         self._explained = False  # whether a rank has said why the job ends
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, standstill.RankState] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.

@@ -28,9 +28,9 @@ import trio
 
 from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
-from conduit.sim.ending import End, plain_stall
+from conduit.sim.ending import SimulationEnd, plain_stall
 from conduit.sim.interrupts import attend
-from conduit.sim.standstill import STILL, Standstill
+from conduit.sim.standstill import STILL, LivelockCounter
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -76,7 +76,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Is told what these carry."""
         self.tells_copies = False
         """Whether somebody listens to what CPUs do, so that hosts say which of their costs are copies."""
-        self.end = End()
+        self.end = SimulationEnd()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self.timers: dict[RunningTimer, None] = {}
@@ -93,7 +93,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._parked = Parked()
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
-        self._standstill = Standstill()
+        self._standstill = LivelockCounter()
 
     # -- events ------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from conduit.contract import LONG, Buffer, Doors, Identity, Message
+from conduit.contract import LONG, Buffer, Hooks, Identity, Message
 from conduit.sim.observed import ObservedCpu, ObservedFlat
 from conduit.simnet.path import LATER, Path, Then
 from conduit.simnet.port import SimulatedPort
@@ -121,7 +121,7 @@ class Landings:
         return None if source < 0 else source
 
 
-def observe(port: SimulatedPort, doors: Doors, in_flight: InFlight) -> None:
+def observe(port: SimulatedPort, doors: Hooks, in_flight: InFlight) -> None:
     """Let a port that has no paths yet tell what it does."""
     port.__class__ = _observed_port(type(port))
     port.doors = doors

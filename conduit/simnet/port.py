@@ -13,14 +13,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Hooks, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.host import HostModel
 from conduit.simnet.line import Line
-from conduit.simnet.meeting import Meeting
+from conduit.simnet.meeting import Allgather
 from conduit.simnet.path import LATER, Path
 from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForReturn, ForSlot
 
@@ -29,7 +29,7 @@ NEVER = -1
 PASS = 10  # messages of one pass (P4)
 
 
-class Network(Protocol):
+class SimulatedNetwork(Protocol):
     """What a port sees of its job's network, which is a `conduit.simnet.SimulatedConduit`.
 
     Attributes:
@@ -56,7 +56,7 @@ class Network(Protocol):
     def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
         """By host, the counts of parts that its ranks share."""
 
-    def meeting(self, rank: int) -> Meeting:
+    def meeting(self, rank: int) -> Allgather:
         """Return the meeting that `rank` comes to next."""
 
     def start_ticks(self) -> int:
@@ -86,12 +86,12 @@ class SimulatedPort(Port):
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
-    doors: Doors
+    doors: Hooks
     in_flight: object
     ledger: Any
     work: str
 
-    def __init__(self, conduit: Network, rank: int, core: Core) -> None:
+    def __init__(self, conduit: SimulatedNetwork, rank: int, core: Core) -> None:
         self.conduit = conduit
         self.rank = rank
         self.core = core

@@ -13,7 +13,7 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
 from conduit.simnet.checked import Ledger, check
 from conduit.simnet.host import HostModel
-from conduit.simnet.meeting import Meeting
+from conduit.simnet.meeting import Allgather
 from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.path import Path
@@ -50,7 +50,7 @@ class SimulatedConduit(Conduit):
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
         self.host_model = self.host_model.on(self.kernel)
-        self._meetings: list[Meeting] = []
+        self._meetings: list[Allgather] = []
         self._in_flight = InFlight()  # where somebody listens
         self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
@@ -159,12 +159,12 @@ class SimulatedConduit(Conduit):
             )
         return path
 
-    def meeting(self, rank: int) -> Meeting:
+    def meeting(self, rank: int) -> Allgather:
         """Return the meeting that `rank` comes to next."""
         round_ = self._came[rank]
         self._came[rank] += 1
         if round_ == len(self._meetings):
-            self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
+            self._meetings.append(Allgather(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
         return self._meetings[round_]
 
     def over(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from conduit.contract import Awaited
 from conduit.errors import NetworkError
 from conduit.sim import Kernel, Waiter
-from conduit.simnet.meeting import Meeting
+from conduit.simnet.meeting import Allgather
 from conduit.simnet.path import Path
 
 
@@ -136,7 +136,7 @@ class ForMeeting(Blocked):
 
     kind = Awaited.ATTACH
 
-    def __init__(self, kernel: Kernel, meeting: Meeting) -> None:
+    def __init__(self, kernel: Kernel, meeting: Allgather) -> None:
         super().__init__(kernel, "every rank to come to attach")
         self.meeting = meeting
 

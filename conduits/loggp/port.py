@@ -146,7 +146,7 @@ class Loggp(SimulatedConduit):
         return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
-class Delays:
+class Jitter:
     """By how much messages of a rank come later than L says, drawn for each.
 
     Args:
@@ -222,7 +222,7 @@ class LoggpPath(Path):
         # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
         drawn = options.order == "weak" or options.late or options.overtake
-        self.delays = Delays(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
+        self.delays = Jitter(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
 
     # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
 

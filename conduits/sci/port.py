@@ -16,7 +16,7 @@ from conduits.sci import constants as c
 from conduits.sci import raw, rsm
 from conduits.sci.driver import MAP_PS
 from conduits.sci.machine import CPUS, SciMachine, build, host_model
-from conduits.sci.protocol import DISCIPLINES, Setting
+from conduits.sci.protocol import DISCIPLINES, SciConfig
 from conduits.sci.wire import PairedLayout
 
 HEADER_BYTES = 16
@@ -84,7 +84,7 @@ class Sci(SimulatedConduit):
     def __init__(self, options: SciOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
-        self.setting = Setting(
+        self.setting = SciConfig(
             ranks=setup.ranks,
             slots=options.slots,
             slot_payload=options.slot_payload,

@@ -20,7 +20,7 @@ from conduits.startx.hardware.niu import HEADER
 from conduits.startx.hardware.pinned import REGION, UNIT
 from conduits.startx.hardware.rdma import LARGEST
 from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
-from conduits.startx.protocol import Setting, Smp, StartXPath
+from conduits.startx.protocol import Smp, StartXConfig, StartXPath
 
 _BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
 _MAX_LONG = (1 << 31) - 1
@@ -94,7 +94,7 @@ class StartX(SimulatedConduit):
     def __init__(self, options: StartXOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
-        self.setting = Setting(
+        self.setting = StartXConfig(
             cluster=self.cluster,
             slots=options.slots,
             packets=wire.packets(max(options.max_medium, options.crossover)),

@@ -23,10 +23,10 @@ from conduit.sim import Cpu, Kernel
 from conduit.sim.observed import engine_cpu
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
-from conduits.rsm import Controller, Exchange, Rsm
+from conduits.rsm import Controller, Rsm, SegmentDirectory
 from conduits.sunfire import constants as c
 from conduits.sunfire.driver import NAME, SunfireProcess
-from conduits.sunfire.hardware import TOPOLOGIES, Fabric, Fault, Topology, check_faults, schedule
+from conduits.sunfire.hardware import TOPOLOGIES, ClusterTopology, Fault, FireLinkFabric, check_faults, schedule
 from conduits.sunfire.hardware.faults import FORMS
 
 _at_least_1 = attrs.validators.ge(1)
@@ -64,11 +64,11 @@ class SunfireMachine(SimOptions):
         """The entries of the schedule of faults."""
         return () if isinstance(self.fault, str) else self.fault
 
-    def topology(self, hosts: int) -> Topology:
+    def topology(self, hosts: int) -> ClusterTopology:
         """Return the hosts and wiring for a job on so many hosts; direct wiring leaves out those that it needs not."""
         found = TOPOLOGIES[self.config]
         switched = self.wiring == "switched"
-        return Topology(found.hosts if switched else max(2, hosts), self.nis, switched)
+        return ClusterTopology(found.hosts if switched else max(2, hosts), self.nis, switched)
 
     @property
     def max_hosts(self) -> int:
@@ -125,10 +125,10 @@ class SunfireCluster:
         self.hosts = hosts
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
-        self.exchange = Exchange()
+        self.exchange = SegmentDirectory()
         self.host = host_model().on(kernel)
         topology = options.topology(max(hosts) + 1)
-        self.fabric = Fabric(
+        self.fabric = FireLinkFabric(
             kernel,
             topology,
             stripes=options.stripes,
@@ -195,7 +195,7 @@ class SunfireCluster:
         }
 
 
-def _faults(options: SunfireMachine, topology: Topology) -> tuple[Fault, ...]:
+def _faults(options: SunfireMachine, topology: ClusterTopology) -> tuple[Fault, ...]:
     """Read the schedule for the job's own cluster, which direct wiring makes smaller than what the options allow."""
     try:
         return check_faults(options.faults, topology)

@@ -15,7 +15,7 @@ from conduits.udp import constants as c
 from conduits.udp import raw
 from conduits.udp.costs import off_host
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
-from conduits.udp.protocol import Setting, UdpPath
+from conduits.udp.protocol import UdpConfig, UdpPath
 from conduits.udp.protocol.parts import PART
 from conduits.udp.wire import MAX_WINDOW
 
@@ -82,7 +82,7 @@ class Udp(SimulatedConduit):
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
         self._paths: list[UdpPath] = []
-        self._setting = Setting(
+        self._setting = UdpConfig(
             cluster=self.cluster,
             paths=self._paths.__getitem__,
             slots=options.slots,

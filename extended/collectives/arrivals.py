@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
-    from extended.collectives.box import Box, Boxes
-    from extended.collectives.call import Call, Mail, Receive, Wait
-    from extended.collectives.outbox import Outbox
+    from extended.collectives.box import TeamCalls, TeamTable
+    from extended.collectives.call import CollectiveCall, CollectiveWait, MatchList, PostedReceive
+    from extended.collectives.outbox import SendQueue
     from extended.collectives.signature import CollectiveMismatch
 
 
-class Carrier(Protocol):
+class CallProgress(Protocol):
     """Who carries calls on.
 
     Attributes:
         ready: the calls that can go on.
     """
 
-    ready: deque[Call]
+    ready: deque[CollectiveCall]
 
-    def broken(self, box: Box, sequence: int, why: str) -> None:
+    def broken(self, box: TeamCalls, sequence: int, why: str) -> None:
         """Take note that a team is broken."""
 
 
@@ -46,7 +46,7 @@ class Arrivals:
         carrier: carries its calls on.
     """
 
-    def __init__(self, ep: Endpoint, boxes: Boxes, outbox: Outbox, carrier: Carrier) -> None:
+    def __init__(self, ep: Endpoint, boxes: TeamTable, outbox: SendQueue, carrier: CallProgress) -> None:
         self._ep = ep
         self._boxes = boxes
         self._outbox = outbox
@@ -70,25 +70,25 @@ class Arrivals:
         """Return the handlers for data that lands behind the segment."""
         return (self.collective_staged, self.collective_taken)
 
-    def _mail(self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]) -> Mail | None:
+    def _mail(self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]) -> MatchList | None:
         return self._boxes.find(lead, count).mail(self._ep.rank, token.rank, sequence, words)
 
-    def _call(self, lead: int, count: int, sequence: int) -> Call | None:
+    def _call(self, lead: int, count: int, sequence: int) -> CollectiveCall | None:
         return self._boxes.find(lead, count).calls.get(sequence)
 
     def _store(
-        self, call: Call, place: tuple[int, int], receive: Receive, payload: memoryview | bytes, at: int
+        self, call: CollectiveCall, place: tuple[int, int], receive: PostedReceive, payload: memoryview | bytes, at: int
     ) -> None:
         receive.take(payload, at)
         self._ep.charge(copied=len(payload))
         self._arrived(call, place, receive)
 
-    def _arrived(self, call: Call, place: tuple[int, int], receive: Receive) -> None:
+    def _arrived(self, call: CollectiveCall, place: tuple[int, int], receive: PostedReceive) -> None:
         if receive.done:
             call.receives.pop(place, None)
             self._wake(call, receive)
 
-    def _wake(self, call: Call, what: Wait) -> None:
+    def _wake(self, call: CollectiveCall, what: CollectiveWait) -> None:
         if call.awaited is what:
             self._carrier.ready.append(call)
             self._ep.want_progress()
@@ -204,7 +204,7 @@ class Arrivals:
 
     def _asked(
         self, token: Token, lead: int, count: int, sequence: int, tag: int, words: tuple[int, ...]
-    ) -> tuple[Call, tuple[int, int], Receive] | None:
+    ) -> tuple[CollectiveCall, tuple[int, int], PostedReceive] | None:
         if self._mail(token, lead, count, sequence, words) is None:
             return None
         place, call = (token.rank, tag), self._call(lead, count, sequence)

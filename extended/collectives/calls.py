@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint
     from extended.collectives.algorithms.estimates import Model
-    from extended.collectives.box import Box
-    from extended.collectives.exchange import Exchange
+    from extended.collectives.box import TeamCalls
+    from extended.collectives.exchange import CollectiveEngine
     from extended.collectives.plans import Plan
     from extended.events import Events, Handle
     from extended.topology import Topology
@@ -117,8 +117,8 @@ class Collectives:
     ep: Endpoint
     topology: Topology
     _events: Events
-    _exchange: Exchange
-    _box: Box
+    _exchange: CollectiveEngine
+    _box: TeamCalls
 
     @property
     def rank(self) -> int:

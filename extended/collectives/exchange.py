@@ -15,9 +15,9 @@ from extended.collectives import signature as signatures
 from extended.collectives.algorithms import TABLE
 from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
-from extended.collectives.box import Box, Boxes, Broken, Place
-from extended.collectives.call import Call, Work
-from extended.collectives.outbox import Outbox
+from extended.collectives.box import Broken, Place, TeamCalls, TeamTable
+from extended.collectives.call import CollectiveCall, Work
+from extended.collectives.outbox import SendQueue
 from extended.collectives.signature import CollectiveMismatch, described, sign
 from extended.events import program_line
 from extended.missing import Missing
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from conduit import Endpoint
     from extended.collectives.call import Steps
     from extended.events import Events
-    from extended.telling import Told
+    from extended.telling import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
 
 
-class Exchange:
+class CollectiveEngine:
     """All collective calls of one rank.
 
     Attributes:
@@ -52,15 +52,15 @@ class Exchange:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._boxes = Boxes(ep.hosts, ep.rank)
-        self.ready: deque[Call] = deque()
-        self.outbox = Outbox(ep)
+        self._boxes = TeamTable(ep.hosts, ep.rank)
+        self.ready: deque[CollectiveCall] = deque()
+        self.outbox = SendQueue(ep)
         self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes, self.outbox.staging)
         self.handlers = self.outbox.handlers = Arrivals(ep, self._boxes, self.outbox, self)
 
     # ----------------------------------------------------------------------------------------------------------- teams
 
-    def open(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Box:
+    def open(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> TeamCalls:
         """Let a team make calls; messages for it may have come before.
 
         Args:
@@ -73,11 +73,11 @@ class Exchange:
         box.members, box.topology, box.rank = members, topology, rank
         return box
 
-    def close(self, box: Box) -> None:
+    def close(self, box: TeamCalls) -> None:
         """Forget a team whose ranks have all finished all calls."""
         self._boxes.drop(box.identity)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: ReportSink) -> None:
         """Tell how many calls of each team this rank has begun, and for which it waits."""
         for box in self._boxes.known():
             box.tell(told)
@@ -86,7 +86,7 @@ class Exchange:
 
     async def begin(
         self,
-        box: Box,
+        box: TeamCalls,
         kind: str,
         work: Work,
         *,
@@ -95,7 +95,7 @@ class Exchange:
         used: str = "",
         text: str = "",
         waited: bool = False,
-    ) -> Call:
+    ) -> CollectiveCall:
         """Begin a call and send what follows from it; polls, and may wait for slots, never for other ranks.
 
         Args:
@@ -115,7 +115,7 @@ class Exchange:
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
         assert box.topology is not None
-        call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, box.next, signature, work)
+        call = CollectiveCall(self.outbox, box.identity, box.members, box.topology, box.rank, box.next, signature, work)
         call.waited = waited
         box.next += 1
         try:
@@ -131,14 +131,14 @@ class Exchange:
                 await self._ep.poll()
         return call
 
-    async def _end_job(self, box: Box, error: CollectiveMismatch) -> None:
+    async def _end_job(self, box: TeamCalls, error: CollectiveMismatch) -> None:
         """End the job because of an error found where a call begins: raised there alone, a program could catch it."""
         self.handlers.mismatch = error
         with trio.CancelScope(shield=True):
             await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *box.identity, 0)
             await self._ep.poll()
 
-    async def finish(self, box: Box, call: Call) -> Any:
+    async def finish(self, box: TeamCalls, call: CollectiveCall) -> Any:
         """Wait for a call and return its result; cancelled before the call is over, its team is broken.
 
         Raises:
@@ -161,7 +161,7 @@ class Exchange:
                 self._failed(box, call)
         return call.outcome()
 
-    async def settle(self, box: Box) -> None:
+    async def settle(self, box: TeamCalls) -> None:
         """Wait until nothing of a team's calls is under way at this rank; cancelled, the team is broken.
 
         Raises:
@@ -182,7 +182,7 @@ class Exchange:
             assert box.broken is not None
             raise conduit.ConduitError(f"destroy(): this team is broken: {box.broken.text}")
 
-    def _enter(self, box: Box, call: Call, used: str, place: Place | None = None) -> None:
+    def _enter(self, box: TeamCalls, call: CollectiveCall, used: str, place: Place | None = None) -> None:
         box.enter(self._ep.rank, call, place)
         if used:
             algorithm = TABLE[call.kind][used]
@@ -194,12 +194,12 @@ class Exchange:
         else:
             box.waiting.append(call)
 
-    def _start(self, box: Box, call: Call) -> None:
+    def _start(self, box: TeamCalls, call: CollectiveCall) -> None:
         self.ready.append(call)
         if call.greets and call.size > 1:
             self.outbox.greet(box, call)
 
-    def _as_root_says(self, call: Call) -> Steps:
+    def _as_root_says(self, call: CollectiveCall) -> Steps:
         head, work = call.mail.head, call.work
         yield head
         elsewhere = signatures.flags_of(head.words) & signatures.ELSEWHERE
@@ -228,7 +228,7 @@ class Exchange:
 
     # ---------------------------------------------------------------------------------------------- carrying calls on
 
-    def _advance(self, call: Call) -> None:
+    def _advance(self, call: CollectiveCall) -> None:
         # Runs the algorithm up to the next receive that has not come; it must not be entered twice.
         if call.is_done or call.steps is None or (call.awaited is not None and not call.awaited.done):
             return
@@ -245,7 +245,7 @@ class Exchange:
         if call.failed and not call.waited:
             self._failed(self._boxes.find(*call.team), call)
 
-    def _end_if_over(self, call: Call) -> None:
+    def _end_if_over(self, call: CollectiveCall) -> None:
         if call.is_done or not call.exhausted or (call.unsent and call.error is None):
             return
         box = self._boxes.find(*call.team)
@@ -262,25 +262,27 @@ class Exchange:
         if fence is not None:
             self._fence(box, fence)
 
-    def _fence(self, box: Box, epoch: int) -> None:
+    def _fence(self, box: TeamCalls, epoch: int) -> None:
         assert box.topology is not None
         signature = sign("fence", "", 0, "")
-        call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, -1 - epoch, signature, Work())
+        call = CollectiveCall(
+            self.outbox, box.identity, box.members, box.topology, box.rank, -1 - epoch, signature, Work()
+        )
         self._enter(box, call, "dissemination")
 
     # --------------------------------------------------------------------------------------------------- broken teams
 
-    def _cancelled(self, box: Box, sequence: int, text: str, *, last: int) -> None:
+    def _cancelled(self, box: TeamCalls, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
         self._break(box, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
 
-    def _failed(self, box: Box, call: Call) -> None:
+    def _failed(self, box: TeamCalls, call: CollectiveCall) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.
         error = call.error
         what = f"its collective call {call.sequence + 1}, {call.text}, raised {type(error).__name__}: {error},"
         self._break(box, call.sequence - 1, what, "let op raise nothing")
 
-    def _break(self, box: Box, sequence: int, what: str, advice: str) -> None:
+    def _break(self, box: TeamCalls, sequence: int, what: str, advice: str) -> None:
         why = (
             f"{what} on rank {self._ep.rank} of the job, and the ranks no longer agree on what comes next; use another "
             f"team, and {advice}"
@@ -289,7 +291,7 @@ class Exchange:
         self.outbox.tell_broken(box, sequence, why)
         self._ep.want_progress()
 
-    def broken(self, box: Box, sequence: int, why: str) -> None:
+    def broken(self, box: TeamCalls, sequence: int, why: str) -> None:
         """Let a team be broken, so that the calls after one with some number can never end, and end these."""
         for call in box.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from extended.events import Events, Operation
     from extended.transfers import Send, Transfers
     from extended.vis.local import Local
-    from extended.vis.runs import Cut
+    from extended.vis.runs import RunsFragment
 
     Part = Callable[[int], Send]  # makes a message, given the number of its operation
 
@@ -194,7 +194,7 @@ class Scatter:
         handler = self.handlers.put_lattice
         return partial(self._ep.request_medium, dest, handler, payload, number, len(places), low(at), high(at))
 
-    def _put_runs(self, dest: int, where: Runs, local: Local, cut: Cut, number: int) -> Send:
+    def _put_runs(self, dest: int, where: Runs, local: Local, cut: RunsFragment, number: int) -> Send:
         places = where.pack(cut.first, cut.last)
         payload = self._packed(places, local, cut.at, cut.nbytes)
         words = where.code(), len(places), where.length, cut.skip
@@ -242,7 +242,7 @@ class Scatter:
         handler = self.handlers.get_lattice
         return partial(self._ep.request_medium, dest, handler, where.pack(), number, nbytes, low(at), high(at))
 
-    def _get_runs(self, dest: int, where: Runs, cut: Cut, number: int) -> Send:
+    def _get_runs(self, dest: int, where: Runs, cut: RunsFragment, number: int) -> Send:
         words = where.code(), where.length, cut.skip, cut.nbytes, low(cut.at), high(cut.at)
         places = where.pack(cut.first, cut.last)
         return partial(self._ep.request_medium, dest, self.handlers.get_runs, places, number, *words)

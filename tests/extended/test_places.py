@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from extended.vis.items import Items
 from extended.vis.lattice import Lattice, local_items
 from extended.vis.local import Several, array
-from extended.vis.runs import Places, Runs
+from extended.vis.runs import ArrivedRuns, Runs
 
 SIZE = 4000
 
@@ -169,7 +169,7 @@ def test_runs_are_cut_into_as_few_parts_as_possible(listed, most, get):
         assert cut.nbytes <= most
         assert len(packed) + cut.nbytes <= both
         code = runs.code()
-        where = Places(memoryview(packed), (code & 15, code >> 4), runs.length, cut.skip, cut.nbytes)
+        where = ArrivedRuns(memoryview(packed), (code & 15, code >> 4), runs.length, cut.skip, cut.nbytes)
         assert where.read(memory.data) == memory[addresses[at : at + cut.nbytes]].tobytes()
         if len(set(addresses)) == len(addresses):
             fresh = (np.arange(cut.nbytes) + at).astype(np.uint8)

@@ -6,8 +6,17 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduits.rsm import Permission
-from conduits.sunfire.driver import Mapping, SunfireProcess
-from conduits.sunfire.hardware import READ, TOPOLOGIES, WRITE, Entry, Fabric, Plant, Status, Topology
+from conduits.sunfire.driver import StoreMapping, SunfireProcess
+from conduits.sunfire.hardware import (
+    READ,
+    TOPOLOGIES,
+    WRITE,
+    ClusterTopology,
+    ErrorStatus,
+    FireLinkFabric,
+    Inventory,
+    TableEntry,
+)
 
 NS = 1000
 LINE = 102_078
@@ -33,11 +42,11 @@ class Cluster:
 
     def __init__(self, machine=TOPOLOGIES["sis"], nbytes=1 << 16, seed=0, **options):
         self.kernel = Kernel(seed)
-        self.fabric = Fabric(self.kernel, machine, **options)
+        self.fabric = FireLinkFabric(self.kernel, machine, **options)
         self.nbytes = nbytes
         self.entries = []
         for host in range(machine.hosts):
-            entry = Entry(host, Bytes(nbytes), nbytes)
+            entry = TableEntry(host, Bytes(nbytes), nbytes)
             self.fabric.enter(entry, 1, None)
             self.entries.append(entry)
 
@@ -46,7 +55,7 @@ class Cluster:
 
     def mapping(self, process, target, interface=None, permission=READ | WRITE):
         channel = process.processor.channel(target, interface)
-        return Mapping(process, self.entries[target], channel, permission)
+        return StoreMapping(process, self.entries[target], channel, permission)
 
     def run(self, *acts):
         """Run `(time, function)` acts in virtual time and everything that follows from them."""
@@ -189,7 +198,7 @@ def test_announced_bytes_land_where_their_flag_is_refused():
     cluster.run((0, act))
     assert cluster.memory(1)[64:192] == b"d" * 128
     assert cluster.memory(2) == bytes(1 << 16)
-    assert status == [Status.REFUSED]
+    assert status == [ErrorStatus.REFUSED]
 
 
 # -- sharing -----------------------------------------------------------------------------------------
@@ -390,9 +399,9 @@ def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_it
 )
 def test_switches(hosts, nis, switches):
     """Two for four hosts of four links, four for five to eight; none with more than eight links."""
-    machine = Topology(hosts, nis)
+    machine = ClusterTopology(hosts, nis)
     assert machine.switches == switches
-    plant = Plant(Kernel(), machine)
+    plant = Inventory(Kernel(), machine)
     used = [plant._switch(end) for end in plant.links()]
     assert max(map(used.count, set(used))) <= 8
     for source in range(hosts):
@@ -403,7 +412,7 @@ def test_switches(hosts, nis, switches):
 
 @pytest.mark.parametrize(("hosts", "nis", "lanes"), [(2, 1, 2), (2, 2, 4), (3, 1, 1), (3, 2, 2)])
 def test_direct_wiring(hosts, nis, lanes):
-    plant = Plant(Kernel(), Topology(hosts, nis, switched=False))
+    plant = Inventory(Kernel(), ClusterTopology(hosts, nis, switched=False))
     assert len(plant.cables) == hosts * nis * 2 // 2
     for source in range(hosts):
         for target in range(hosts):
@@ -414,7 +423,7 @@ def test_direct_wiring(hosts, nis, lanes):
 
 
 def test_the_first_stripes_use_different_interfaces():
-    lanes = Plant(Kernel(), TOPOLOGIES["q"]).lanes(0, 1)
+    lanes = Inventory(Kernel(), TOPOLOGIES["q"]).lanes(0, 1)
     assert [lane.source.index for lane in lanes] == [0, 1, 0, 1]
 
 
@@ -430,12 +439,12 @@ def test_the_first_stripes_use_different_interfaces():
 )
 def test_machines_that_cannot_be(hosts, nis, switched, message):
     with pytest.raises(ValueError, match=message):
-        Topology(hosts, nis, switched)
+        ClusterTopology(hosts, nis, switched)
 
 
 @pytest.mark.parametrize(("host", "cpu"), [(0, 25), (0, -1), (4, 0), (-1, 0)])
 def test_hosts_have_24_cpus_and_one_for_themselves(host, cpu):
-    fabric = Fabric(Kernel(), TOPOLOGIES["q"])
+    fabric = FireLinkFabric(Kernel(), TOPOLOGIES["q"])
     assert fabric.processor(3, 24) is fabric.processor(3, 24)
     with pytest.raises(ValueError, match=rf"no CPU {cpu} of host {host}; the 4 hosts, from 0, have CPUs 0 to 23"):
         fabric.processor(host, cpu)
@@ -477,9 +486,9 @@ def test_the_receiving_tables_refuse():
 
     cluster.run((0, act), (10**7, lambda: mapping.load(0, 64, lambda data, when, status: statuses.append(status))))
     assert issued == [200 * NS + LINE]
-    assert statuses == [Status.REFUSED, Status.OK]
-    assert process.read_cesr() == Status.REFUSED
-    assert process.read_cesr() == Status.OK
+    assert statuses == [ErrorStatus.REFUSED, ErrorStatus.OK]
+    assert process.read_cesr() == ErrorStatus.REFUSED
+    assert process.read_cesr() == ErrorStatus.OK
     assert cluster.memory(1) == bytes(cluster.nbytes)
 
 
@@ -490,8 +499,8 @@ def test_only_the_processor_that_stored_has_the_error():
     alarms = []
     guilty.processor.alarm = lambda: alarms.append(cluster.kernel.now)
     cluster.run((0, lambda: stored(cluster.mapping(guilty, 1), 0, bytes(64), [])))
-    assert guilty.processor.cesr == Status.REFUSED
-    assert innocent.processor.cesr == Status.OK
+    assert guilty.processor.cesr == ErrorStatus.REFUSED
+    assert innocent.processor.cesr == ErrorStatus.OK
     assert alarms == [200 * NS + LINE + LANDING + 450 * NS]
     assert guilty.counters()[0].errors == 1
 

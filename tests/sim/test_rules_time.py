@@ -5,7 +5,7 @@ import trio
 
 import conduit
 from conduit.sim import Kernel, Waiter, simulate, standstill
-from conduit.sim.dma import Stream
+from conduit.sim.dma import DmaStream
 from conduit.sim.link import Link, Route
 from conduit.sim.units import NS, PS_PER_S, US
 
@@ -400,7 +400,9 @@ def test_T7_a_long_transfer_lets_others_onto_its_links_after_every_piece(piece, 
     world = Kernel()
     link = Link(world, RATE)
     done, arrivals = [], []
-    stream = Stream(world, Route([(link, 0)]), 100_000, piece, RATE, lambda nbytes: nbytes, lambda _: None, done.append)
+    stream = DmaStream(
+        world, Route([(link, 0)]), 100_000, piece, RATE, lambda nbytes: nbytes, lambda _: None, done.append
+    )
     world.at(0, stream.start, 0)
     asked = 500 * NS
     _carry(world, Route([(link, 0)]), 10, arrivals, asked)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, waits
-from conduit.launch.reports.records import Place, RankRecord
+from conduit.launch.reports.records import RankRecord, SourceLine
 from conduit.launch.reports.words import common, counted, named
 
 _KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use
@@ -42,7 +42,7 @@ def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
     return f": {', '.join(shown)}{', ...' * (len(counts) > _KINDS)}" if shown else ""
 
 
-def _handler(name: str, place: Place | None) -> str:
+def _handler(name: str, place: SourceLine | None) -> str:
     if place is not None:
         return f"{name} ({place.file}:{place.line})"
     return name or "no handler, only to free a slot"

@@ -6,11 +6,11 @@ import json
 
 import attrs
 
-from conduit.contract import Part
+from conduit.contract import Participation
 
 
 @attrs.frozen
-class Place:
+class SourceLine:
     """A line of a program.
 
     Attributes:
@@ -41,7 +41,7 @@ class MessageRecord:
 
     source: int
     handler: str
-    place: Place | None
+    place: SourceLine | None
     request: bool
     count: int
 
@@ -57,7 +57,7 @@ class HeldRecord:
 
     at: int
     handler: str
-    place: Place | None
+    place: SourceLine | None
     count: int
 
 
@@ -105,7 +105,7 @@ class TaskRecord:
     """
 
     name: str
-    place: Place | None
+    place: SourceLine | None
     started: bool
     call: str
     wait: WaitRecord | None
@@ -139,7 +139,7 @@ class RankRecord:
     undelivered: int
     occupied: tuple[str, ...]
     notes: tuple[str, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Participation, ...] = ()
     unhandled: tuple[MessageRecord, ...] = ()
 
 

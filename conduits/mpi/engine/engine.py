@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 from zlib import crc32
 
-from conduit.contract import Acts, Wait
+from conduit.contract import EventLog, Wait
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
-from conduits.mpi.engine.device import Arrival, Device
+from conduits.mpi.engine.device import Device, IncomingMessage
 from conduits.mpi.engine.itself import ToItself
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.software import Software
@@ -87,9 +87,9 @@ class Engine:
         self.cpu = home.cpu
         self.worker = Worker(home.kernel, home.cpu)
         self.next_context = 0
-        self.acts: Acts | None = None
+        self.acts: EventLog | None = None
         self._posted: dict[int, list[Receive]] = {}
-        self._unexpected: dict[int, list[Arrival]] = {}
+        self._unexpected: dict[int, list[IncomingMessage]] = {}
         self._sends = self._receives = 0
         self._unfinished: dict[Send, None] = {}
         self._schedules: list[Schedule] = []
@@ -139,7 +139,7 @@ class Engine:
             self._match(arrival, receive)
         return receive
 
-    def receive_found(self, arrival: Arrival, data: memoryview) -> Receive:
+    def receive_found(self, arrival: IncomingMessage, data: memoryview) -> Receive:
         """Begin a receive of a message that `find` has taken out."""
         self.cpu.charge(self.software.call_ps)
         self._receives += 1
@@ -147,7 +147,7 @@ class Engine:
         self._match(arrival, receive)
         return receive
 
-    def find(self, context: int, source: int, tag: int, *, take: bool) -> Arrival | None:
+    def find(self, context: int, source: int, tag: int, *, take: bool) -> IncomingMessage | None:
         """Return the message that such a receive would get now; where `take`, it is nobody else's from then on."""
         waiting = self._unexpected.get(context)
         if not waiting:
@@ -204,7 +204,7 @@ class Engine:
 
     # -- for the device ------------------------------------------------------------------------------
 
-    def arrive(self, arrival: Arrival) -> None:
+    def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
         posted = self._posted.get(arrival.context, ())
         for place, receive in enumerate(posted):
@@ -292,7 +292,7 @@ class Engine:
         if len(acts) > _FLUSH:
             acts.flush()
 
-    def _match(self, arrival: Arrival, receive: Receive) -> None:
+    def _match(self, arrival: IncomingMessage, receive: Receive) -> None:
         receive.arrival = arrival
         receive.source, receive.tag, receive.nbytes = arrival.source, arrival.tag, arrival.nbytes
         arrival.deliver(receive)

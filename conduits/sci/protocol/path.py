@@ -9,9 +9,9 @@ import attrs
 from conduit.contract import Message
 from conduit.simnet import Path, SimulatedPort
 from conduits.sci import constants as c
-from conduits.sci.driver import Remote
+from conduits.sci.driver import RemoteSegment
 from conduits.sci.machine import SciCluster
-from conduits.sci.protocol.peer import Peer
+from conduits.sci.protocol.peer import SciPeer
 
 REQUEST_PS = c.ps(c.CHECK) + c.ps(c.SEARCH) + c.ps(c.BUILD)
 REPLY_PS = c.ps(c.CHECK) + c.ps(c.BUILD)
@@ -22,7 +22,7 @@ CONTROL, PAYLOAD, COMMAND = 0, 1, 2
 
 
 @attrs.frozen
-class Setting:
+class SciConfig:
     """What a path needs to know of the job and of the protocol's options.
 
     Attributes:
@@ -54,7 +54,7 @@ class SciPath(Path):
         host: what copying costs.
     """
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig) -> None:
         super().__init__(port)
         self.setting = setting
         self.rank = port.rank
@@ -69,7 +69,7 @@ class SciPath(Path):
         """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
         return rank * (self.setting.ranks + COMMAND) + which
 
-    def payload_of(self, peer: Peer) -> Remote:
+    def payload_of(self, peer: SciPeer) -> RemoteSegment:
         """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""
         if peer.payload is None:
             peer.payload = self.driver.connect(self.port.hosts[peer.rank], self.number(peer.rank, PAYLOAD))

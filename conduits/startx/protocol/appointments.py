@@ -26,7 +26,7 @@ sends first" is assumed (sx.gap.tiebreak).
 from __future__ import annotations
 
 
-class Wish:
+class TransferRequest:
     """A rank's wish to send something to a rank of this NIU.
 
     Attributes:
@@ -61,10 +61,10 @@ class Appointments:
     __slots__ = ("_asked", "_taken", "_wishes", "booked", "grantable", "put_off")
 
     def __init__(self) -> None:
-        self._wishes: list[Wish] = []
+        self._wishes: list[TransferRequest] = []
         self._asked: dict[int, tuple[int, int]] = {}  # source and target, by channel
         self._taken: set[int] = set()
-        self.booked: Wish | None = None
+        self.booked: TransferRequest | None = None
         self.grantable = False
         self.put_off = 0
 
@@ -85,7 +85,7 @@ class Appointments:
 
     # -- what they receive -------------------------------------------------------------------------
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: TransferRequest) -> None:
         """A rank of another NIU asks for one of this."""
         if wish.target < wish.source:
             other_way = (wish.target, wish.source)
@@ -94,7 +94,7 @@ class Appointments:
         self._wishes.append(wish)
         self._look()
 
-    def grant(self) -> Wish | None:
+    def grant(self) -> TransferRequest | None:
         """Take the wish that may begin now, None if there is none; engine and buffer are its own from here on."""
         found = self._first()
         if found is not None:
@@ -121,7 +121,7 @@ class Appointments:
         """How many wishes have not been granted."""
         return len(self._wishes)
 
-    def _first(self) -> Wish | None:
+    def _first(self) -> TransferRequest | None:
         if self.booked is not None:
             return None
         return next((wish for wish in self._wishes if not wish.put_off and wish.target not in self._taken), None)

@@ -24,11 +24,11 @@ from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
-from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, Lock, StartXProcess, tag_of
-from conduits.startx.protocol.appointments import Wish
-from conduits.startx.protocol.sending import Sending
-from conduits.startx.protocol.smp import Setting, Smp
-from conduits.startx.protocol.transfers import BOOK_PS, Channel, Outgoing, Reception
+from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, SpinLock, StartXProcess, tag_of
+from conduits.startx.protocol.appointments import TransferRequest
+from conduits.startx.protocol.sending import PacketSend
+from conduits.startx.protocol.smp import Smp, StartXConfig
+from conduits.startx.protocol.transfers import BOOK_PS, OutgoingRdma, RdmaChannel, Reception
 
 BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
 LOADS = 64  # packets that one pass loads, whosever they are
@@ -45,7 +45,7 @@ class StartXPath(Path):
 
     miss_ps = POLL_PS
 
-    def __init__(self, port: SimulatedPort, smp: Smp, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, smp: Smp, setting: StartXConfig) -> None:
         super().__init__(port)
         self.setting = setting
         self.rank = port.rank
@@ -58,7 +58,7 @@ class StartXPath(Path):
         self._ranks = len(setting.cluster.hosts)
         self._crossover = setting.crossover
         self.driver = smp.join(self)
-        self.uncopied: dict[Message, Outgoing] = {}
+        self.uncopied: dict[Message, OutgoingRdma] = {}
         """Long requests whose payload is still the program's."""
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
         self._free = list(range(setting.slots - 1, -1, -1))
@@ -68,7 +68,7 @@ class StartXPath(Path):
         self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
         self._areas = Memory((self._ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
-        self._requests, self._replies = Channel(self, 0), Channel(self, 1)
+        self._requests, self._replies = RdmaChannel(self, 0), RdmaChannel(self, 1)
         self._reception = Reception(self)
         self._loads = LOADS  # packets that this pass may still load
         self._finds = False  # whether this pass loads packets, and has not looked yet whether there are more
@@ -93,7 +93,7 @@ class StartXPath(Path):
         """Send in low priority."""
         self.cpu.free += BUILD_PS
         if message.word & LONG and message.nbytes > self._crossover:
-            Chain(self.kernel, self.cpu, self._requests.send(Outgoing(message, dest, slot)), then)
+            Chain(self.kernel, self.cpu, self._requests.send(OutgoingRdma(message, dest, slot)), then)
         else:
             self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
 
@@ -101,17 +101,17 @@ class StartXPath(Path):
         """Send in high priority, for which the requester has set a place aside."""
         self.cpu.free += BUILD_PS
         if reply.word & LONG and reply.nbytes > self._crossover:
-            Chain(self.kernel, self.cpu, self._replies.send(Outgoing(reply, request.source, request.slot)), then)
+            Chain(self.kernel, self.cpu, self._replies.send(OutgoingRdma(reply, request.source, request.slot)), then)
         else:
             self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
 
     def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
         packets = self._cut(dest, slot, 0, message)
         self.smp.give_back(self.setting.packets - len(packets))
-        Sending(self, LOW, self.port.hosts[dest], packets, then).start()
+        PacketSend(self, LOW, self.port.hosts[dest], packets, then).start()
 
     def _send_reply(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        Sending(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
+        PacketSend(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
 
     def _cut(self, dest: int, slot: int, is_reply: int, message: Message) -> list[tuple[int, bytes]]:
         """Return the packets of a message that goes without RDMA."""
@@ -185,7 +185,7 @@ class StartXPath(Path):
         else:
             done(self.kernel.now)
 
-    def _locked(self, lock: Lock, done: Done) -> None:
+    def _locked(self, lock: SpinLock, done: Done) -> None:
         """The lock is this process's: load a packet, unless another process was faster."""
         self.cpu.free = self.kernel.now + LOCK_PS
         packet = self._load(self.cpu.free) if self.niu.high or self.niu.low else None
@@ -288,7 +288,7 @@ class StartXPath(Path):
         now, wish = self.kernel.now, self.smp.appointments.grant()
         done(now if wish is None else now + BOOK_PS, wish)
 
-    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
+    def open(self, wish: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
         reception = self._reception
         reception.granted(wish)
@@ -336,7 +336,7 @@ class StartXPath(Path):
         }
 
 
-class Granting(Sending):
+class Granting(PacketSend):
     """The grant of an appointment, stored by whoever polls.
 
     Args:
@@ -346,7 +346,7 @@ class Granting(Sending):
 
     __slots__ = ("_receiver", "_wish")
 
-    def __init__(self, path: StartXPath, wish: Wish) -> None:
+    def __init__(self, path: StartXPath, wish: TransferRequest) -> None:
         super().__init__(path, HIGH, path.port.hosts[wish.source], [(0, b"")], path.port.resume_pass)
         self._receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
         self._wish = wish

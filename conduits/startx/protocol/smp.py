@@ -9,11 +9,11 @@ import attrs
 from conduit.simnet.path import PathPort
 from conduits.startx.driver import LOW, StartXProcess
 from conduits.startx.machine import StartXCluster
-from conduits.startx.protocol.appointments import Appointments, Wish
+from conduits.startx.protocol.appointments import Appointments, TransferRequest
 
 
 @attrs.frozen
-class Setting:
+class StartXConfig:
     """What a path needs to know of the job and its options.
 
     Attributes:
@@ -45,7 +45,7 @@ class SmpPath(Protocol):
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Take a packet for this rank, whoever has loaded it."""
 
-    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
+    def open(self, wish: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
 
 

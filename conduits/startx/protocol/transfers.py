@@ -21,16 +21,16 @@ from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
-from conduits.startx.protocol.appointments import Wish
-from conduits.startx.protocol.sending import Sending, SendingPath
-from conduits.startx.protocol.smp import Setting
+from conduits.startx.protocol.appointments import TransferRequest
+from conduits.startx.protocol.sending import PacketSend, SendingPath
+from conduits.startx.protocol.smp import StartXConfig
 
 BOOK_PS = c.ps(c.BOOK)
 CATEGORY = 3 << 9
 """Where the word of a message has its category."""
 
 
-class Outgoing:
+class OutgoingRdma:
     """A long message that goes by RDMA.
 
     Attributes:
@@ -59,9 +59,9 @@ class TransferPath(SendingPath, Protocol):
     """A rank's end of the network, as its transfers know it; `StartXPath` says what each is."""
 
     port: PathPort
-    setting: Setting
+    setting: StartXConfig
     local: int
-    uncopied: dict[Message, Outgoing]
+    uncopied: dict[Message, OutgoingRdma]
     parts_sent: int
     parts_received: int
 
@@ -72,7 +72,7 @@ class TransferPath(SendingPath, Protocol):
         """Take a message whose payload is in the segment."""
 
 
-class Channel:
+class RdmaChannel:
     """A rank's way to send long payloads of one kind.
 
     Args:
@@ -87,7 +87,7 @@ class Channel:
         self._buffer = path.driver.pin(path.setting.buffer)
         self.is_reply = is_reply
         self.number = channel_number(path.local, is_reply)
-        self.queue: deque[Outgoing] = deque()
+        self.queue: deque[OutgoingRdma] = deque()
         self.busy = False
 
     @property
@@ -95,7 +95,7 @@ class Channel:
         """Whether it has something to send and could."""
         return bool(self.queue) and not self.busy
 
-    def send(self, outgoing: Outgoing) -> Steps:
+    def send(self, outgoing: OutgoingRdma) -> Steps:
         """Send a message: at once where no other is before it, else when later polls find its turn."""
         if (yield partial(self._join, outgoing)):
             self._fill()
@@ -105,7 +105,7 @@ class Channel:
         yield self._ask
         self._fill()
 
-    def _join(self, outgoing: Outgoing, done: Done) -> None:
+    def _join(self, outgoing: OutgoingRdma, done: Done) -> None:
         """Put a message behind the others, and if there are none ask for its receiver."""
         path, first = self._path, not self.queue
         message = outgoing.message
@@ -130,9 +130,9 @@ class Channel:
         tag = path.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
         target = path.port.hosts[outgoing.dest]
         priority = HIGH if self.is_reply else LOW
-        Sending(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
+        PacketSend(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
 
-    def _size(self, outgoing: Outgoing) -> int:
+    def _size(self, outgoing: OutgoingRdma) -> int:
         return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)
 
     def _fill(self) -> None:
@@ -173,7 +173,7 @@ def channel_number(local: int, is_reply: int) -> int:
     return 2 * local + is_reply
 
 
-class Incoming:
+class IncomingRdma:
     """A long message that comes by RDMA.
 
     Attributes:
@@ -201,10 +201,10 @@ class Incoming:
         self.asked = self.part = self.copied = 0
 
 
-class Part(NamedTuple):
+class RdmaPart(NamedTuple):
     """A part of a message that comes: where in its payload it begins, and its size."""
 
-    message: Incoming
+    message: IncomingRdma
     start: int
     size: int
 
@@ -221,8 +221,8 @@ class Reception:
     def __init__(self, path: TransferPath) -> None:
         self._path = path
         self.buffer: Buffer = path.driver.pin(path.setting.buffer)
-        self._messages: dict[tuple[int, int, int], Incoming] = {}
-        self._coming: Part | None = None
+        self._messages: dict[tuple[int, int, int], IncomingRdma] = {}
+        self._coming: RdmaPart | None = None
         self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
         self._whole = False
         self._done: Done | None = None  # while the processor is committed to copying
@@ -234,7 +234,7 @@ class Reception:
 
     def head(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
         """Take the head of a message, which asks for its first part."""
-        coming = self._messages[source, slot, is_reply] = Incoming(stream, source, slot, is_reply)
+        coming = self._messages[source, slot, is_reply] = IncomingRdma(stream, source, slot, is_reply)
         self._wish(coming, min(coming.nbytes, self.buffer.nbytes))
 
     def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
@@ -251,17 +251,17 @@ class Reception:
             )
         self._wish(coming, size)
 
-    def _wish(self, coming: Incoming, size: int) -> None:
-        path, part = self._path, Part(coming, coming.asked, size)
+    def _wish(self, coming: IncomingRdma, size: int) -> None:
+        path, part = self._path, RdmaPart(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
         local = coming.source - path.setting.cluster.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
-        path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
+        path.smp.appointments.wish(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
 
-    def granted(self, wish: Wish) -> None:
+    def granted(self, wish: TransferRequest) -> None:
         """The wish has been granted: its bytes are what comes next."""
-        assert isinstance(wish.place, Part)
+        assert isinstance(wish.place, RdmaPart)
         self._coming = wish.place
 
     # -- events of the engine ------------------------------------------------------------------------

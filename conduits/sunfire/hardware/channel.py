@@ -26,24 +26,24 @@ from conduits.sunfire.constants import (
     START_PS,
     TRANSIT_PS,
 )  # fmt: skip
-from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Issuer
 from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading
-from conduits.sunfire.hardware.tables import Entry
+from conduits.sunfire.hardware.tables import TableEntry
 
 Then: TypeAlias = Callable[[int], object]
 Fenced: TypeAlias = Callable[[int, int], object]
 
-_LOST, _NO_PATH, _REFUSED = Status.LOST, Status.NO_PATH, Status.REFUSED
+_LOST, _NO_PATH, _REFUSED = ErrorStatus.LOST, ErrorStatus.NO_PATH, ErrorStatus.REFUSED
 
 
-class Channel:
+class StoreChannel:
     """What one processor stores to one host, over all NIs or one of them.
 
     Attributes:
         careful: whether parts may fail: then every run is a `Flight`.
         pending: runs of which it is not known yet when they land.
-        errors: what has gone wrong since the last barrier, a `Status`.
+        errors: what has gone wrong since the last barrier, a `ErrorStatus`.
     """
 
     __slots__ = (
@@ -203,7 +203,7 @@ class Channel:
 
     # -- loads -------------------------------------------------------------------------------------
 
-    def read(self, entry: Entry, offset: int, nbytes: int, then: Read) -> None:
+    def read(self, entry: TableEntry, offset: int, nbytes: int, then: Read) -> None:
         """Load lines, one at a time; `then(data, when, status)` in an event, with no data where there is an error."""
         if not entry.lets_read(self.processor.host):
             self.count_errors(1)

@@ -26,9 +26,9 @@ import attrs
 from conduit.options import MOST_OPTION_SECONDS, read_float
 from conduit.sim.kernel import Kernel
 from conduit.sim.units import ps
-from conduits.sunfire.hardware.fabric import Fabric
-from conduits.sunfire.hardware.parts import Cable, Part
-from conduits.sunfire.hardware.wiring import Plant, Topology
+from conduits.sunfire.hardware.fabric import FireLinkFabric
+from conduits.sunfire.hardware.parts import Cable, Component
+from conduits.sunfire.hardware.wiring import ClusterTopology, Inventory
 
 FORMS = (
     "PART@TIME, PART@TIME-TIME, PART~MEAN, PART~MEAN/MEAN or LINK%RATE, where PART is linkH.N.L, niH.N, switchS, "
@@ -87,14 +87,14 @@ def parse_fault(text: str) -> Fault:
     return Fault(part, text, down=fails, up=back)
 
 
-def check_faults(texts: Sequence[str], topology: Topology) -> tuple[Fault, ...]:
+def check_faults(texts: Sequence[str], topology: ClusterTopology) -> tuple[Fault, ...]:
     """Read a schedule for a topology.
 
     Raises:
         ValueError: an entry has none of the forms, or names what the topology has not.
     """
     faults = tuple(parse_fault(text) for text in texts)
-    plant = Plant(Kernel(), topology)
+    plant = Inventory(Kernel(), topology)
     for fault in faults:
         if not _named(plant, fault.part):
             raise ValueError(
@@ -105,7 +105,7 @@ def check_faults(texts: Sequence[str], topology: Topology) -> tuple[Fault, ...]:
     return faults
 
 
-def schedule(fabric: Fabric, faults: Sequence[Fault]) -> None:
+def schedule(fabric: FireLinkFabric, faults: Sequence[Fault]) -> None:
     """Let the faults happen to a fabric, which must have been made `careful`."""
     assert fabric.careful
     for fault in faults:
@@ -113,7 +113,7 @@ def schedule(fabric: Fabric, faults: Sequence[Fault]) -> None:
             _schedule(fabric, fault, part)
 
 
-def _schedule(fabric: Fabric, fault: Fault, part: Part) -> None:
+def _schedule(fabric: FireLinkFabric, fault: Fault, part: Component) -> None:
     if fault.rate is not None:
         assert isinstance(part, Cable)
         part.error_rate = 1 - (1 - part.error_rate) * (1 - fault.rate)
@@ -131,7 +131,7 @@ class _AtRandom:
 
     __slots__ = ("_fabric", "_mean", "_part", "_random", "_repair")
 
-    def __init__(self, fabric: Fabric, part: Part, mean: int, repair: int | None, random: Random) -> None:
+    def __init__(self, fabric: FireLinkFabric, part: Component, mean: int, repair: int | None, random: Random) -> None:
         self._fabric = fabric
         self._part = part
         self._mean = mean
@@ -153,7 +153,7 @@ class _AtRandom:
         self._later(self._mean, self._fail)
 
 
-def _named(plant: Plant, name: str) -> list[Part]:
+def _named(plant: Inventory, name: str) -> list[Component]:
     """Return the parts of a name, each once."""
     if name in _KINDS:
         kind = _KINDS[name]

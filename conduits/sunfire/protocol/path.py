@@ -26,11 +26,11 @@ from conduits.rsm import Controller
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
-from conduits.sunfire.protocol.connections import Connections, Setting
+from conduits.sunfire.protocol.connections import Connections, SunfireConfig
 from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.protocol.payloads import Payloads
-from conduits.sunfire.protocol.peers import Area, Peer
-from conduits.sunfire.protocol.repair import Repair
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.repair import StoreRepair
 from conduits.sunfire.protocol.sends import Sends
 from conduits.sunfire.wire import LINE, ack_byte
 
@@ -53,7 +53,9 @@ class SunfirePath(TendedPath):
         setting: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, process: SunfireProcess, controller: Controller, setting: Setting) -> None:
+    def __init__(
+        self, port: SimulatedPort, process: SunfireProcess, controller: Controller, setting: SunfireConfig
+    ) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.cpu = port.cpu
@@ -77,13 +79,13 @@ class SunfirePath(TendedPath):
         self._outstanding = self.layout.outstanding
         self._medium = self.layout.max_medium
         self.sends = Sends(self)
-        self._repair = Repair(self)
+        self._repair = StoreRepair(self)
         process.processor.alarm = self.alarm
         self.connections.export_segment(port.memory)
 
     # -- connections ---------------------------------------------------------------------------
 
-    def export_pair(self, peer: Peer) -> None:
+    def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
         exported, layout = self.connections.export_pair(peer), self.layout
         inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer, is_reply=True)
@@ -99,7 +101,7 @@ class SunfirePath(TendedPath):
 
     # -- sending -------------------------------------------------------------------------------
 
-    def acquire(self, dest: int) -> Peer | None:
+    def acquire(self, dest: int) -> SunfirePeer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
         peer = self.peers.get(dest) or self.connections.peer(dest)
         if self.careful:
@@ -117,7 +119,7 @@ class SunfirePath(TendedPath):
         peer.room -= self._largest
         return peer
 
-    def reclaim(self, area: Area) -> None:
+    def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
         for each in area.peers:
             while each.sent and self._acknowledged(each, *each.sent[0][:2]):
@@ -127,7 +129,7 @@ class SunfirePath(TendedPath):
                 if grant is not None:
                     area.pool.acknowledge(grant)
 
-    def _acknowledged(self, peer: Peer, first: int, count: int) -> bool:
+    def _acknowledged(self, peer: SunfirePeer, first: int, count: int) -> bool:
         """Return whether all acknowledgements of some request postboxes have landed."""
         queue, pair = self.layout.postboxes, peer.pair
         assert pair is not None
@@ -243,7 +245,7 @@ class SunfirePath(TendedPath):
             self._payloads.fetch(message, form, blocks, inbox)
         return message
 
-    def _took_request(self, peer: Peer, message: Message, first: int, count: int) -> None:
+    def _took_request(self, peer: SunfirePeer, message: Message, first: int, count: int) -> None:
         message.slot = first, count
         peer.emptied = first + count
         if peer.back is None:

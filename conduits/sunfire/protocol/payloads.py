@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from conduit.contract import LONG, Message
 from conduit.simnet import SimulatedPort
-from conduits.sunfire.protocol.connections import Setting
+from conduits.sunfire.protocol.connections import SunfireConfig
 from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.wire import Form, cut
 
@@ -22,7 +22,7 @@ class Payloads:
         setting: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, setting: SunfireConfig) -> None:
         self._cpu = port.cpu
         self._memory = port.memory
         self._copy_ticks = setting.cluster.host.copy_ticks

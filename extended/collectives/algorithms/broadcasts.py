@@ -10,7 +10,7 @@ from extended.collectives.algorithms.algorithm import Algorithm
 from extended.collectives.algorithms.up_and_down import down
 
 if TYPE_CHECKING:
-    from extended.collectives.call import Call, Steps
+    from extended.collectives.call import CollectiveCall, Steps
     from extended.collectives.operators import Operator
     from extended.collectives.trees import Shape
     from extended.topology import Topology
@@ -28,7 +28,7 @@ class TreeBroadcast(Algorithm):
         self.name = name  # type: ignore[misc]  # one class, several algorithms
         self.shape = shape
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Pass the head on first, so that the ranks below get ready while large data is still under way."""
         node, data = self.shape(call.topology, call.root, call.rank), call.work.made
         assert data is not None

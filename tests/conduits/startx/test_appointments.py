@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from conduits.startx.protocol.appointments import Appointments, Wish
+from conduits.startx.protocol.appointments import Appointments, TransferRequest
 
 HOSTS, LOCAL = 3, 2
 RANKS = range(HOSTS * LOCAL)
@@ -120,7 +120,7 @@ class Machine(RuleBasedStateMachine):
                     and other.state in ("asked", "granted")
                 ]
             self.wishes[host].append(transfer)
-            self.books[host].wish(Wish(transfer.source, transfer.target, transfer.channel, 8, transfer))
+            self.books[host].wish(TransferRequest(transfer.source, transfer.target, transfer.channel, 8, transfer))
         elif kind == "grant":
             self.engines[host_of(transfer.source)].append(transfer)
         else:
@@ -171,7 +171,7 @@ def test_a_flood_of_the_lower_rank_does_not_starve_the_higher():
     book = Appointments()
     book.asked(0, 0, 2)
     book.asked(1, 0, 2)
-    book.wish(Wish(2, 0, 5, 8))
+    book.wish(TransferRequest(2, 0, 5, 8))
     assert not book.grantable
     book.sent(0)
     book.asked(0, 0, 2)  # the next one of the first channel, before the second is through
@@ -185,7 +185,7 @@ def test_a_flood_of_the_lower_rank_does_not_starve_the_higher():
 def test_the_higher_rank_puts_nobody_off():
     book = Appointments()
     book.asked(0, 3, 1)
-    book.wish(Wish(1, 3, 0, 8))
+    book.wish(TransferRequest(1, 3, 0, 8))
     assert book.grantable
     assert book.put_off == 0
 
@@ -193,12 +193,12 @@ def test_the_higher_rank_puts_nobody_off():
 def test_a_wish_that_cannot_begin_lets_others_pass_and_is_first_when_it_can():
     book = Appointments()
     for source, target in ((4, 0), (5, 0), (6, 1)):
-        book.wish(Wish(source, target, 0, 8))
+        book.wish(TransferRequest(source, target, 0, 8))
     assert book.grant().source == 4
     assert book.grant() is None
     book.arrived()
     assert book.grant().source == 6, "the buffer of rank 0 is not empty yet"
-    book.wish(Wish(7, 1, 0, 8))
+    book.wish(TransferRequest(7, 1, 0, 8))
     book.arrived()
     book.emptied(1)
     book.emptied(0)

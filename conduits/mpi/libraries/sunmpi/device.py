@@ -22,17 +22,17 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import Arrival, Device, Matching
+from conduits.mpi.engine.device import Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
 from conduits.mpi.libraries.sunmpi import wire
-from conduits.mpi.libraries.sunmpi.connections import Area, Inward, Large, Outward, Setting
+from conduits.mpi.libraries.sunmpi.connections import DeviceConfig, Inward, Outward, PiecewiseSend, PostboxArea
 from conduits.mpi.libraries.sunmpi.looks import misses
-from conduits.mpi.libraries.sunmpi.pool import Pool
-from conduits.mpi.libraries.sunmpi.repair import Repair
-from conduits.mpi.libraries.sunmpi.safe import Remote, Stores, safely, store
-from conduits.mpi.libraries.sunmpi.wire import LINE, Header
+from conduits.mpi.libraries.sunmpi.pool import BufferPool
+from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
+from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
+from conduits.mpi.libraries.sunmpi.wire import LINE, PostboxHeader
 from conduits.rsm import Permission
 from conduits.sunfire.driver import SunfireProcess
 
@@ -73,7 +73,7 @@ class SunmpiDevice(Device):
     """
 
     def __init__(
-        self, engine: Matching, setting: Setting, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
+        self, engine: Matching, setting: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
         process: SunfireProcess,
     ) -> None:  # fmt: skip
         super().__init__(engine)
@@ -85,7 +85,7 @@ class SunmpiDevice(Device):
         self._host = engine.hosts[engine.rank]
         self._controller = setting.cluster.controller(process)
         self._careful = process.fabric.careful
-        self._areas: dict[int, Area] = {}
+        self._areas: dict[int, PostboxArea] = {}
         self._outward: dict[int, Outward] = {}
         self._inward: dict[int, Inward] = {}
         self._arrived: dict[Inward, None] = {}  # where there may be something to take
@@ -94,7 +94,7 @@ class SunmpiDevice(Device):
         self._coming: dict[tuple[int, int], _Message] = {}  # of which not all is here
         self._turn = False  # whether the host's own messages are next
         self._counts = {"short": 0, "eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
-        self._repair = Repair(process, engine.cpu, self._outward, self._inward)
+        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward)
         process.processor.alarm = self._alarm
         self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
         on_host = engine.hosts.count(self._host) - 1
@@ -178,7 +178,7 @@ class SunmpiDevice(Device):
             host, cluster = self.engine.hosts[peer], self._setting.cluster
             area = self._areas.get(host)
             if area is None:
-                area = self._areas[host] = Area(host, Pool(self._layout.pool))
+                area = self._areas[host] = PostboxArea(host, BufferPool(self._layout.pool))
             found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._careful)
             self._outward[peer] = found
         return found
@@ -193,7 +193,7 @@ class SunmpiDevice(Device):
         way.acks = acks.memory
         if area.remote is None:
             yield partial(self._setting.services[area.host].make_area, engine.rank, self._host)
-            area.remote = Remote(self._controller.import_connect(area.host, engine.rank), area.host)
+            area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), area.host)
             self._counts["areas"] += 1
         yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
 
@@ -205,7 +205,7 @@ class SunmpiDevice(Device):
         yield sleep_until(self.engine.kernel, 0)
         host = self.engine.hosts[connection.peer]
         number = self._acks_number(connection.peer, self.engine.rank)
-        connection.remote = Remote(self._controller.import_connect(host, number), host)
+        connection.remote = SafeImport(self._controller.import_connect(host, number), host)
 
     def landed(self, source: int, memory: Store) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
@@ -220,7 +220,7 @@ class SunmpiDevice(Device):
         self._arrived[connection] = None
         self.engine.notify()
 
-    def _acknowledged(self, area: Area, offset: int, data: Buffer) -> None:
+    def _acknowledged(self, area: PostboxArea, offset: int, data: Buffer) -> None:
         """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
         for way in area.ways:
             if way.waiting or way.large:
@@ -235,7 +235,7 @@ class SunmpiDevice(Device):
 
     # -- sending -------------------------------------------------------------------------------------
 
-    def _postboxes_of(self, send: Send | Header) -> int:
+    def _postboxes_of(self, send: Send | PostboxHeader) -> int:
         """Return how many postboxes the first entry takes at most."""
         if not isinstance(send, Send):
             return 1
@@ -257,7 +257,7 @@ class SunmpiDevice(Device):
             self._reclaim(way)
         return way.may_keep(nbytes)
 
-    def _blocks(self, area: Area, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
+    def _blocks(self, area: PostboxArea, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
         """Return blocks for pieces; None where not all fit."""
         self.engine.charge(self._costs.space_ps)
         found = area.pool.allocate(sizes, keep)
@@ -283,17 +283,17 @@ class SunmpiDevice(Device):
         if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
         first = blocks[0] if blocks else ()
-        header = Header(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
+        header = PostboxHeader(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
         way.room -= wire.count(nbytes if kind == wire.INLINE else wire.POINTER * len(first))
         self.engine.worker.do(self._send_message(way, send, header, first))
         if blocks is not None and len(blocks) > 1:
-            large = Large(send, nbytes, layout.piece)
+            large = PiecewiseSend(send, nbytes, layout.piece)
             large.blocks.extend(blocks[1:])
             way.large.append(large)
             self._movable[way] = None
             self.engine.notify()
 
-    def _send_message(self, way: Outward, send: Send, header: Header, blocks: tuple[int, ...]) -> Steps:
+    def _send_message(self, way: Outward, send: Send, header: PostboxHeader, blocks: tuple[int, ...]) -> Steps:
         if way.acks is None:
             yield from self._connect(way)
         rest = b""
@@ -307,7 +307,7 @@ class SunmpiDevice(Device):
         if header.kind == wire.INLINE or (header.kind == wire.EAGER and header.nbytes <= self._layout.piece):
             self.engine.sent(send)
 
-    def _answer(self, peer: int, header: Header) -> None:
+    def _answer(self, peer: int, header: PostboxHeader) -> None:
         """Send an entry that is no message, once there is room."""
         way = self._way(peer)
         if way.waiting or not self._has_room(way, 1):
@@ -316,12 +316,12 @@ class SunmpiDevice(Device):
             way.room -= 1
             self.engine.worker.do(self._send_answer(way, header))
 
-    def _send_answer(self, way: Outward, header: Header) -> Steps:
+    def _send_answer(self, way: Outward, header: PostboxHeader) -> Steps:
         if way.acks is None:
             yield from self._connect(way)
         yield from self._post(way, header)
 
-    def _post(self, way: Outward, header: Header, rest: bytes = b"", blocks: tuple[int, ...] = ()) -> Steps:
+    def _post(self, way: Outward, header: PostboxHeader, rest: bytes = b"", blocks: tuple[int, ...] = ()) -> Steps:
         """Store an entry behind the last one."""
         self.engine.cpu.free += self._costs.build_ps
         remote = way.area.remote
@@ -329,7 +329,7 @@ class SunmpiDevice(Device):
         for offset, lines in way.place(header, rest, blocks):
             yield store(remote, offset, lines)
 
-    def _fill(self, area: Area, blocks: tuple[int, ...], data: memoryview) -> Steps:
+    def _fill(self, area: PostboxArea, blocks: tuple[int, ...], data: memoryview) -> Steps:
         """Copy a piece into its blocks, behind a barrier."""
         stores: Stores = []
         at = 0
@@ -415,13 +415,13 @@ class SunmpiDevice(Device):
             if header.kind == wire.ACK:
                 if header.nbytes:
                     way = self._way(connection.peer)
-                    way.large.append(Large(send, header.nbytes))
+                    way.large.append(PiecewiseSend(send, header.nbytes))
                     self._movable[way] = None
                 else:
                     self.engine.sent(send)
             self.engine.matched(send)
 
-    def _take_message(self, connection: Inward, header: Header, rest: bytes, first: int, count: int) -> None:
+    def _take_message(self, connection: Inward, header: PostboxHeader, rest: bytes, first: int, count: int) -> None:
         message = _Message(self, connection, header, rest)
         if header.kind == wire.REQUEST:
             self.engine.worker.do(self._acknowledge(connection, first, count))
@@ -548,7 +548,7 @@ class _Piece:
     kept: bool = False
 
 
-class _Message(Arrival):
+class _Message(IncomingMessage):
     """A message of which the envelope was taken out of its postboxes.
 
     Attributes:
@@ -563,7 +563,7 @@ class _Message(Arrival):
 
     __slots__ = ("_device", "connection", "data", "kind", "left", "pieces", "receive", "send")
 
-    def __init__(self, device: SunmpiDevice, connection: Inward, header: Header, rest: bytes) -> None:
+    def __init__(self, device: SunmpiDevice, connection: Inward, header: PostboxHeader, rest: bytes) -> None:
         super().__init__(connection.peer, header.context, header.source, header.tag, header.nbytes, header.mode)
         self._device = device
         self.connection = connection
