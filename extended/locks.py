@@ -27,14 +27,14 @@ from extended import checks
 from extended.calls import public
 from extended.events import program_line
 from extended.outgoing import RequestQueue
-from extended.telling import queue_text
+from extended.reporting import queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from conduit import Endpoint, Token
-    from extended.telling import ReportSink
+    from extended.reporting import ReportSink
 
     Place = tuple[int, int]  # rank and ticket
 
@@ -230,15 +230,15 @@ class Locks:
                 "`async with`, else no rank ever gets it"
             )
 
-    def tell(self, told: ReportSink) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
-            told.note(f"holds {hold.title}, taken at {hold.place}")
+            sink.note(f"holds {hold.title}, taken at {hold.place}")
         for queue in self._queues.values():
             if queue.waiting:
                 waiting = [rank for rank, _ in queue.waiting]
                 held = f"held by rank {queue.holder[0]}"
-                told.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
+                sink.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
 
     # ---------------------------------------------------------------------------------------------- handlers: the home
 

@@ -59,9 +59,9 @@ class MessageLog:
 
 async def attached(ep: Endpoint, *more: Callable[..., Any]) -> MessageLog:
     """Make this rank's box and attach it, with further handlers after it."""
-    box = MessageLog(ep)
-    await box.attach(*more)
-    return box
+    log = MessageLog(ep)
+    await log.attach(*more)
+    return log
 
 
 async def linger(ep: Endpoint, seconds: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.door import memory
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import CATEGORIES, answer, send
 

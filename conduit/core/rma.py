@@ -62,20 +62,20 @@ class Rma:
         ep: the rank's endpoint.
         native: the network's side.
         server: calls back.
-        acts: where the acts of the rank are logged for the digest, if there is one.
-        doors: whom to tell what happens, None where nobody listens.
+        digest_log: where the acts of the rank are logged for the digest, if there is one.
+        hooks: whom to tell what happens, None where nobody listens.
     """
 
-    __slots__ = ("_acts", "_counts", "_doors", "_ep", "_native", "_server")
+    __slots__ = ("_counts", "_digest_log", "_ep", "_hooks", "_native", "_server")
 
     def __init__(
-        self, ep: RmaRank, native: OneSided, server: Completes, acts: DigestLog | None, doors: Hooks | None
+        self, ep: RmaRank, native: OneSided, server: Completes, digest_log: DigestLog | None, hooks: Hooks | None
     ) -> None:
         self._ep = ep
         self._server = server
         self._native = native
-        self._acts = acts
-        self._doors = doors
+        self._digest_log = digest_log
+        self._hooks = hooks
         self._counts: Counter[str] = Counter(dict.fromkeys(_NAMES, 0))
 
     @property
@@ -183,7 +183,7 @@ class Rma:
     async def _put(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         self._start(unused)
         nbytes = len(data)
-        check = crc32(data) if self._acts is not None else 0
+        check = crc32(data) if self._digest_log is not None else 0
         done = partial(self._done, _PUT, dest, nbytes, 0, then)
         if nbytes:
             await self._native.put(dest, places, data, done)
@@ -202,10 +202,10 @@ class Rma:
         self._count("rma_gets", _GET, dest, nbytes, 0)
 
     def _got(self, dest: int, out: memoryview, then: Complete) -> None:
-        check = crc32(out) if self._acts is not None else 0
-        doors = self._doors
-        if doors is not None and doors.landed is not None and (place := self._ep.place_in_segment(out)) is not None:
-            doors.landed(self._ep.rank, self._ep._port.ticks(), place, len(out), dest)
+        check = crc32(out) if self._digest_log is not None else 0
+        hooks = self._hooks
+        if hooks is not None and hooks.landed is not None and (place := self._ep.place_in_segment(out)) is not None:
+            hooks.landed(self._ep.rank, self._ep._port.ticks(), place, len(out), dest)
         self._done(_GET, dest, len(out), check, then)
 
     # -- atomics -------------------------------------------------------------------------------
@@ -364,17 +364,17 @@ class Rma:
         """Count and log an operation that has been begun."""
         self._counts[name] += 1
         self._counts["rma_bytes"] += nbytes
-        acts = self._acts
-        if acts is not None:
-            acts += (self._ep._port.ticks(), BEGIN | kind, dest, nbytes, check)
-            if len(acts) > FLUSH:
-                acts.flush()
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._ep._port.ticks(), BEGIN | kind, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     def _done(self, kind: int, dest: int, nbytes: int, check: int, then: Complete) -> None:
         """Log an operation that is complete."""
-        acts = self._acts
-        if acts is not None:
-            acts += (self._ep._port.ticks(), COMPLETE | kind, dest, nbytes, check)
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._ep._port.ticks(), COMPLETE | kind, dest, nbytes, check)
         then()
 
 

@@ -59,7 +59,7 @@ class Rank(Protocol):
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for reports."""
 
     def told(self) -> LayerReport:

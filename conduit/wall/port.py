@@ -95,7 +95,7 @@ class WallPort(Port):
         """Post the reply to `request`, at once: its slot has room for it (S3)."""
 
     @abstractmethod
-    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+    def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
         """Give `data` to all ranks; return what gives theirs, by rank, None until they are there."""
 
     def begin_serving(self) -> Callable[[], bool]:
@@ -106,7 +106,7 @@ class WallPort(Port):
         self.network.returned += 1
         return self.network.over
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot to `dest` is free."""
         return (dest,)
 
@@ -141,12 +141,12 @@ class WallPort(Port):
         await self._enter()
         await self._wait(WallWait(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
 
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
-        """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
+        """Give `data` to all ranks and return theirs; see `conduit.contract.Port.allgather`."""
         self._exchanges += 1
         try:
             await self._enter()
-            result = self.begin_exchange(data)
+            result = self.begin_allgather(data)
             await self._wait(
                 WallWait(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
@@ -174,7 +174,7 @@ class WallPort(Port):
                 self.clock,
                 lambda: self.acquire(dest),
                 f"a free request slot to rank {dest}",
-                self.holders(dest),
+                self.slot_holders(dest),
                 kind=Awaited.SLOT,
                 dest=dest,
             )
@@ -228,7 +228,7 @@ class WallPort(Port):
         if not isinstance(error, WallEnding):
             self.clock.fail(error, self.rank)
 
-    def nudge(self) -> None:
+    def request_pass(self) -> None:
         """Do nothing: every poll is a pass."""
 
     def handler_context(self) -> Callable[..., Any] | None:

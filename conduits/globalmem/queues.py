@@ -237,7 +237,7 @@ class QueuePath(Path):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the request slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

@@ -139,7 +139,7 @@ class Loggp(SimulatedConduit):
         """Return the network as `port.rank` sees it."""
         return LoggpPath(port, self)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
         rounds = (self.setup.ranks - 1).bit_length()
         options: LoggpOptions = self.options
@@ -322,7 +322,7 @@ class LoggpPath(Path):
         """Return the counts of the path."""
         return {"loggp_gap_waits": self.gap_waits, "loggp_receive_gap_waits": self.receive_waits}
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

@@ -151,7 +151,7 @@ class MpiPort(WallPort):
         """Post a reply."""
         self._messages.send_reply(request, reply)
 
-    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+    def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
         """Begin to give `data` to all ranks."""
         assert self._gathers is not None
         return _asked(all_gather(self._gathers, data, _ATTACH))
@@ -161,7 +161,7 @@ class MpiPort(WallPort):
         ended = _asked(self._agree())
         return lambda: bool(ended())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe the slots in use."""
         if self._gathers is None:
             return ()

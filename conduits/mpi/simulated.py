@@ -99,9 +99,9 @@ class SimulatedMpi(SimulatedConduit):
     def make_shared_path(self, port: SimulatedPort, neighbours: Any, size: int) -> None:
         """Return None: the library has ways of its own between the ranks of a host."""
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return what an all-gather at attach costs."""
-        return self.installation.exchange_ticks(self.setup.ranks)
+        return self.installation.allgather_ticks(self.setup.ranks)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what the hosts' shared parts have done."""
@@ -158,7 +158,7 @@ class SimulatedMpiPort(SimulatedPort):
         CURRENT.set(SimulatedProcess(self))
         await self.compute(self.conduit.installation.start_ticks(self.rank))
 
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; the first time post what is to receive Active Messages."""
         if self.alone:
             raise BadRequest(
@@ -167,7 +167,7 @@ class SimulatedMpiPort(SimulatedPort):
             )
         if self.path.messages is None:
             await self.call(self.path.attach)
-        return await super().exchange(data)
+        return await super().allgather(data)
 
     async def call(self, function: Callable[[], _T]) -> _T:
         """Poll once, then call a plain function of MPI, in a turn of this rank's CPU.
@@ -305,9 +305,9 @@ class LibraryPath(Path):
         self.messages.send_reply(request, reply)
         self._worker.when_idle(then)
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits in the library."""
-        lines = list(self._engine.device.occupied())
+        lines = list(self._engine.device.slots_in_use())
         if self.messages is not None:
             most = self.port.conduit.options.credits
             used = self.messages.slots_in_use()
@@ -334,9 +334,9 @@ class SimulatedProcess(Process):
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
-        acts = self._port.core.acts
-        if acts is not None:
-            acts.extend((self._port.ticks(), _WAKE))
+        digest_log = self._port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((self._port.ticks(), _WAKE))
 
     async def poll(self) -> None:
         """Poll once."""
@@ -345,7 +345,7 @@ class SimulatedProcess(Process):
     def go_alone(self) -> None:
         """The program is one of MPI alone: refuse Active Messages."""
         self._port.alone = True
-        self._port.library.engine.acts = self._port.core.acts
+        self._port.library.engine.digest_log = self._port.core.digest_log
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for the copy of so many bytes."""

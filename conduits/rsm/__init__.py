@@ -4,8 +4,8 @@
 """
 
 from conduits.rsm import errors
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.errors import RsmError
-from conduits.rsm.exchange import SegmentDirectory
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import BarrierMode, ImportSegment, RsmBarrier
 from conduits.rsm.library import Controller, Rsm, RsmTopology

@@ -10,7 +10,7 @@ from typing import Any
 
 from conduit.sim import Kernel, Waiter, simulate
 from conduit.sim.units import seconds
-from conduits.rsm.exchange import SegmentDirectory
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import BarrierMode, ImportSegment, RsmBarrier
 from conduits.rsm.library import Controller, Rsm
@@ -33,10 +33,10 @@ class Bench:
     """
 
     def __init__(self, near: RsmTransport, far: RsmTransport) -> None:
-        exchange = SegmentDirectory()
+        directory = SegmentDirectory()
         self.kernel: Kernel = near.kernel
-        self.near = Rsm(near, exchange)
-        self.far = Rsm(far, exchange)
+        self.near = Rsm(near, directory)
+        self.far = Rsm(far, directory)
 
     def run(self, body: Callable[[], Awaitable[object]]) -> None:
         """Run a task in virtual time to its end."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.sim import Kernel, Store
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.errors import (
     ArgumentError,
     BadSegment,
@@ -15,7 +16,6 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
-from conduits.rsm.exchange import SegmentDirectory
 from conduits.rsm.owner import SegmentController
 from conduits.rsm.transport import Backing, Landing, Permission, Rights, RsmCall
 
@@ -26,10 +26,10 @@ class Exporter(SegmentController, Protocol):
     """A controller, as its exports know it.
 
     Attributes:
-        exchange: where they are published.
+        directory: where they are published.
     """
 
-    exchange: SegmentDirectory
+    directory: SegmentDirectory
 
 
 class ExportSegment:
@@ -109,7 +109,7 @@ class ExportSegment:
             raise SegmentAlreadyPublished(f"{self} is published already; change its rights with republish")
         if not 0 <= number <= MAX_NUMBER:
             raise ArgumentError(f"segment id {number} is not allowed; take one from 0 to {MAX_NUMBER}")
-        if not self._controller.exchange.add(self, number):
+        if not self._controller.directory.add(self, number):
             raise SegmentIdInUse(f"host {self.host} has published a segment under id {number}; take another")
         self._controller.transport.publish(self._backing, number, rights)
         self._number, self._rights = number, rights
@@ -138,7 +138,7 @@ class ExportSegment:
         """
         self._check("unpublish")
         number = self._number_of("unpublish")
-        self._controller.exchange.remove(self, number)
+        self._controller.directory.remove(self, number)
         self._backing = self._controller.transport.unpublish(self._backing)
         self._number = None
         self._charge(RsmCall.EXPORT_UNPUBLISH)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.sim.memory import Buffer
+from conduits.rsm.directory import Published
 from conduits.rsm.errors import (
     BadLength,
     BadMode,
@@ -30,7 +31,6 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotMapped,
 )
-from conduits.rsm.exchange import Published
 from conduits.rsm.owner import SegmentController
 from conduits.rsm.transport import Done, Got, ImportWindow, Mapped, Permission, RsmCall
 

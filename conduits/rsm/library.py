@@ -26,6 +26,7 @@ from typing import Any
 import attrs
 
 from conduit.sim import Store
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.errors import (
     BadAlignment,
     BadController,
@@ -37,7 +38,6 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
-from conduits.rsm.exchange import SegmentDirectory
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import ImportSegment
 from conduits.rsm.transport import Attributes, Permission, RsmCall, RsmTransport
@@ -63,12 +63,12 @@ class Rsm:
 
     Args:
         transport: the network.
-        exchange: what has been published; the same for all processes of the cluster.
+        directory: what has been published; the same for all processes of the cluster.
     """
 
-    def __init__(self, transport: RsmTransport, exchange: SegmentDirectory) -> None:
+    def __init__(self, transport: RsmTransport, directory: SegmentDirectory) -> None:
         self.transport = transport
-        self.exchange = exchange
+        self.directory = directory
         self._topologies: set[RsmTopology] = set()
         self._scopes: dict[tuple[str, int], dict[ImportSegment, None]] = {}
 
@@ -140,7 +140,7 @@ class Controller:
     def __init__(self, rsm: Rsm, attributes: Attributes) -> None:
         self._rsm = rsm
         self.transport = rsm.transport
-        self.exchange = rsm.exchange
+        self.directory = rsm.directory
         self.attributes = attributes
         self.segments: dict[Any, None] = {}
         self.alive = True
@@ -185,7 +185,7 @@ class Controller:
         self.check("import_connect")
         if host not in self.transport.hosts():
             raise BadNode(f"import_connect to host {host}; the interconnect joins {list(self.transport.hosts())}")
-        found = self.exchange.find(host, number)
+        found = self.directory.find(host, number)
         if found is None or not found.published:
             raise SegmentNotPublished(f"host {host} has published no segment {number}")
         granted = found.permission(self.transport.host)

@@ -116,7 +116,7 @@ class SunfireCluster:
         kernel, hosts, options: as given to `build`.
         first: lowest rank of each host, by host.
         fabric: the hardware.
-        exchange: where processes find one another's exports.
+        directory: where processes find one another's exports.
         host: the costs of a host; all are alike.
     """
 
@@ -125,7 +125,7 @@ class SunfireCluster:
         self.hosts = hosts
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
-        self.exchange = SegmentDirectory()
+        self.directory = SegmentDirectory()
         self.host = host_model().on(kernel)
         topology = options.topology(max(hosts) + 1)
         self.fabric = FireLinkFabric(
@@ -133,7 +133,7 @@ class SunfireCluster:
             topology,
             stripes=options.stripes,
             weak=options.order == "weak",
-            careful=bool(options.faults),
+            may_fail=bool(options.faults),
             piece=options.piece,
         )
         if options.faults:
@@ -168,7 +168,7 @@ class SunfireCluster:
 
     def controller(self, process: SunfireProcess) -> Controller:
         """Return the controller of all NIs for a process, which pays for it."""
-        rsm = Rsm(process, self.exchange)
+        rsm = Rsm(process, self.directory)
         topology = rsm.get_topology()
         controller = rsm.get_controller(NAME)
         rsm.free_topology(topology)
@@ -179,12 +179,12 @@ class SunfireCluster:
         return {host: self._count(host) for host in self.first}
 
     def _count(self, host: int) -> Mapping[str, int]:
-        plant = self.fabric.plant
-        interfaces = plant.interfaces_of(host)
+        inventory = self.fabric.inventory
+        interfaces = inventory.interfaces_of(host)
         counters = [interface.counters() for interface in interfaces]
         return {
-            **link_counts("link", plant.halves(host, outward=True)),
-            **link_counts("link_in", plant.halves(host, outward=False)),
+            **link_counts("link", inventory.halves(host, outward=True)),
+            **link_counts("link_in", inventory.halves(host, outward=False)),
             **link_counts("ni_path", [interface.path for interface in interfaces]),
             "ni_lines_out": sum(each.lines_out for each in counters),
             "ni_lines_in": sum(each.lines_in for each in counters),

@@ -61,7 +61,7 @@ class Sunfire(SimulatedConduit):
         services = {
             host: HostService(cluster.controller(cluster.service(host)), layout, self._readers[host]) for host in hosts
         }
-        self._setting = SunfireConfig(cluster, layout, services)
+        self._config = SunfireConfig(cluster, layout, services)
         self._path = SunfirePath if options.poll == "general" else DirectedPath
 
     @classmethod
@@ -136,7 +136,7 @@ class Sunfire(SimulatedConduit):
         """Return a rank's end of the network."""
         cluster = self.cluster
         process = cluster.process(port.rank, port.cpu)
-        path = self._path(port, process, cluster.controller(process), self._setting)
+        path = self._path(port, process, cluster.controller(process), self._config)
         self._readers[port.host][cluster.place(port.rank)] = path
         return path
 
@@ -144,7 +144,7 @@ class Sunfire(SimulatedConduit):
         """Return what links and NIs have counted, by host."""
         return self.cluster.statistics()
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
 

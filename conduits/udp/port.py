@@ -82,7 +82,7 @@ class Udp(SimulatedConduit):
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
         self._paths: list[UdpPath] = []
-        self._setting = UdpConfig(
+        self._config = UdpConfig(
             cluster=self.cluster,
             paths=self._paths.__getitem__,
             slots=options.slots,
@@ -129,7 +129,7 @@ class Udp(SimulatedConduit):
 
     def make_path(self, port: SimulatedPort) -> UdpPath:
         """Return the network as `port.rank` sees it, through a socket of its own."""
-        path = UdpPath(port, self._setting)
+        path = UdpPath(port, self._config)
         self._paths.append(path)
         return path
 
@@ -141,6 +141,6 @@ class Udp(SimulatedConduit):
         """Return the cost of opening the socket."""
         return c.ps(c.START)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)

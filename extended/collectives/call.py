@@ -102,7 +102,7 @@ class Head(CollectiveWait):
             self.payload, self.done = bytes(self._pieces), True
 
 
-class MatchList:
+class UnexpectedMessages:
     """What has come for one call of a team, which this rank may not have made yet.
 
     Attributes:
@@ -162,7 +162,7 @@ _NO_WORK = Work()
 
 
 class SendReceive(Protocol):
-    """How calls send and receive: `extended.collectives.outbox.SendQueue`.
+    """How calls send and receive: `extended.collectives.send_queue.SendQueue`.
 
     Attributes:
         eager_bytes: the largest data that is sent at once.
@@ -244,7 +244,7 @@ class CollectiveCall:
         self.staged: dict[Place, Staged] = {}  # those whose next parts wait for slots
         self.unsent = 0  # sends that have been posted and not made
         self.pieces = 0  # those that have ever been posted
-        self.mail = MatchList()
+        self.unexpected = UnexpectedMessages()
 
     def done(self) -> bool:
         """Say whether the call is over for this rank."""
@@ -309,7 +309,7 @@ class CollectiveCall:
         """
         return self._post.receive(self, source, _memory(into), tag)
 
-    def rides(self, nbytes: int) -> bool:
+    def piggybacks(self, nbytes: int) -> bool:
         """Say whether data comes along with the first message of a broadcast or scatter."""
         return self.is_eager(nbytes) and len(self.work.description) <= signatures.TEXT_BYTES
 

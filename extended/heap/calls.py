@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import conduit
 from extended import checks
 from extended.calls import public
-from extended.heap.meeting import HeapCallKind
+from extended.heap.combining import HeapCallKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import SupportsIndex
 
-    from extended.heap.meeting import HeapCalls
+    from extended.heap.combining import HeapCalls
 
 MOST = 1 << 62
 """No size, offset or alignment is as large as that."""

@@ -28,7 +28,7 @@ class Site:
             listen(self.kernel, carried)
         exchange = SegmentDirectory()
         if network == "sunfire":
-            fabric = FireLinkFabric(self.kernel, TOPOLOGIES["q"], weak=weak, careful=bool(faults))
+            fabric = FireLinkFabric(self.kernel, TOPOLOGIES["q"], weak=weak, may_fail=bool(faults))
             schedule(fabric, check_faults(faults, TOPOLOGIES["q"])) if faults else None
             made = [SunfireProcess(fabric, host, 0, Cpu(self.kernel)) for host in range(3)]
         else:
@@ -336,7 +336,7 @@ def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
         return site.kernel.now
 
     sender, target = site.fabric.processor(2, 0), site.fabric.processor(1, 0)
-    InterruptRange(site.fabric.plant.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
+    InterruptRange(site.fabric.inventory.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
     assert lines == [bytes([2, 0, 0, 0, 0, 0, 0, 0]) + b"x" * 56]
     assert site.far.transport.counters()[0].interrupts == 1
 

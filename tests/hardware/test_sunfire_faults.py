@@ -44,7 +44,7 @@ class Pair:
 
     def __init__(self, *faults, machine=TOPOLOGIES["q"], nbytes=1 << 14, seed=0, **options):
         self.kernel = Kernel(seed)
-        self.fabric = FireLinkFabric(self.kernel, machine, careful=True, **options)
+        self.fabric = FireLinkFabric(self.kernel, machine, may_fail=True, **options)
         schedule(self.fabric, check_faults(faults, machine))
         self.entry = TableEntry(1, Bytes(nbytes), nbytes)
         self.fabric.enter(self.entry, 1, None)
@@ -115,7 +115,7 @@ def test_a_link_that_was_back_in_between_has_lost_them_too():
 def test_each_kind_of_part_takes_its_stripes(fault, lost):
     """Stripes are (NI, link) 0.0, 1.0, 0.1, 1.1; with two switches the first two of them go through switch 0."""
     pair = Pair(f"{fault}@500ns")
-    lanes = pair.fabric.plant.lanes(0, 1)
+    lanes = pair.fabric.inventory.lanes(0, 1)
     assert lost == [index for index, lane in enumerate(lanes) if fault in {part.name for part in lane.parts}]
     pair.run((0, lambda: pair.store(0, b"x" * 64 * 4)))
     assert [line for line in range(4) if pair.memory[64 * line] == 0] == lost
@@ -157,7 +157,7 @@ def test_an_error_is_reported_by_one_fence():
 )
 def test_a_part_works_again_when_all_that_it_failed_for_is_over(faults, down):
     pair, found = Pair(*faults), []
-    part = pair.fabric.plant.parts["ni0.1"]
+    part = pair.fabric.inventory.parts["ni0.1"]
 
     def look(when):
         found.extend([] if part.up else [when])
@@ -363,7 +363,7 @@ def test_a_good_fence_and_a_clean_register_go_together(seed, weak):
 def test_the_same_seed_fails_at_the_same_times():
     def times(seed):
         pair, found = Pair("links~100us/50us", seed=seed), []
-        pair.run((10**9, lambda: found.append([cable.failures for cable in pair.fabric.plant.cables.values()])))
+        pair.run((10**9, lambda: found.append([cable.failures for cable in pair.fabric.inventory.cables.values()])))
         return found
 
     assert times(1) == times(1) != times(2)
@@ -371,7 +371,7 @@ def test_the_same_seed_fails_at_the_same_times():
 
 def test_schedules_keep_no_job_alive():
     kernel = Kernel()
-    fabric = FireLinkFabric(kernel, TOPOLOGIES["q"], careful=True)
+    fabric = FireLinkFabric(kernel, TOPOLOGIES["q"], may_fail=True)
     schedule(fabric, check_faults(["links~10us/10us"], TOPOLOGIES["q"]))
 
     async def body():

@@ -296,7 +296,7 @@ def test_stripes_of_a_run_do_not_overtake_each_other():
     """The first and third share a data path, which becomes free too late for the two lines of the first alone."""
     cluster = Cluster(stripes=4)
     other, mine = (cluster.mapping(cluster.process(0, cpu), 1) for cpu in (1, 0))
-    path = cluster.fabric.plant.interfaces[0, 0].path
+    path = cluster.fabric.inventory.interfaces[0, 0].path
     taken = 2 * path.takes[16 * 64]  # by two stripes of 64 lines
     tail = 6 * LINE
     when = taken - tail + path.takes[128] - path.takes[64] // 2
@@ -327,8 +327,8 @@ RUNS = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(1, 90), st.bool
 def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs):
     """Several CPUs of two hosts store, and now and then wait for a barrier: everything happens at the same times."""
 
-    def times(careful):
-        cluster, found = Cluster(TOPOLOGIES["q"], stripes=stripes, careful=careful), []
+    def times(may_fail):
+        cluster, found = Cluster(TOPOLOGIES["q"], stripes=stripes, may_fail=may_fail), []
         kernel = cluster.kernel
         for host, entry in enumerate(cluster.entries):
             entry.landing = lambda offset, data, host=host: found.append((kernel.now, "landed", host, len(data)))
@@ -367,7 +367,7 @@ def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs
         cluster.run()
         return sorted(found)
 
-    assert times(careful=True) == times(careful=False)
+    assert times(may_fail=True) == times(may_fail=False)
 
 
 def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_its_landing():
@@ -401,23 +401,23 @@ def test_switches(hosts, nis, switches):
     """Two for four hosts of four links, four for five to eight; none with more than eight links."""
     machine = ClusterTopology(hosts, nis)
     assert machine.switches == switches
-    plant = Inventory(Kernel(), machine)
-    used = [plant._switch(end) for end in plant.links()]
+    inventory = Inventory(Kernel(), machine)
+    used = [inventory._switch(end) for end in inventory.links()]
     assert max(map(used.count, set(used))) <= 8
     for source in range(hosts):
         for target in range(hosts):
             if source != target:
-                assert len(plant.lanes(source, target)) == machine.links
+                assert len(inventory.lanes(source, target)) == machine.links
 
 
 @pytest.mark.parametrize(("hosts", "nis", "lanes"), [(2, 1, 2), (2, 2, 4), (3, 1, 1), (3, 2, 2)])
 def test_direct_wiring(hosts, nis, lanes):
-    plant = Inventory(Kernel(), ClusterTopology(hosts, nis, switched=False))
-    assert len(plant.cables) == hosts * nis * 2 // 2
+    inventory = Inventory(Kernel(), ClusterTopology(hosts, nis, switched=False))
+    assert len(inventory.cables) == hosts * nis * 2 // 2
     for source in range(hosts):
         for target in range(hosts):
             if source != target:
-                found = plant.lanes(source, target)
+                found = inventory.lanes(source, target)
                 assert len(found) == lanes
                 assert len({lane.cables[0] for lane in found}) == lanes
 
@@ -454,8 +454,8 @@ def test_a_controller_of_one_interface_uses_its_links_alone():
     cluster = Cluster()
     mapping = cluster.mapping(cluster.process(0), 1, interface=1)
     cluster.run((0, lambda: stored(mapping, 0, bytes(64 * 10), [])))
-    out = [cluster.fabric.plant.interfaces[0, index].counters().lines_out for index in range(2)]
-    into = [cluster.fabric.plant.interfaces[1, index].counters().lines_in for index in range(2)]
+    out = [cluster.fabric.inventory.interfaces[0, index].counters().lines_out for index in range(2)]
+    into = [cluster.fabric.inventory.interfaces[1, index].counters().lines_in for index in range(2)]
     assert out == [0, 10]
     assert into == [0, 10]
 
@@ -466,7 +466,7 @@ def test_stripes_take_turns(runs):
     cluster = Cluster(nbytes=1 << 15)
     mapping = cluster.mapping(cluster.process(0), 1)
     cluster.run(*((index * 10**8, lambda n=n: stored(mapping, 0, bytes(64 * n), [])) for index, n in enumerate(runs)))
-    lines = [lane.lines for lane in cluster.fabric.plant.lanes(0, 1)]
+    lines = [lane.lines for lane in cluster.fabric.inventory.lanes(0, 1)]
     assert sum(lines) == sum(runs)
     assert max(lines) - min(lines) <= 1
 

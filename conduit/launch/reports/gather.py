@@ -125,7 +125,7 @@ def _rank(
         tuple(sorted(found, key=lambda task: not task.blamed)),
         polls,
         rank.undelivered(),
-        tuple(rank.occupied()),
+        tuple(rank.slots_in_use()),
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),

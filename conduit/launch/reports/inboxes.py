@@ -50,14 +50,14 @@ def _handler(name: str, place: SourceLine | None) -> str:
 
 def in_use(rank: RankRecord) -> list[str]:
     """Return a line for each kind of resource in use, and for the requests that hold what its tasks wait for."""
-    return [*rank.occupied, *_holding([rank])]
+    return [*rank.slots_in_use, *_holding([rank])]
 
 
 def in_use_together(ranks: Sequence[RankRecord]) -> list[str]:
     """Return the lines of many ranks: what each of them uses, and where they wait for slots what some do."""
     found: dict[str, list[str]] = {}
     for rank in ranks:
-        for line in rank.occupied:
+        for line in rank.slots_in_use:
             found.setdefault(pattern(line), []).append(line)
     if all(len(lines) == len(ranks) for lines in found.values()):
         used = [f"each: {common(lines)}" for lines in found.values()]

@@ -124,7 +124,7 @@ class RankRecord:
         tasks: those that are somewhere themselves, not only at the end of a nursery.
         polls: whether a task of it is in a call that polls.
         undelivered: messages that have arrived and were not handled.
-        occupied: a line for each kind of resource in use.
+        slots_in_use: a line for each kind of resource in use.
         notes: what the layers above tell, in lines.
         parts: its parts in what ranks do together.
         unhandled: what the undelivered messages are, as far as it could be seen without taking them.
@@ -137,7 +137,7 @@ class RankRecord:
     tasks: tuple[TaskRecord, ...]
     polls: bool
     undelivered: int
-    occupied: tuple[str, ...]
+    slots_in_use: tuple[str, ...]
     notes: tuple[str, ...]
     parts: tuple[Participation, ...] = ()
     unhandled: tuple[MessageRecord, ...] = ()

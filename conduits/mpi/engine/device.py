@@ -160,7 +160,7 @@ class Device(ABC):
         """Return how many messages have arrived that no poll has taken; free of cost, for reports."""
         return 0
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for the report of a deadlock."""
         return ()
 

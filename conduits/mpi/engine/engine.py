@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 from zlib import crc32
 
-from conduit.contract import EventLog, Wait
+from conduit.contract import DigestSink, Wait
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, IncomingMessage
@@ -72,7 +72,7 @@ class Engine:
         cpu: the rank's CPU.
         worker: what it still has to do.
         device: how messages travel.
-        acts: where sends and receives are logged for the digest, None where they are not.
+        digest_log: where sends and receives are logged for the digest, None where they are not.
         next_context: the lowest number that no communicator of this rank has had.
     """
 
@@ -87,7 +87,7 @@ class Engine:
         self.cpu = home.cpu
         self.worker = Worker(home.kernel, home.cpu)
         self.next_context = 0
-        self.acts: EventLog | None = None
+        self.digest_log: DigestSink | None = None
         self._posted: dict[int, list[Receive]] = {}
         self._unexpected: dict[int, list[IncomingMessage]] = {}
         self._sends = self._receives = 0
@@ -119,7 +119,7 @@ class Engine:
         self._sends += 1
         send = Send(self, context, tag, data, dest, source, mode, self._sends)
         self._unfinished[send] = None
-        if self.acts is not None:
+        if self.digest_log is not None:
             self._log(_SENT, dest, context, tag, data)
         if dest == self.rank:
             self._itself.send(send)
@@ -248,7 +248,7 @@ class Engine:
                 f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
                 f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
             )
-        if self.acts is not None:
+        if self.digest_log is not None:
             self._log(_RECEIVED, receive.source, receive.context, receive.tag, receive.data[: receive.room])
         self._end(receive)
 
@@ -286,11 +286,11 @@ class Engine:
     # -- inside --------------------------------------------------------------------------------------
 
     def _log(self, act: int, peer: int, context: int, tag: int, data: memoryview) -> None:
-        acts = self.acts
-        assert acts is not None
-        acts.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
-        if len(acts) > _FLUSH:
-            acts.flush()
+        digest_log = self.digest_log
+        assert digest_log is not None
+        digest_log.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
+        if len(digest_log) > _FLUSH:
+            digest_log.flush()
 
     def _match(self, arrival: IncomingMessage, receive: Receive) -> None:
         receive.arrival = arrival

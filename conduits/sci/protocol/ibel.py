@@ -61,16 +61,16 @@ class IbelQueue:
 class Ibel(SciPath):
     """What the two designs share: blocks with their flag at the end, polled queue by queue."""
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig, slots: int) -> None:
-        super().__init__(port, cluster, setting)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig, slots: int) -> None:
+        super().__init__(port, cluster, config)
         self.layout = wire.QueueLayout(slots, c.whole(c.IBEL_BULK))
-        self.miss_ps = c.ps(c.POLL_MISS) + setting.ranks * c.ps(c.SCAN_QUEUE)
+        self.miss_ps = c.ps(c.POLL_MISS) + config.ranks * c.ps(c.SCAN_QUEUE)
         self._targets: dict[int, SegmentMapping] = {}
         self._queues: dict[int, IbelQueue] = {}
         self._line: deque[IbelQueue] = deque()
         self._news = False  # whether a pass finds something else than messages
         self.driver.create_segments(
-            self.number(self.rank, COMMAND), setting.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
+            self.number(self.rank, COMMAND), config.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
         )
 
     def target(self, rank: int) -> SegmentMapping:
@@ -165,8 +165,8 @@ class Ibel(SciPath):
 class SingleBuffer(Ibel):
     """One request buffer for each peer, one reply buffer, one outstanding request."""
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig) -> None:
-        super().__init__(port, cluster, setting, 1)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config, 1)
         self._waits_for: int | None = None
         self._replies: dict[int, SegmentMapping] = {}
         own = self.driver.create_segment(self.number(self.rank, CONTROL), self.layout.queue_bytes)
@@ -209,11 +209,11 @@ class SingleBuffer(Ibel):
         """Return whose messages are in a queue; a reply is of the rank that was asked."""
         return queue.source if self._waits_for is None or queue.source != _REPLIES else self._waits_for
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the outstanding request."""
         return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank whose reply is awaited, whoever the next request is for."""
         return (dest,) if self._waits_for is None else (self._waits_for,)
 
@@ -223,14 +223,14 @@ class SplitQueue(Ibel):
 
     COUNT_BYTES = 8
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig) -> None:
-        super().__init__(port, cluster, setting, setting.slots)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config, config.slots)
         self._used: dict[int, int] = {}
         self._consumed: dict[int, int] = {}
         self._controls: dict[int, SegmentMapping] = {}
         self._stuck: int | None = None  # whose ring has no slot for a reply
         self._go_on: Done | None = None  # continues that reply
-        self._counts = bytearray(setting.ranks * self.COUNT_BYTES)
+        self._counts = bytearray(config.ranks * self.COUNT_BYTES)
         own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))
         own.on_landing = self._on_count
         own.export()
@@ -239,7 +239,7 @@ class SplitQueue(Ibel):
         """Return how many slots of this rank's ring at `dest` are free, as its count here tells."""
         at = dest * self.COUNT_BYTES
         consumed = int.from_bytes(self._counts[at : at + self.COUNT_BYTES], "little")
-        return self.setting.slots - (self._used.get(dest, 0) - consumed)
+        return self.config.slots - (self._used.get(dest, 0) - consumed)
 
     def acquire(self, dest: int) -> int | None:
         """Take the next slot of the ring at `dest`."""
@@ -248,7 +248,7 @@ class SplitQueue(Ibel):
             return None
         used = self._used.get(dest, 0)
         self._used[dest] = used + 1
-        return used % self.setting.slots
+        return used % self.config.slots
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into its slot."""
@@ -314,9 +314,9 @@ class SplitQueue(Ibel):
         if not message.is_request:
             self.begin(self._tell(queue.source), _nothing)
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use and the reply that waits."""
-        slots = self.setting.slots
+        slots = self.config.slots
         lines = [
             f"{slots - self._free(dest)} of {slots} slots of the queue at rank {dest}, which requests and replies share"
             for dest in self._used

@@ -54,10 +54,10 @@ class PairedSlots(SciPath):
 
     miss_ps = c.ps(c.POLL_MISS)
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig) -> None:
-        super().__init__(port, cluster, setting)
-        self.layout = wire.PairedLayout(setting.ranks, setting.slots, setting.slot_payload)
-        self._slots = setting.slots
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config)
+        self.layout = wire.PairedLayout(config.ranks, config.slots, config.slot_payload)
+        self._slots = config.slots
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
         self._peers: dict[int, SciPeer] = {}
@@ -71,13 +71,13 @@ class PairedSlots(SciPath):
         self._create_segments()
 
     def _create_segments(self) -> None:
-        setting, driver = self.setting, self.driver
+        config, driver = self.config, self.driver
         control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
         # In strict order all that lands here ends with message-exist.
         control.on_landing = self._on_landing if driver.weak else self.port.notify
         control.export()
         driver.create_segments(
-            self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
+            self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes
         )
         if self.port.memory.nbytes:
             payload = driver.create_segment(self.number(self.rank, PAYLOAD), self.port.memory.nbytes, self.port.memory)
@@ -96,7 +96,7 @@ class PairedSlots(SciPath):
         control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
-        return SciPeer(rank, self.setting.slots, command, control, incoming)
+        return SciPeer(rank, self.config.slots, command, control, incoming)
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -140,10 +140,10 @@ class PairedSlots(SciPath):
     ) -> None:
         long, nbytes = message.word & _CATEGORY != _MEDIUM, message.nbytes
         place = self.layout.slot(kind, number)
-        if long and (self.setting.dynamic_mapping or nbytes >= self.setting.dma_threshold):
-            steps = sends.by_map if self.setting.dynamic_mapping else sends.by_dma
+        if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
+            steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
             Chain(self.kernel, self.cpu, steps(self, peer, slot, place, header, message), self._then)
-        elif long or self.setting.transactions == 2:
+        elif long or self.config.transactions == 2:
             self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload)
         else:
             block = header + message.payload
@@ -216,15 +216,15 @@ class PairedSlots(SciPath):
 
     def _take_payload(self, message: Message, record: bytearray) -> None:
         if message.word & _CATEGORY == _MEDIUM:
-            start = HEADER_MAX if self.setting.transactions == 2 else wire.FIXED + len(message.args)
+            start = HEADER_MAX if self.config.transactions == 2 else wire.FIXED + len(message.args)
             message.payload = record[start : start + message.nbytes]
-        elif not self.setting.dynamic_mapping:
+        elif not self.config.dynamic_mapping:
             self._finish_long(message, memoryview(record)[HEADER_MAX:])
 
     def _finish_long(self, message: Message, area: memoryview) -> None:
         """Copy to the segment what of a long payload came through the slot."""
         nbytes = message.nbytes
-        if nbytes < self.setting.dma_threshold:
+        if nbytes < self.config.dma_threshold:
             self.copy_in(message, area[:nbytes])
             return
         head, body, tail = wire.cut(message.offset, nbytes)
@@ -235,9 +235,9 @@ class PairedSlots(SciPath):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slot pairs in use."""
-        slots = self.setting.slots
+        slots = self.config.slots
         return [
             f"{slots - len(peer.free)} of {slots} request slots to rank {rank}"
             for rank, peer in self._peers.items()

@@ -48,15 +48,15 @@ class SciPath(Path):
     Args:
         port: the rank's port.
         cluster: the machine.
-        setting: job and options.
+        config: job and options.
 
     Attributes:
         host: what copying costs.
     """
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: SciConfig) -> None:
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
         super().__init__(port)
-        self.setting = setting
+        self.config = config
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
@@ -67,7 +67,7 @@ class SciPath(Path):
 
     def number(self, rank: int, which: int) -> int:
         """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
-        return rank * (self.setting.ranks + COMMAND) + which
+        return rank * (self.config.ranks + COMMAND) + which
 
     def payload_of(self, peer: SciPeer) -> RemoteSegment:
         """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""

@@ -143,7 +143,7 @@ def by_map(path: SciPath, peer: SciPeer, slot: RemoteSlot, place: int, header: b
     driver, cpu, nbytes = path.driver, path.cpu, message.nbytes
     cut = head, body, _ = wire.cut(message.offset, nbytes)
     parts = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
-    if nbytes < path.setting.dma_threshold or (message.address + head) % ALIGN:
+    if nbytes < path.config.dma_threshold or (message.address + head) % ALIGN:
         cut, parts = wire.DmaCut(nbytes, 0, 0), [(0, nbytes)]
     yield store(driver, peer.command, place, header)
     if not parts:

@@ -21,7 +21,7 @@ from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
-from conduits.startx.protocol.appointments import TransferRequest
+from conduits.startx.protocol.rendezvous import TransferRequest
 from conduits.startx.protocol.sending import PacketSend, SendingPath
 from conduits.startx.protocol.smp import StartXConfig
 
@@ -59,7 +59,7 @@ class TransferPath(SendingPath, Protocol):
     """A rank's end of the network, as its transfers know it; `StartXPath` says what each is."""
 
     port: PathPort
-    setting: StartXConfig
+    config: StartXConfig
     local: int
     uncopied: dict[Message, OutgoingRdma]
     parts_sent: int
@@ -84,7 +84,7 @@ class RdmaChannel:
 
     def __init__(self, path: TransferPath, is_reply: int) -> None:
         self._path = path
-        self._buffer = path.driver.pin(path.setting.buffer)
+        self._buffer = path.driver.pin(path.config.buffer)
         self.is_reply = is_reply
         self.number = channel_number(path.local, is_reply)
         self.queue: deque[OutgoingRdma] = deque()
@@ -110,7 +110,7 @@ class RdmaChannel:
         path, first = self._path, not self.queue
         message = outgoing.message
         if not self.is_reply:
-            path.smp.give_back(path.setting.packets - first)
+            path.smp.give_back(path.config.packets - first)
             if message.word & CATEGORY == Category.LONG << 9:
                 path.uncopied[message] = outgoing
         self.queue.append(outgoing)
@@ -138,10 +138,10 @@ class RdmaChannel:
     def _fill(self) -> None:
         """The receiver has been asked: copy, and arm the engine, which may overtake the copy by no piece."""
         path, outgoing = self._path, self.queue[0]
-        path.smp.appointments.asked(self.number, path.rank, outgoing.dest)
+        path.smp.rendezvous.asked(self.number, path.rank, outgoing.dest)
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
-        cluster = path.setting.cluster
+        cluster = path.config.cluster
         cpu, ready, piece, copy = path.cpu, [], cluster.fabric.piece, cluster.host.copy_ticks
         cpu.free += BOOK_PS
         for at in range(0, size, piece):
@@ -161,8 +161,8 @@ class RdmaChannel:
         self.busy = False
         if self.queue[0].copied:
             self.queue.popleft()
-        path.smp.appointments.sent(self.number)
-        if path.smp.appointments.grantable:
+        path.smp.rendezvous.sent(self.number)
+        if path.smp.rendezvous.grantable:
             path.smp.tell()
         elif self.queue:
             path.port.notify()
@@ -220,7 +220,7 @@ class Reception:
 
     def __init__(self, path: TransferPath) -> None:
         self._path = path
-        self.buffer: Buffer = path.driver.pin(path.setting.buffer)
+        self.buffer: Buffer = path.driver.pin(path.config.buffer)
         self._messages: dict[tuple[int, int, int], IncomingRdma] = {}
         self._coming: RdmaPart | None = None
         self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
@@ -235,7 +235,7 @@ class Reception:
     def head(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
         """Take the head of a message, which asks for its first part."""
         coming = self._messages[source, slot, is_reply] = IncomingRdma(stream, source, slot, is_reply)
-        self._wish(coming, min(coming.nbytes, self.buffer.nbytes))
+        self._request(coming, min(coming.nbytes, self.buffer.nbytes))
 
     def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
         """Take the wish for a further part.
@@ -249,20 +249,20 @@ class Reception:
                 f"rank {source} asks rank {self._path.rank} for part {part} of {size} bytes; part {coming.part} is "
                 f"next, and {coming.nbytes - coming.asked} bytes are missing"
             )
-        self._wish(coming, size)
+        self._request(coming, size)
 
-    def _wish(self, coming: IncomingRdma, size: int) -> None:
+    def _request(self, coming: IncomingRdma, size: int) -> None:
         path, part = self._path, RdmaPart(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
-        local = coming.source - path.setting.cluster.first[path.port.hosts[coming.source]]
+        local = coming.source - path.config.cluster.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
-        path.smp.appointments.wish(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
+        path.smp.rendezvous.request(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
 
-    def granted(self, wish: TransferRequest) -> None:
+    def granted(self, request: TransferRequest) -> None:
         """The wish has been granted: its bytes are what comes next."""
-        assert isinstance(wish.place, RdmaPart)
-        self._coming = wish.place
+        assert isinstance(request.place, RdmaPart)
+        self._coming = request.place
 
     # -- events of the engine ------------------------------------------------------------------------
 
@@ -278,9 +278,9 @@ class Reception:
     def whole(self) -> None:
         """The part is whole; the engine is free for another."""
         smp = self._path.smp
-        smp.appointments.arrived()
+        smp.rendezvous.arrived()
         self._whole = True
-        if smp.appointments.grantable:
+        if smp.rendezvous.grantable:
             smp.tell()
         if self._done is not None:
             self._over()
@@ -304,7 +304,7 @@ class Reception:
         """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.cluster.host.copy_ticks(size)
+        cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
@@ -326,8 +326,8 @@ class Reception:
         if message.copied == message.nbytes:
             del self._messages[message.source, message.slot, message.is_reply]
             path.deliver(message.stream, message.source, message.slot, message.is_reply)
-        appointments = path.smp.appointments
-        appointments.emptied(path.rank)
-        if appointments.grantable:
+        rendezvous = path.smp.rendezvous
+        rendezvous.emptied(path.rank)
+        if rendezvous.grantable:
             path.smp.tell()
         done(path.kernel.now)

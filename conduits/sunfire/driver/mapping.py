@@ -68,7 +68,7 @@ class StoreMapping:
         self._process = process
         self._kernel = process.kernel
         self._host = process.host
-        self._plain = not process.fabric.weak and not process.fabric.careful
+        self._plain = not process.fabric.weak and not process.fabric.may_fail
         self._writable = bool(permission & WRITE)
         self.entry = entry
         self.channel = channel
@@ -188,7 +188,7 @@ class StoreMapping:
 
     def _land_apart(self, offset: int, data: Buffer, flight: Flight) -> None:
         """A run gets there whose lines land one by one, or of which some may be lost."""
-        if not self.channel.careful:
+        if not self.channel.may_fail:
             last = self._spread(flight.arrival, offset, data)
             self.channel.settle(last)
         else:

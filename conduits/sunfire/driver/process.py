@@ -105,19 +105,19 @@ class SunfireProcess(RsmTransport):
 
     def counters(self) -> Sequence[Counters]:
         """Return the instrumentation counters of this host's NIs."""
-        plant = self.fabric.plant
-        return [plant.interfaces[self.host, index].counters() for index in range(plant.topology.nis)]
+        inventory = self.fabric.inventory
+        return [inventory.interfaces[self.host, index].counters() for index in range(inventory.topology.nis)]
 
     # -- conduits.rsm.RsmTransport -----------------------------------------------------------------
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the controller of all NIs, then one for each."""
-        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.plant.topology.nis))]
+        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.inventory.topology.nis))]
         return [Attributes(name, LINE, PAGE, PAGE, EXPORT_MAX) for name in names]
 
     def hosts(self) -> Sequence[int]:
         """Return all hosts."""
-        return range(self.fabric.plant.topology.hosts)
+        return range(self.fabric.inventory.topology.hosts)
 
     def cost(self, call: RsmCall, nbytes: int = 0) -> int:
         """Return a call's software: Table III less what the hardware takes in it; for other sizes by page."""

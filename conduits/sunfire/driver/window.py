@@ -234,7 +234,7 @@ class HostKernel:
             fabric.kernel.observe(self)
         self._processor = fabric.processor(host, 0)
         self._free = 0  # when the CPU has dealt with all that have come
-        fabric.interrupts[host] = InterruptRange(fabric.plant.interfaces[host, 0], self._processor, self._take)
+        fabric.interrupts[host] = InterruptRange(fabric.inventory.interfaces[host, 0], self._processor, self._take)
 
     def _take(self, line: bytes) -> int:
         """Interrupt the CPU; return when the line has been dealt with."""

@@ -35,11 +35,11 @@ class FireLinkFabric:
         topology: what it is made of.
         stripes: lanes that one pair of hosts uses at most; None: all.
         weak: whether lines land in any order that the rules allow.
-        careful: whether parts may fail: every run is then followed to its end.
+        may_fail: whether parts may fail: every run is then followed to its end.
         piece: bytes after which a run lets others onto its links.
 
     Attributes:
-        plant: its parts.
+        inventory: its parts.
         interrupts: the range of each host's kernel, in its tables.
         exported: bytes that each host has made exportable; the driver's.
     """
@@ -51,14 +51,14 @@ class FireLinkFabric:
         *,
         stripes: int | None = None,
         weak: bool = False,
-        careful: bool = False,
+        may_fail: bool = False,
         piece: int = 4096,
     ) -> None:
         self.kernel = kernel
-        self.plant = Inventory(kernel, topology)
+        self.inventory = Inventory(kernel, topology)
         self.stripes = stripes
         self.weak = weak
-        self.careful = careful
+        self.may_fail = may_fail
         self.piece = piece
         self.interrupts: dict[int, InterruptRange] = {}
         self.exported: dict[int, int] = {}
@@ -77,7 +77,7 @@ class FireLinkFabric:
         """
         found = self._processors.get((host, index))
         if found is None:
-            hosts = self.plant.topology.hosts
+            hosts = self.inventory.topology.hosts
             if not (0 <= host < hosts and 0 <= index <= CPUS):
                 raise ValueError(
                     f"there is no CPU {index} of host {host}; the {hosts} hosts, from 0, have CPUs 0 to {CPUS - 1} for "
@@ -140,7 +140,7 @@ class FireLinkFabric:
 
     def _reroute(self) -> None:
         self._rerouting = False
-        for part in self.plant.parts.values():
+        for part in self.inventory.parts.values():
             part.trusted = part.up
         for paths in self._paths.values():
             before = paths.lanes
@@ -158,9 +158,9 @@ class FireLinkFabric:
 
     def _write(self, paths: Paths) -> None:
         """Write the tables for one pair of hosts."""
-        plant, source, target = self.plant, paths.source, paths.target
-        lanes = plant.lanes(source, target)
+        inventory, source, target = self.inventory, paths.source, paths.target
+        lanes = inventory.lanes(source, target)
         if paths.interface is not None:
             lanes = [lane for lane in lanes if lane.source.index == paths.interface]
         paths.lanes = lanes[: self.stripes]
-        paths.down = [part.name for part in plant.between(source, target) if not part.trusted]
+        paths.down = [part.name for part in inventory.between(source, target) if not part.trusted]

@@ -94,9 +94,9 @@ def check_faults(texts: Sequence[str], topology: ClusterTopology) -> tuple[Fault
         ValueError: an entry has none of the forms, or names what the topology has not.
     """
     faults = tuple(parse_fault(text) for text in texts)
-    plant = Inventory(Kernel(), topology)
+    inventory = Inventory(Kernel(), topology)
     for fault in faults:
-        if not _named(plant, fault.part):
+        if not _named(inventory, fault.part):
             raise ValueError(
                 f"fault {fault.text!r}: there is no {fault.part}; this cluster has {topology.hosts} hosts with "
                 f"{topology.nis} NIs of {topology.links // topology.nis} links, and {topology.switches} switches, all "
@@ -106,10 +106,10 @@ def check_faults(texts: Sequence[str], topology: ClusterTopology) -> tuple[Fault
 
 
 def schedule(fabric: FireLinkFabric, faults: Sequence[Fault]) -> None:
-    """Let the faults happen to a fabric, which must have been made `careful`."""
-    assert fabric.careful
+    """Let the faults happen to a fabric, which must have been made `may_fail`."""
+    assert fabric.may_fail
     for fault in faults:
-        for part in _named(fabric.plant, fault.part):
+        for part in _named(fabric.inventory, fault.part):
             _schedule(fabric, fault, part)
 
 
@@ -153,12 +153,12 @@ class _AtRandom:
         self._later(self._mean, self._fail)
 
 
-def _named(plant: Inventory, name: str) -> list[Component]:
+def _named(inventory: Inventory, name: str) -> list[Component]:
     """Return the parts of a name, each once."""
     if name in _KINDS:
         kind = _KINDS[name]
-        return [part for own, part in plant.parts.items() if own == part.name and own.rstrip("0123456789.") == kind]
-    return [plant.parts[name]] if name in plant.parts else []
+        return [part for own, part in inventory.parts.items() if own == part.name and own.rstrip("0123456789.") == kind]
+    return [inventory.parts[name]] if name in inventory.parts else []
 
 
 def _time(text: str, written: str, least: int = 0) -> int:

@@ -18,8 +18,8 @@ class Cluster(Protocol):
     """The cluster, as its processors and what they store know it."""
 
     kernel: Kernel
-    plant: Inventory
-    careful: bool
+    inventory: Inventory
+    may_fail: bool
     piece: int
     draw: Callable[[], float]
 
@@ -58,7 +58,7 @@ class Lanes(Protocol):
     processor: Issuer
     target: int
     paths: Paths
-    careful: bool
+    may_fail: bool
 
     def stripe(self, lines: int) -> list[tuple[Lane, int]]:
         """Choose the lanes of the next lines, in turn, and how many lines each of them takes."""

@@ -147,7 +147,7 @@ class Flight:
         if not stripes:
             self.stranded += range(first, first + size)
         for index, (lane, share) in enumerate(stripes):
-            if channel.careful:
+            if channel.may_fail:
                 self._piece.append(_Share(lane, range(first + index, first + size, len(stripes)), kernel.now))
             busy = lane.reserve(share << 6, head, tail)
             if busy is not None:

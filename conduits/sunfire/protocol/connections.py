@@ -99,7 +99,7 @@ class Connections:
     Args:
         rank: whose.
         controller: of its process, for all NIs.
-        setting: job and options.
+        config: job and options.
         keep: whether to keep what was written last into each postbox, so that it can be written again.
 
     Attributes:
@@ -107,11 +107,11 @@ class Connections:
         areas: this rank's areas, by host.
     """
 
-    def __init__(self, rank: int, controller: Controller, setting: SunfireConfig, *, keep: bool) -> None:
+    def __init__(self, rank: int, controller: Controller, config: SunfireConfig, *, keep: bool) -> None:
         self._rank = rank
         self._controller = controller
-        self._setting = setting
-        self._ranks = len(setting.cluster.hosts)
+        self._config = config
+        self._ranks = len(config.cluster.hosts)
         self._keep = keep
         self.peers: dict[int, SunfirePeer] = {}
         self.areas: dict[int, RemoteArea] = {}
@@ -120,25 +120,25 @@ class Connections:
         """Return what is kept of `rank`."""
         found = self.peers.get(rank)
         if found is None:
-            setting = self._setting
-            host = setting.cluster.hosts[rank]
+            config = self._config
+            host = config.cluster.hosts[rank]
             area = self.areas.get(host)
             if area is None:
-                area = self.areas[host] = RemoteArea(BlockPool(setting.layout.pool))
+                area = self.areas[host] = RemoteArea(BlockPool(config.layout.pool))
             found = self.peers[rank] = SunfirePeer(
-                rank, host, rank - setting.cluster.first[host], area, setting.layout, keep=self._keep
+                rank, host, rank - config.cluster.first[host], area, config.layout, keep=self._keep
             )
         return found
 
     def export_segment(self, memory: Flat) -> None:
         """Export this rank's segment, for long payloads."""
         if memory.nbytes:
-            exported = self._controller.export_create(self._setting.layout.segment_bytes(memory.nbytes), memory)
+            exported = self._controller.export_create(self._config.layout.segment_bytes(memory.nbytes), memory)
             exported.publish(self._rank)
 
     def export_pair(self, peer: SunfirePeer) -> ExportSegment:
         """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
-        exported = self._controller.export_create(self._setting.layout.pair_bytes)
+        exported = self._controller.export_create(self._config.layout.pair_bytes)
         exported.publish(self._pair_number(self._rank, peer.rank), {peer.host: Permission.READ_WRITE})
         peer.pair = exported.memory
         return exported
@@ -150,7 +150,7 @@ class Connections:
 
     def make_area(self, peer: SunfirePeer, host: int) -> Act:
         """Return the act of asking the service process of the peer's host for an area, for this rank of `host`."""
-        return partial(self._setting.services[peer.host].make_area, self._rank, host, self._ranks + self._rank)
+        return partial(self._config.services[peer.host].make_area, self._rank, host, self._ranks + self._rank)
 
     def import_area(self, peer: SunfirePeer) -> None:
         """Import the area on the peer's host, which its service process has made."""

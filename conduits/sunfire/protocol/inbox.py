@@ -9,8 +9,8 @@ from conduit.contract import Buffer, Message, Unhandled
 from conduit.sim import Store
 from conduit.simnet import header
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.outbox import Stores
 from conduits.sunfire.protocol.peers import SunfirePeer
+from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE
 
 _PREFIX = struct.Struct("<BBHI")

@@ -50,18 +50,18 @@ class SunfirePath(TendedPath):
         port: the rank's port.
         process: its use of the NIs.
         controller: of that process, for all NIs.
-        setting: job and options.
+        config: job and options.
     """
 
     def __init__(
-        self, port: SimulatedPort, process: SunfireProcess, controller: Controller, setting: SunfireConfig
+        self, port: SimulatedPort, process: SunfireProcess, controller: Controller, config: SunfireConfig
     ) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
-        self.setting = setting
-        self.layout = setting.layout
+        self.config = config
+        self.layout = config.layout
         self.process = process
         self.miss_ps = c.POLL_PS
         self.sent = 0
@@ -70,11 +70,11 @@ class SunfirePath(TendedPath):
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
-        self.careful = process.fabric.careful
-        self.connections = Connections(port.rank, controller, setting, keep=self.careful)
+        self.may_fail = process.fabric.may_fail
+        self.connections = Connections(port.rank, controller, config, keep=self.may_fail)
         self.peers = self.connections.peers
         self.areas = self.connections.areas
-        self._payloads = Payloads(port, setting)
+        self._payloads = Payloads(port, config)
         self._largest = self.layout.largest
         self._outstanding = self.layout.outstanding
         self._medium = self.layout.max_medium
@@ -104,7 +104,7 @@ class SunfirePath(TendedPath):
     def acquire(self, dest: int) -> SunfirePeer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
         peer = self.peers.get(dest) or self.connections.peer(dest)
-        if self.careful:
+        if self.may_fail:
             self.check_path(peer.host)
         if not peer.credits:
             return None
@@ -165,7 +165,7 @@ class SunfirePath(TendedPath):
         inbox = self._requests.get(source)
         if inbox is None:
             layout, peer = self.layout, self.connections.peer(source)
-            base = (self.rank - self.setting.cluster.first[self.port.host]) * layout.queue_bytes
+            base = (self.rank - self.config.cluster.first[self.port.host]) * layout.queue_bytes
             inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
             self._requests[source] = inbox
         if inbox.land(data) and not inbox.marked:
@@ -257,7 +257,7 @@ class SunfirePath(TendedPath):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the requests without a reply, and the blocks in use."""
         most = self.layout.outstanding
         lines = [
@@ -271,9 +271,9 @@ class SunfirePath(TendedPath):
                 lines.append(f"{blocks - area.pool.free} of {blocks} blocks of the area on host {host}")
         return lines
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
-        area = self.areas.get(self.setting.cluster.hosts[dest])
+        area = self.areas.get(self.config.cluster.hosts[dest])
         others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
         return (dest, *others)
 

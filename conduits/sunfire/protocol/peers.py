@@ -8,8 +8,8 @@ from typing import Any
 from conduit.sim import Store
 from conduits.rsm import ImportSegment, RsmBarrier
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.outbox import PostboxWriter
 from conduits.sunfire.protocol.pool import BlockPool, Grant
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter
 
 
 class BarrierImport:

@@ -25,8 +25,8 @@ from conduit.simnet.chain import Act, Done, Steps
 from conduit.simnet.path import PathPort
 from conduits.sunfire.protocol.inbox import acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.outbox import Stores
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE
 
 TRIES = 1000

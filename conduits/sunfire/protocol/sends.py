@@ -23,9 +23,9 @@ from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
 from conduits.sunfire.protocol.inbox import acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
-from conduits.sunfire.protocol.outbox import PostboxWriter, Stores
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
 from conduits.sunfire.protocol.repair import SafePath, safely, store
 from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
 
@@ -101,7 +101,7 @@ class SendsPath(SafePath, Protocol):
     cpu: Cpu
     layout: PostboxLayout
     connections: Connections
-    careful: bool
+    may_fail: bool
 
     def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
@@ -134,20 +134,20 @@ class Sends:
         Raises:
             NetworkError: the peer's segment cannot be imported any more; all is as before.
         """
-        outbox, area, nbytes = peer.requests, peer.area, message.nbytes
+        postboxes, area, nbytes = peer.requests, peer.area, message.nbytes
         remote = area.remote
         area.pool.reserved -= self._max_medium
-        if outbox is None or remote is None or nbytes > self._short_limit:
+        if postboxes is None or remote is None or nbytes > self._short_limit:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            first = outbox.tail
-            stores: Stores = [outbox.place_single(pack_single(message, first))]
+            first = postboxes.tail
+            stores: Stores = [postboxes.place_single(pack_single(message, first))]
             peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
             head = header.pack(message)
-            stores = self._place_request(peer, outbox, head + message.payload if nbytes else head, Form.INLINE, None)
+            stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
         self._post.begin(remote.mapping, stores, then)
 
     def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
@@ -161,12 +161,12 @@ class Sends:
             raise
 
     def _place_request(
-        self, peer: SunfirePeer, outbox: PostboxWriter, head: bytes, form: int, grant: Grant | None
+        self, peer: SunfirePeer, postboxes: PostboxWriter, head: bytes, form: int, grant: Grant | None
     ) -> Stores:
         """Put a request behind the last one; return the stores of its postboxes."""
-        first = outbox.tail
-        stores = outbox.place(wire.pack(head, form, first))
-        count = outbox.tail - first
+        first = postboxes.tail
+        stores = postboxes.place(wire.pack(head, form, first))
+        count = postboxes.tail - first
         peer.sent.append((first, count, grant))
         peer.room += self._largest - count
         self._path.freed()
@@ -176,8 +176,8 @@ class Sends:
         """Send a request that is the first one, and so connects, or whose payload is too large for postboxes."""
         if peer.requests is None:
             yield from self._connect(peer)
-        outbox, area = peer.requests, peer.area
-        assert outbox is not None
+        postboxes, area = peer.requests, peer.area
+        assert postboxes is not None
         assert area.remote is not None
         head, form, grant = header.pack(message), Form.INLINE, None
         if message.nbytes <= self._short_limit:
@@ -190,7 +190,7 @@ class Sends:
             form = Form.BLOCKS
             grant = yield from self._into_pool(area, peer.host, message.payload)
             head += wire.pointers(grant.blocks)
-        for offset, lines in self._place_request(peer, outbox, head, form, grant):
+        for offset, lines in self._place_request(peer, postboxes, head, form, grant):
             yield store(area.remote, offset, lines)
 
     def _connect(self, peer: SunfirePeer) -> Steps:
@@ -204,7 +204,7 @@ class Sends:
             path.connections.import_area(peer)
             path.counts["sunfire_areas"] += 1
         area.peers.append(peer)
-        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=path.careful)
+        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=path.may_fail)
         yield sleep_until(path.kernel, path.cpu.free)  # what was published can be connected to from then on
 
     def _into_pool(self, area: RemoteArea, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
@@ -254,9 +254,9 @@ class Sends:
             Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            outbox = peer.replies
-            peer.answered.append(outbox.tail)
-            stores.append(outbox.place_single(pack_single(message, outbox.tail)))
+            postboxes = peer.replies
+            peer.answered.append(postboxes.tail)
+            stores.append(postboxes.place_single(pack_single(message, postboxes.tail)))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
@@ -264,9 +264,9 @@ class Sends:
 
     def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""
-        outbox = peer.replies
-        peer.answered.append(outbox.tail)
-        return outbox.place(wire.pack(head, form, outbox.tail))
+        postboxes = peer.replies
+        peer.answered.append(postboxes.tail)
+        return postboxes.place(wire.pack(head, form, postboxes.tail))
 
     def _long_reply(self, peer: SunfirePeer, back: BarrierImport, acks: Stores, message: Message) -> Steps:
         """Send a reply whose payload is too large for postboxes."""

@@ -69,17 +69,17 @@ class UdpPath(TendedPath):
 
     Args:
         port: the rank's port.
-        setting: job and options.
+        config: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, setting: UdpConfig) -> None:
+    def __init__(self, port: SimulatedPort, config: UdpConfig) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.kernel = port.kernel
         self.cpu = port.cpu
-        self.setting = setting
+        self.config = config
         self.miss_ps = POLL_PS
-        self.socket: Socket = setting.cluster.socket(port.rank)
+        self.socket: Socket = config.cluster.socket(port.rank)
         self.socket.interrupt = port.interrupt
         self.socket.arrived = port.notify
         self.counts = dict.fromkeys(COUNTS, 0)
@@ -92,9 +92,9 @@ class UdpPath(TendedPath):
         """Return what is kept of a rank, which is set up before the first datagram to it or from it."""
         found = self.peers.get(rank)
         if found is None:
-            setting = self.setting
+            config = self.config
             found = self.peers[rank] = UdpPeer(
-                rank, setting.cluster.socket(rank), setting.slots, setting.window, setting.rto,
+                rank, config.cluster.socket(rank), config.slots, config.window, config.rto,
                 self._stream_timer, self._acknowledgement_timer,
             )  # fmt: skip
         return found
@@ -118,7 +118,7 @@ class UdpPath(TendedPath):
 
     def _helps(self, stream: DatagramStream) -> bool:
         """Return whether sending again what is due may bring anything about, where nothing is under way."""
-        there = self.setting.paths(stream.peer.rank)
+        there = self.config.paths(stream.peer.rank)
         return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.flying)
 
     def lacks(self, source: int, stream: DatagramStream, number: int) -> bool:
@@ -131,7 +131,7 @@ class UdpPath(TendedPath):
         if buffer.used + len(self._bytes(stream, number)) > buffer.room:
             return False
         peer = self.peers.get(source)
-        if peer is not None and peer.owed and peer.had[bool(stream.flags & wire.REPLY)].has(number):
+        if peer is not None and peer.unacknowledged and peer.had[bool(stream.flags & wire.REPLY)].has(number):
             return False
         waiting = (wire.unpack(each) for each in buffer)
         return not any((each.source, each.flags, each.number) == (source, stream.flags, number) for each in waiting)
@@ -178,11 +178,11 @@ class UdpPath(TendedPath):
         for number in stream.window.due(self.kernel.now):
             if number not in stream.window.flying:
                 continue
-            if stream.window.again(number, self.cpu.now()).tries > self.setting.tries:
+            if stream.window.again(number, self.cpu.now()).tries > self.config.tries:
                 self.port.fail(
                     NetworkError(
                         f"nothing gets from rank {self.rank} to rank {stream.peer.rank} and back: a datagram was sent "
-                        f"{self.setting.tries} times without an acknowledgement"
+                        f"{self.config.tries} times without an acknowledgement"
                     )
                 )
                 return
@@ -210,7 +210,7 @@ class UdpPath(TendedPath):
 
     def _sending(self, peer: UdpPeer, datagram: bytes) -> Act:
         """Spend the CPU's time on sending a datagram, which acknowledges all that has come; return the act."""
-        peer.owed = 0
+        peer.unacknowledged = 0
         peer.acknowledge.stop()
         self._owing.pop(peer, None)
         self.cpu.charge(_BOOK_PS + self.socket.send_ps(len(datagram)))
@@ -285,16 +285,16 @@ class UdpPath(TendedPath):
 
     def _owe(self, peer: UdpPeer, *, at_once: bool = False) -> None:
         """Acknowledge what has come with the next datagram to there, or after a time alone."""
-        peer.owed += 1
-        if at_once or 2 * peer.owed >= self.setting.window:
+        peer.unacknowledged += 1
+        if at_once or 2 * peer.unacknowledged >= self.config.window:
             self._owing[peer] = None
             self.due = True
         elif peer.acknowledge.when is None and not self._closed:
-            peer.acknowledge.start(self.cpu.now() + self.setting.delay)
+            peer.acknowledge.start(self.cpu.now() + self.config.delay)
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits for an acknowledgement."""
         lines = []
         for peer in self.peers.values():

@@ -64,10 +64,21 @@ class UdpPeer:
         requests, replies: what is sent there.
         had: what has arrived from there: requests, replies.
         arriving: messages of which not every part has, by (reply or not, slot).
-        owed: datagrams that have arrived since the last acknowledgement.
+        unacknowledged: datagrams that have arrived since the last acknowledgement.
     """
 
-    __slots__ = ("acknowledge", "arriving", "free", "had", "owed", "rank", "replies", "requests", "slots", "socket")
+    __slots__ = (
+        "acknowledge",
+        "arriving",
+        "free",
+        "had",
+        "rank",
+        "replies",
+        "requests",
+        "slots",
+        "socket",
+        "unacknowledged",
+    )
 
     def __init__(
         self,
@@ -87,7 +98,7 @@ class UdpPeer:
         self.replies = DatagramStream(self, DATA | REPLY, SendWindow(window, rto), timer)
         self.had = (ReceiveWindow(), ReceiveWindow())
         self.arriving: dict[tuple[int, int], Reassembly] = {}
-        self.owed = 0
+        self.unacknowledged = 0
         self.acknowledge = acknowledge(self)
 
     @property

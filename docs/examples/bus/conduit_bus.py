@@ -146,7 +146,7 @@ class BusPath(Path):
 
     # For reports.
 
-    def occupied(self):
+    def slots_in_use(self):
         return [
             f"{self.boxes - len(free)} of {self.boxes} mailboxes at rank {dest} in use"
             for dest, free in self.free.items()

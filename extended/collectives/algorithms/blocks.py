@@ -34,18 +34,18 @@ class TreeScatter(_OnTree):
             if not isinstance(node.order, range):
                 blocks = blocks[list(node.order)]
                 call.charge(copied=blocks.nbytes)
-        elif call.rides(count * mine.size):
-            blocks = np.frombuffer(call.mail.head.payload, np.uint8).reshape(count, mine.size)
+        elif call.piggybacks(count * mine.size):
+            blocks = np.frombuffer(call.unexpected.head.payload, np.uint8).reshape(count, mine.size)
         else:
             blocks = np.empty((count, mine.size), np.uint8)
         parts = [(child.rank, blocks[child.low - node.low : child.high - node.low]) for child in node.children]
         for child, part in parts:
-            if not call.rides(part.size):
+            if not call.piggybacks(part.size):
                 call.send_head(child, None)  # so that it gets ready while the blocks are still under way
-        if node.parent is not None and not call.rides(blocks.size):
+        if node.parent is not None and not call.piggybacks(blocks.size):
             yield call.receive(node.parent, blocks)
         for child, part in parts:
-            if call.rides(part.size):
+            if call.piggybacks(part.size):
                 call.send_head(child, part)
             else:
                 call.send(child, part)

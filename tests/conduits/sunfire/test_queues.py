@@ -11,7 +11,7 @@ from conduit.sim import Memory
 from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.inbox import Inbox, acknowledgements
-from conduits.sunfire.protocol.outbox import PostboxWriter
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter
 from conduits.sunfire.wire import LINE
 
 BASE = 128

@@ -127,7 +127,7 @@ class RingDevice(Device):
         """Return how many messages are in the rings."""
         return sum(pair.undelivered() for pair in self._pairs.values())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room."""
         return [
             f"{len(pair.waiting)} messages wait for room in the ring to rank {peer}"

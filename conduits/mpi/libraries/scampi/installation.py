@@ -119,7 +119,7 @@ class Scampi(Installation):
         hosts = self.setup.hosts
         return (len(hosts) - hosts.count(hosts[rank])) * MAP_PS
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
 

@@ -65,7 +65,7 @@ class SunmpiDevice(Device):
 
     Args:
         engine: the rank's.
-        setting: job and options.
+        config: job and options.
         costs: what the protocol takes.
         memory: what copies on the rank's host pass through.
         node: how messages to ranks of its host travel.
@@ -73,18 +73,18 @@ class SunmpiDevice(Device):
     """
 
     def __init__(
-        self, engine: Matching, setting: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
+        self, engine: Matching, config: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
         process: SunfireProcess,
     ) -> None:  # fmt: skip
         super().__init__(engine)
-        self._layout = setting.layout
-        self._setting = setting
+        self._layout = config.layout
+        self._config = config
         self._costs = costs
         self._memory = memory
         self._node = node
         self._host = engine.hosts[engine.rank]
-        self._controller = setting.cluster.controller(process)
-        self._careful = process.fabric.careful
+        self._controller = config.cluster.controller(process)
+        self._may_fail = process.fabric.may_fail
         self._areas: dict[int, PostboxArea] = {}
         self._outward: dict[int, Outward] = {}
         self._inward: dict[int, Inward] = {}
@@ -100,7 +100,7 @@ class SunmpiDevice(Device):
         on_host = engine.hosts.count(self._host) - 1
         self._misses = costs.poll_ps + (min(on_host, 1) if costs.directed else on_host) * costs.head_ps
         self.miss_ps = self._misses
-        setting.readers[self._host][setting.cluster.place(engine.rank)] = self
+        config.readers[self._host][config.cluster.place(engine.rank)] = self
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
 
@@ -110,7 +110,7 @@ class SunmpiDevice(Device):
             self._node.send(send)
             return
         way = self._way(send.dest)
-        if self._careful:
+        if self._may_fail:
             self._repair.check(way.area.host)
         if way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
@@ -139,7 +139,7 @@ class SunmpiDevice(Device):
 
     def quiet(self) -> bool:
         """Return whether nothing waits to be sent, and nothing can have been lost."""
-        if self._careful and (self._repair.due or self._repair.unacknowledged()):
+        if self._may_fail and (self._repair.due or self._repair.unacknowledged()):
             return False
         return self._node.quiet() and not any(way.waiting or way.large for way in self._outward.values())
 
@@ -147,9 +147,9 @@ class SunmpiDevice(Device):
         """Return how many messages are in postboxes."""
         return self._node.undelivered() + sum(each.undelivered() for each in self._inward.values())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room, and the blocks in use."""
-        lines = list(self._node.occupied())
+        lines = list(self._node.slots_in_use())
         for peer, way in self._outward.items():
             if way.waiting:
                 lines.append(f"{len(way.waiting)} messages wait for postboxes of the queue to rank {peer}")
@@ -175,11 +175,11 @@ class SunmpiDevice(Device):
         """Return the connection to `peer`, which its first message makes."""
         found = self._outward.get(peer)
         if found is None:
-            host, cluster = self.engine.hosts[peer], self._setting.cluster
+            host, cluster = self.engine.hosts[peer], self._config.cluster
             area = self._areas.get(host)
             if area is None:
                 area = self._areas[host] = PostboxArea(host, BufferPool(self._layout.pool))
-            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._careful)
+            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._may_fail)
             self._outward[peer] = found
         return found
 
@@ -192,7 +192,7 @@ class SunmpiDevice(Device):
         acks.landing = partial(self._acknowledged, area)
         way.acks = acks.memory
         if area.remote is None:
-            yield partial(self._setting.services[area.host].make_area, engine.rank, self._host)
+            yield partial(self._config.services[area.host].make_area, engine.rank, self._host)
             area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), area.host)
             self._counts["areas"] += 1
         yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
@@ -211,8 +211,8 @@ class SunmpiDevice(Device):
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
         connection = self._inward.get(source)
         if connection is None:
-            base = self._setting.cluster.place(self.engine.rank) * self._layout.queue_bytes
-            connection = Inward(source, memory, base, self._layout, keep=self._careful)
+            base = self._config.cluster.place(self.engine.rank) * self._layout.queue_bytes
+            connection = Inward(source, memory, base, self._layout, keep=self._may_fail)
             self._inward[source] = connection
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
@@ -225,7 +225,7 @@ class SunmpiDevice(Device):
         for way in area.ways:
             if way.waiting or way.large:
                 self._movable[way] = None
-        if self._movable or self._careful:  # where parts may fail the end of the job waits for them too
+        if self._movable or self._may_fail:  # where parts may fail the end of the job waits for them too
             self.engine.notify()
 
     def _alarm(self) -> None:

@@ -151,7 +151,7 @@ class Sunmpi(Installation):
         services = {
             host: AreaService(cluster.controller(cluster.service(host)), layout, readers[host]) for host in hosts
         }
-        self._setting = DeviceConfig(cluster, layout, services, readers)
+        self._config = DeviceConfig(cluster, layout, services, readers)
         entry = c.ps(c.SIS_ENTRY if options.config == "sis" else c.Q_ENTRY)
         self._costs = SunmpiCosts(
             build_ps=entry, take_ps=entry + c.ps(c.LINE_MISS), space_ps=c.ps(c.SPACE), reclaim_ps=c.ps(c.RECLAIM),
@@ -172,13 +172,13 @@ class Sunmpi(Installation):
         memory = self._memories[host]
         node = NodeMemory(engine, self._node_layout, self._node_costs, memory, self._shared[host])
         process = self.cluster.process(engine.rank, engine.cpu)
-        return SunmpiDevice(engine, self._setting, self._costs, memory, node, process)
+        return SunmpiDevice(engine, self._config, self._costs, memory, node, process)
 
     def start_ticks(self, rank: int) -> int:
         """Return 0: what a rank asks of RSM is taken of its CPU when it does, and connections are made at first use."""
         return 0
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
 

@@ -53,7 +53,7 @@ def computing(rank: int, thread: int) -> RankState:
     return RankState(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
 
 
-def standstill(now: int, seconds: float, states: Sequence[RankState]) -> Report:
+def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
     """Return the report of a job in real time that has not moved for some seconds.
 
     Args:

@@ -4,7 +4,7 @@ Small data is sent at once, in one medium message, and kept at its destination i
 data waits until the destination has asked: then it goes by long messages straight to its place, if that lies in the
 destination's segment, else in medium pieces that the handler copies there, or where these are dear by way of memory
 behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what is kept of small data is
-bounded (`extended.collectives.box`).
+bounded (`extended.collectives.team_calls`).
 
 Nothing is sent here: messages are listed, and whoever carries the calls on sends them, one of each call in turn.
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from conduit import Endpoint
-    from extended.collectives.box import TeamCalls
     from extended.collectives.call import CollectiveCall
+    from extended.collectives.team_calls import TeamCalls
 
     Send = Callable[[], Coroutine[Any, Any, None]]
 
@@ -136,18 +136,18 @@ class SendQueue:
         """Put something back, at the end."""
         self._queue.append(sending)
 
-    def greet(self, box: TeamCalls, call: CollectiveCall) -> None:
+    def greet(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         """List the short message that tells the next rank of a call."""
-        box.greetings += 1
+        team_calls.greetings += 1
         dest = call.members[(call.rank + 1) % call.size]
         self._one(None, dest, self.handlers.collective_greeting, *call.signature.words, of=call)
 
-    def tell_broken(self, box: TeamCalls, sequence: int, why: str) -> None:
+    def tell_broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:
         """List messages to all other ranks of a team that it is broken."""
         data = why.encode(errors="replace")[: self.medium_bytes]
-        for dest in box.members:
+        for dest in team_calls.members:
             if dest != self._ep.rank:
-                words = (*box.identity, sequence)
+                words = (*team_calls.identity, sequence)
                 send = partial(self._ep.request_medium, dest, self.handlers.collective_broken, data, *words)
                 self._queue.append(SendSequence(None, iter((send,))))
 
@@ -158,8 +158,8 @@ class SendQueue:
         call.pieces += 1
         if len(data) <= self.eager_bytes:
             self._one(call, place[0], self.handlers.collective_data, tag, *call.signature.words, of=call, payload=data)
-        elif place in call.mail.cleared:
-            self.send_large(call, place, data, call.mail.cleared.pop(place))
+        elif place in call.unexpected.cleared:
+            self.send_large(call, place, data, call.unexpected.cleared.pop(place))
         else:
             call.held[place] = data
 
@@ -183,7 +183,7 @@ class SendQueue:
         """Post a receive; large data is asked for."""
         place, receive = (call.members[source], tag), PostedReceive(into)
         if len(into) <= self.eager_bytes:
-            payload = call.mail.arrived.pop(place, None)
+            payload = call.unexpected.arrived.pop(place, None)
             if payload is None:
                 call.receives[place] = receive
             else:

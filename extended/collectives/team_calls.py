@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from extended.collectives import signature as signatures
-from extended.collectives.call import CollectiveCall, MatchList
+from extended.collectives.call import CollectiveCall, UnexpectedMessages
 from extended.collectives.signature import CollectiveMismatch
-from extended.telling import team_name
+from extended.reporting import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from extended.collectives.signature import Signature, Words
-    from extended.telling import ReportSink
+    from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -75,13 +75,13 @@ class TeamCalls:
         self.greetings = 0
         self.next = 0
         self.waiting: deque[CollectiveCall] = deque()
-        self._mail: dict[int, MatchList] = {}
+        self._unexpected: dict[int, UnexpectedMessages] = {}
         self._finished: dict[int, Signature] = {}
         self._in_epoch: dict[int, int] = {}
         self._fenced = 0  # epochs whose fences are done
         self._oldest = 0  # calls before this one are forgotten
 
-    def tell(self, told: ReportSink) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how many calls this rank has begun, and which of them are under way, by what waits for them say."""
         of_team = team_name(self.members)
         waits: dict[str, int] = {}
@@ -89,11 +89,11 @@ class TeamCalls:
             if number >= 0:
                 for text in (call.text + of_team, f"{call.kind}_nb"):
                     waits.setdefault(text, number)
-        told.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
+        sink.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
 
     # ------------------------------------------------------------------------------------------------------------ mail
 
-    def mail(self, me: int, source: int, sequence: int, words: Words) -> MatchList | None:
+    def unexpected(self, me: int, source: int, sequence: int, words: Words) -> UnexpectedMessages | None:
         """Return where a message of a call belongs, None where it is no longer wanted.
 
         Args:
@@ -108,15 +108,15 @@ class TeamCalls:
         call = self.calls.get(sequence)
         if call is not None:
             self._compare(me, sequence, call.signature, source, words)
-            return call.mail
+            return call.unexpected
         if sequence in self._finished:
             self._compare(me, sequence, self._finished[sequence], source, words)
             return None
         if 0 <= sequence < self._oldest or (self.broken is not None and sequence > self.broken.sequence):
             return None
-        mail = self._mail.setdefault(sequence, MatchList())
-        mail.seen.setdefault(signatures.key(words), (source, words))
-        return mail
+        unexpected = self._unexpected.setdefault(sequence, UnexpectedMessages())
+        unexpected.seen.setdefault(signatures.key(words), (source, words))
+        return unexpected
 
     def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
         if signatures.key(words) == mine.key:
@@ -153,12 +153,12 @@ class TeamCalls:
         self.calls[call.sequence] = call
         if place is not None:
             self._places[call.sequence] = place
-        mail = self._mail.pop(call.sequence, None)
-        if mail is not None:
-            call.mail = mail
-            for source, words in mail.seen.values():
+        unexpected = self._unexpected.pop(call.sequence, None)
+        if unexpected is not None:
+            call.unexpected = unexpected
+            for source, words in unexpected.seen.values():
                 self._compare(me, call.sequence, call.signature, source, words)
-            mail.seen.clear()
+            unexpected.seen.clear()
 
     def may_begin(self, sequence: int) -> bool:
         """Say whether a call need not wait for a fence."""
@@ -204,7 +204,9 @@ class TeamCalls:
         for call in ended:
             del self.calls[call.sequence]
         self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
-        self._mail = {number: mail for number, mail in self._mail.items() if number <= self.broken.sequence}
+        self._unexpected = {
+            number: unexpected for number, unexpected in self._unexpected.items() if number <= self.broken.sequence
+        }
         return ended
 
 
@@ -218,33 +220,33 @@ class TeamTable:
 
     def __init__(self, job: object, rank: int) -> None:
         self._job = job
-        self._boxes: dict[Identity, TeamCalls] = {}
+        self._team_table: dict[Identity, TeamCalls] = {}
         _OF_ALL[id(job), rank] = self
 
     def _place_at(self, rank: int, identity: Identity, sequence: int) -> Place | None:
         """Return where a rank made a call, None where that is another process' or not known any more."""
-        boxes = _OF_ALL.get((id(self._job), rank))
-        box = None if boxes is None else boxes.known_as(identity)
-        return None if box is None else box.place(sequence)
+        team_table = _OF_ALL.get((id(self._job), rank))
+        team_calls = None if team_table is None else team_table.known_as(identity)
+        return None if team_calls is None else team_calls.place(sequence)
 
     def find(self, lead: int, count: int) -> TeamCalls:
         """Return the box of a team."""
-        box = self._boxes.get((lead, count))
-        if box is None:
-            box = self._boxes[lead, count] = TeamCalls((lead, count), self._place_at)
-        return box
+        team_calls = self._team_table.get((lead, count))
+        if team_calls is None:
+            team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._place_at)
+        return team_calls
 
     def known_as(self, identity: Identity) -> TeamCalls | None:
         """Return the box of a team, None where there is none yet or no more."""
-        return self._boxes.get(identity)
+        return self._team_table.get(identity)
 
     def known(self) -> list[TeamCalls]:
         """Return those of teams that this rank knows to be in."""
-        return [box for box in self._boxes.values() if box.members]
+        return [team_calls for team_calls in self._team_table.values() if team_calls.members]
 
     def drop(self, identity: Identity) -> None:
         """Forget a team."""
-        del self._boxes[identity]
+        del self._team_table[identity]
 
 
 _OF_ALL: WeakValueDictionary[tuple[int, int], TeamTable] = WeakValueDictionary()

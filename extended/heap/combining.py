@@ -21,7 +21,7 @@ import trio
 import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
-from extended.levels import above, below
+from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
-    from extended.telling import ReportSink
+    from extended.reporting import ReportSink
 
 
 class HeapCallKind(IntEnum):
@@ -115,7 +115,7 @@ class HeapCalls:
         self.low = ep.segment.nbytes
         # All segments have the same size.
         self._map = HeapMap(self.low) if ep.rank == 0 else None
-        self._above, self._below = above(ep.rank), below(ep.rank, ep.size)
+        self._above, self._below = parent_of(ep.rank), children_of(ep.rank, ep.size)
         self._calls: list[HeapCall] = []  # at most two: the lowest rank's, and the lowest that differs from it
         self._come: set[int] = set()  # ranks of `_below` whose calls have come
         self._given = False
@@ -128,9 +128,9 @@ class HeapCalls:
         self._tickets = 0
         self.outgoing = RequestQueue(ep)
 
-    def tell(self, told: ReportSink) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how many calls this rank has made, and for which it waits."""
-        told.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
+        sink.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -205,8 +205,8 @@ class HeapCalls:
     def _missing(self) -> list[int]:
         if self._answer is not None:
             return []
-        below = [rank for rank in self._below if rank not in self._come]
-        return below if below or self._above is None else [self._above]
+        children_of = [rank for rank in self._below if rank not in self._come]
+        return children_of if children_of or self._above is None else [self._above]
 
     def _result(self, name: str, mine: HeapCall, answer: tuple[int, ...] | None) -> int:
         assert answer is not None
