@@ -1,4 +1,4 @@
-"""What all simulated networks have in common: the kernel, the hosts, and the meetings at attach."""
+"""What all simulated networks have in common: the kernel, the hosts, and the allgathers at attach."""
 
 from __future__ import annotations
 
