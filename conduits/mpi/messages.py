@@ -277,7 +277,7 @@ class Messages:
 
     def _pushed(self, request: Request) -> bool:
         """Return whether the transfer of a large payload is over, asking a bounded number of times."""
-        for _ in self._pushes:  # no generator: this is where the time of large payloads goes
+        for _ in self._pushes:  # noqa: SIM110  # a generator would be a call more for each time
             if request.Test():
                 return True
         return False
