@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from conduit.errors import ConduitError
+from conduits.mpi.collectives.channel import Tally
 
 _T = TypeVar("_T")
 
@@ -25,9 +26,11 @@ class Process(ABC):
         handles: what the awaited names keep for the rank.
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
+        tally: where the messages of collectives are counted, None where they are not.
     """
 
     collectives = "flat"
+    tally: Tally | None = None
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library
