@@ -29,10 +29,10 @@ class RealProcess(Process):
         self._ep = ep
         self._counted = 0, 0
 
-    async def call(self, function: Callable[[], _T]) -> _T:
+    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI."""
         await self.poll()
-        return function()
+        return function(*args)
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`, which asks MPI."""

@@ -97,7 +97,12 @@ class Send(Transfer):
     def __init__(
         self, engine: Owner, context: int, tag: int, data: memoryview, dest: int, source: int, mode: Mode, number: int
     ) -> None:
-        super().__init__(engine, context, tag, data)
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.dest = dest
         self.source = source
         self.mode = mode
@@ -130,7 +135,12 @@ class Receive(Transfer):
     __slots__ = ("arrival", "nbytes", "number", "received", "source")
 
     def __init__(self, engine: Owner, context: int, tag: int, data: memoryview, source: int, number: int) -> None:
-        super().__init__(engine, context, tag, data)
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.source = source
         self.nbytes = 0
         self.arrival: object = None
@@ -140,7 +150,8 @@ class Receive(Transfer):
     @property
     def room(self) -> int:
         """How many bytes of the message are wanted: it may be longer than the buffer."""
-        return min(self.nbytes, len(self.data))
+        wanted, room = self.nbytes, len(self.data)
+        return wanted if wanted < room else room
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""
