@@ -32,7 +32,6 @@ from extended.windows.operators import (
     SUM,
     Op,
 )
-from extended.windows.service import attach
 from extended.windows.win import Win
 
 __all__ = [
@@ -60,5 +59,4 @@ __all__ = [
     "Op",
     "Win",
     "WindowError",
-    "attach",
 ]

@@ -75,7 +75,7 @@ class Place:
     drained: bool = False
 
 
-class Locks:
+class WindowLocks:
     """One rank's part in all locks.
 
     Args:

@@ -16,7 +16,6 @@ import trio
 
 import conduit
 from extended import Extended
-from extended.windows.calls import public, shown
 from extended.windows.errors import WindowError
 from extended.windows.locks import Locks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
@@ -378,30 +377,6 @@ class Service:
 
 # By the identity of the endpoint, which itself keeps the service alive (by its handlers): a job leaves nothing here.
 _services: WeakValueDictionary[int, Service] = WeakValueDictionary()
-
-
-@public("windows")
-def attach(x: Extended) -> Coroutine[Any, Any, None]:
-    """Attach the handlers of windows, as the first window does; collective over all ranks of the job.
-
-    For ranks that make no window while others make their first.
-
-    Args:
-        x: what `Extended.attach` returned.
-
-    Raises:
-        conduit.BadRequest: `x` is something else, or ranks attach different handlers.
-    """
-    if not isinstance(x, Extended):
-        raise conduit.BadRequest(
-            f"windows.attach: x={shown(x)} is a {type(x).__name__}; give what Extended.attach returned"
-        )
-    return _attach(x)
-
-
-async def _attach(x: Extended) -> None:
-    await attached(x)
-    await x.ep.poll()
 
 
 async def attached(x: Extended) -> Service:

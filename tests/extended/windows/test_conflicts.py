@@ -14,7 +14,7 @@ from extended import Extended
 from extended.windows import LOCK_SHARED, MAX, NO_OP, SUM, Win, WindowError
 from extended.windows.calls import Call
 from extended.windows.operators import MAX as MAX_OP
-from extended.windows.records import GET, PUT, Accesses, Record, packed, unpacked
+from extended.windows.records import GET, PUT, Accesses, AccessRecord, packed, unpacked
 
 AT = rf"at {re.escape(__file__)}:\d+"
 ACCESSES = ["put", "get", "sum", "max", "get_sum", "get_no_op", "fetch_sum", "fetch_no_op", "swap"]
@@ -261,14 +261,14 @@ RECORDS = st.lists(
 def test_accesses_are_found_as_if_all_were_looked_at(steps):
     accesses, all_of_them = Accesses(), []
     for what, start, count, line, rank, undone in steps:
-        new = Record(Call("win.Put", "f.py", line), rank, what, start, start + count)
+        new = AccessRecord(Call("win.Put", "f.py", line), rank, what, start, start + count)
         found = accesses.conflict(new)
         others = [
             one for one in all_of_them if one.start < new.stop and new.start < one.stop and one.conflicts(new) and count
         ]
         assert (found is not None) == bool(others)
         if found is None and count:
-            undo = accesses.add(Record(new.call, rank, what, new.start, new.stop))
+            undo = accesses.add(AccessRecord(new.call, rank, what, new.start, new.stop))
             if undone:
                 undo()
             else:
@@ -282,7 +282,7 @@ def test_accesses_are_found_as_if_all_were_looked_at(steps):
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1 << 40), st.text(max_size=300), st.integers(0, 9999))))
 def test_accesses_travel_whole(steps):
     names = ["win.Put", "win.Get", "win.Accumulate", "win.Get_accumulate", "win.Fetch_and_op", "win.Compare_and_swap"]
-    records = [Record(Call(names[n], file, line), 3, n, start, start + 1) for n, start, file, line in steps]
+    records = [AccessRecord(Call(names[n], file, line), 3, n, start, start + 1) for n, start, file, line in steps]
     messages = list(packed(records, 300))
     assert all(len(message) <= 300 for message in messages)
     found = [record for message in messages for record in unpacked(memoryview(message), 3)]
