@@ -100,6 +100,7 @@ class Service:
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks of the job."""
+        self.ep.on_report(self._tell)
         try:
             await self.ep.attach(
                 self.win_put, self.win_get, self.win_got, self.win_done, self.win_apply, self.win_access,
@@ -111,6 +112,14 @@ class Service:
             raise
         self.ep.on_progress(self.locks.progress)
         self._attached = True
+
+    def _tell(self, told: Any) -> None:
+        """Tell what this rank waits for, for the report of a job that gets no further."""
+        if not self._attached and self._failed is None:
+            told.note(
+                "it makes the first window of the job, for which all ranks attach handlers; let those that make none "
+                "call `await windows.attach(x)`"
+            )
 
     async def connected(self) -> None:
         """Wait until another task of this rank has attached the handlers."""

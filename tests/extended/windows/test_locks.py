@@ -1,4 +1,4 @@
-"""Passive target synchronisation: who has a lock when, that nothing waits for the rank that is locked, cancelled locks."""
+"""Passive target synchronisation: who has a lock when, what waits for the rank that is locked, cancelled locks."""
 
 import numpy as np
 import pytest
