@@ -13,6 +13,7 @@ def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> i
 
 from conduit.benchmarks.barrier import Barrier
 from conduit.benchmarks.execute import Program, execute
+from conduit.benchmarks.operation import Mark, Operation
 from conduit.benchmarks.options import Options, Parameters
 from conduit.benchmarks.pairs import Pair, pair
 from conduit.benchmarks.progress import Progress
@@ -23,6 +24,8 @@ from conduit.contract import Limits
 __all__ = [
     "Barrier",
     "Limits",
+    "Mark",
+    "Operation",
     "Options",
     "Pair",
     "Parameters",
