@@ -14,17 +14,16 @@ from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_tex
 from conduit.benchmarks.integers import Size
 from conduit.benchmarks.operation import Operation
 from conduit.commands.tables import grid
-from conduit.contract import Constant
 from conduit.errors import BadRequest
 from conduit.launch.explaining import Exchange, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import OPERATIONS, Spec, installed, parse_spec
-from conduit.options import in_effect
+from conduit.options import describe, in_effect
 from conduit.timeline.steps import HARDWARE, Step
 
 _LETTERS = {
-    "polling": "p", "send": "s", "wire": "-", "notice": "n", "interrupt": "i", "receive": "r", "copy": "c",
-    "handler": "h", "reply": "a", "move": "m", "compute": "x",
+    "polling": "p", "send": "s", "wire": "-", "notice": "n", "timer": "t", "interrupt": "i", "receive": "r",
+    "copy": "c", "handler": "h", "reply": "a", "move": "m", "compute": "x",
 }  # fmt: skip
 """What stands for a kind of step in the bar; in the order of the legend."""
 
@@ -65,7 +64,8 @@ def explain(
     if json is not None:
         write_file("json", json, json_text(_as_json(spec, op, found, size, exchange, constants)))
     if json != STANDARD_OUTPUT:
-        _show(spec, " ".join(filter(None, (op, found))), size, exchange, constants)
+        what = f"round trip, {found}" if found else op
+        _show(spec, what, size, exchange, constants)
     return 0
 
 
@@ -94,24 +94,29 @@ def _category(spec: Spec, op: str, largest: Mapping[str, int], asked: str | None
 
 @attrs.frozen
 class _Used:
-    """A constant and how much of the time is its."""
+    """A constant, or an option that takes a constant's place, and how much of the time is its."""
 
-    constant: Constant
-    ticks: int
+    name: str
+    value: object
+    unit: str
+    kind: str
+    source: str
+    ps: int
 
 
 def _constants(spec: Spec, steps: Sequence[Step]) -> list[_Used]:
-    """Return the constants that the steps are made of, those with the greatest share first."""
+    """Return what the steps are made of, that with the greatest share first."""
     totals: Counter[str] = Counter()
     for step in steps:
         totals.update(step.constants)
-    known = {each.name: each for each in spec.cls.constants}
-    return [_Used(known.get(name) or _of_option(spec, name), ticks) for name, ticks in totals.most_common()]
-
-
-def _of_option(spec: Spec, name: str) -> Constant:
-    """Return an option as if it were a constant."""
-    return Constant(name, in_effect(spec.options).get(name), "s", "assumed", "an option of the conduit")
+    constants = {each.name: each for each in spec.cls.constants}
+    values, helps = in_effect(spec.options), {each.name: each.help for each in describe(spec.cls.Options)}
+    return [
+        _Used(**attrs.asdict(constants[name]), ps=ps)
+        if name in constants
+        else _Used(name, values[name], "", "option", helps[name], ps)
+        for name, ps in totals.most_common()
+    ]
 
 
 def _show(spec: Spec, what: str, size: int, exchange: Exchange, constants: Sequence[_Used]) -> None:
@@ -135,12 +140,14 @@ def _show(spec: Spec, what: str, size: int, exchange: Exchange, constants: Seque
     ]
     columns = ("at us", "us", "%", "rank", *(["leg"] * legs), "what", "made of")
     print_table(console, grid(columns, rows, right=range(4)))
-    for used in constants:
-        made = used.constant
-        share = f"{used.ticks / 1e6:.3f} us, {_percent(used.ticks, total)} %"
-        print_text(console, f"{made.name}  {made.value} {made.unit}, {made.kind}: {share}", bold=len(made.name))
-        print_text(console, f"    {made.source}")
-    rest = total - sum(each.ticks for each in constants)
+    for each in constants:
+        value = f"{each.value:g}" if isinstance(each.value, float) else each.value
+        share = f"{each.ps / 1e6:.3f} us, {_percent(each.ps, total)} %"
+        print_text(
+            console, f"{each.name}  {value} {each.unit}".rstrip() + f", {each.kind}: {share}", bold=len(each.name)
+        )
+        print_text(console, f"    {each.source}")
+    rest = total - sum(each.ps for each in constants)
     if rest:
         print_text(console, f"of no constant: {rest / 1e6:.3f} us, {_percent(rest, total)} %")
 
@@ -202,5 +209,5 @@ def _as_json(
             }
             for step in exchange.steps
         ],
-        "constants": [{**attrs.asdict(each.constant), "ps": each.ticks} for each in constants],
+        "constants": [attrs.asdict(each) for each in constants],
     }

@@ -14,6 +14,7 @@ from conduit.launch.simulated import SimulatedJob
 from conduit.launch.tracing import timeline_of
 from conduit.sim.actions import acting, rank_of
 from conduit.sim.causes import CausalKernel, Cause
+from conduit.sim.timer import Timer
 from conduit.simnet import SimulatedPort
 from conduit.simnet.constants import keep_names
 from conduit.timeline.steps import Edge, Step, steps_of
@@ -101,22 +102,25 @@ def _edges(marks: _Marks) -> list[Edge]:
     for event in reversed(path):
         # What a task does before it schedules an event takes time that the kernel may have let pass at once.
         if event.when > since:
-            notice = rank_of(event.action) if _polls(event) else -1
-            edges.append(_edge(since, event.when, None if before is marks.causes[0] else before, notice, event))
+            edges.append(_edge(since, event.when, None if before is marks.causes[0] else before, event))
         since, before = event.when, event
     if end > since:
-        edges.append(_edge(since, end, before, -1, None))
+        edges.append(_edge(since, end, before, None))
     return edges
 
 
-def _edge(begin: int, end: int, before: Cause | None, notice: int, event: Cause | None) -> Edge:
+def _edge(begin: int, end: int, before: Cause | None, event: Cause | None) -> Edge:
     name, owner = ("", -1) if before is None else (_words(before), rank_of(before.action))
-    return Edge(begin, end, name, owner, notice, () if event is None else event.parts)
+    until, rank, parts = ("", -1, ()) if event is None else (_kind(event), rank_of(event.action), event.parts)
+    return Edge(begin, end, name, owner, until, rank, parts)
 
 
-def _polls(event: Cause) -> bool:
-    """Return whether an event is the polling loop of a rank that finds something."""
-    return isinstance(getattr(acting(event.action), "__self__", None), SimulatedPort)
+def _kind(event: Cause) -> str:
+    """Return whether an event is that a rank's polling loop finds something, or a timer's."""
+    whose = getattr(acting(event.action), "__self__", None)
+    if isinstance(whose, SimulatedPort) and event.action == whose._notice:
+        return "notice"
+    return "timer" if isinstance(whose, Timer) else ""
 
 
 def _words(event: Cause) -> str:

@@ -60,6 +60,16 @@ class CausalKernel(Kernel):
         """As `Kernel.call`, with the cause."""
         self._schedule(when, action, ())
 
+    def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `Kernel.background`; what happened last before it counts as its cause, since nothing else went on."""
+
+        def run() -> None:
+            before = self.cause
+            self.cause = Cause(self.now, 0 if before is None else before.when, action, (), before)
+            action(*args)
+
+        super().background(int(when), run)
+
     def advance(self, when: int) -> bool:
         """As `Kernel.advance`; time stays a plain number."""
         return super().advance(int(when))

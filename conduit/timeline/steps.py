@@ -28,7 +28,8 @@ class Edge(NamedTuple):
         end: picoseconds.
         name: what the event does that begins it, in words; "" where that is no network's own.
         owner: the rank to which that belongs, -1 if to none.
-        notice: the rank whose polling loop it ends in, -1 if in none.
+        until: what ends it: "notice" where that is a rank's polling loop, "timer" where it is a timer, else "".
+        rank: whose that is.
         parts: what it is made of, backwards from its end: picoseconds, and names of constants behind a colon.
     """
 
@@ -36,7 +37,8 @@ class Edge(NamedTuple):
     end: int
     name: str
     owner: int
-    notice: int
+    until: str
+    rank: int
     parts: Sequence[tuple[int, str]]
 
 
@@ -47,7 +49,7 @@ class Step:
     Attributes:
         leg: "request" until the handler begins, then "reply"; of what is no message "".
         where: the rank whose CPU it takes, HARDWARE where it takes none.
-        what: what that does, as a `CpuListener` hears it, or "wire", or "notice".
+        what: what that does, as a `CpuListener` hears it, or "wire", "notice" or "timer".
         name: which step of the network's protocol it is in, "" where it has none.
         group: what the names of its constants begin with, "" where it has none.
         begin: when it happens for the first time, picoseconds from the call on.
@@ -134,8 +136,8 @@ def _pieces(edge: Edge, cpus: Sequence[Sequence[Span]], owner: int) -> Iterator[
             if why and (not constant or own in ("", constant)):  # else it goes on with something else meanwhile
                 where, what, constant = rank, why, constant or own
                 break
-        if where == HARDWARE and edge.notice >= 0 and not constant:
-            where, what = edge.notice, "notice"
+        if where == HARDWARE and edge.until and not constant:
+            where, what = edge.rank, edge.until
         yield _Piece(begin, end, where, what, constant)
 
 

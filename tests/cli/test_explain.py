@@ -9,7 +9,7 @@ def test_a_table_and_the_constants_behind_it(command):
     status, out, err = command("explain", "--size", "100")
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "am medium, 100 bytes, on sci: 16.917054 us"
+    assert lines[0] == "round trip, medium, 100 bytes, on sci: 16.917054 us"
     assert len(lines[1]) == 100
     assert set(lines[1]) <= set("ps-nra")
     assert "send: store header" in out
@@ -34,7 +34,7 @@ def test_json_adds_up(command, tmp_path):
 
 @pytest.mark.parametrize(("size", "category"), [("0", "short"), ("1", "medium"), ("2K", "medium"), ("2049", "long")])
 def test_the_category_that_carries_the_size(command, size, category):
-    assert command("explain", "--size", size).out.startswith(f"am {category}, ")
+    assert command("explain", "--size", size).out.startswith(f"round trip, {category}, ")
 
 
 @pytest.mark.parametrize(
