@@ -108,9 +108,9 @@ def run(
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     check_trace(trace, specs)
-    if json == STANDARD_OUTPUT and any(map(processes.wanted, specs)):
-        raise BadRequest("--json - : ranks that are processes print where the JSON would stand; name a file for it")
     part = os.environ.pop(_PART, "")
+    if part:
+        json = None  # written by who has started this process, as is decided where its lines go
     settings = {
         "ranks": ranks,
         "seed": seed,
@@ -126,7 +126,8 @@ def run(
                 if part and number != int(part):
                     continue
                 if processes.wanted(spec):
-                    runs.append(_in_processes(spec, ranks, number))
+                    with _output(json):
+                        runs.append(_in_processes(spec, ranks, number))
                     continue
                 with _report_in(full_report), _output(json):
                     result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
@@ -209,6 +210,8 @@ def _in_processes(spec: Spec, ranks: int | None, number: int) -> Ran:
         SystemExit: they have failed, and said why; or the program has ended itself, with status 0 too.
     """
     outcome = processes.start(spec, ranks, {_PART: str(number)})
+    if outcome.interrupted:
+        raise KeyboardInterrupt
     if outcome.status or not outcome.results:
         raise SystemExit(outcome.status or int(not outcome.explained))
     ran: Ran = pickle.loads(outcome.results[0])
