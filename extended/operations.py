@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conduit.benchmarks import Operation
+from conduit.benchmarks import ExplainedOperation
 from extended.layer import Extended
 
 if TYPE_CHECKING:
@@ -42,5 +42,5 @@ def _largest(limits: Limits) -> Mapping[str, int]:
     return {"": limits.max_long_request}
 
 
-put = Operation(main=_put, largest=_largest)
-get = Operation(main=_get, largest=_largest)
+put = ExplainedOperation(main=_put, largest=_largest)
+get = ExplainedOperation(main=_get, largest=_largest)

@@ -13,7 +13,7 @@ Mark: TypeAlias = Callable[[Endpoint], object]
 
 
 @attrs.frozen(kw_only=True)
-class Operation:
+class ExplainedOperation:
     """An operation between two ranks, registered as an entry point of the group `conduit.operations`.
 
     Attributes:

@@ -12,14 +12,14 @@ from rich.console import Console
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
 from conduit.benchmarks.integers import Size
-from conduit.benchmarks.operation import Operation
+from conduit.benchmarks.operation import ExplainedOperation
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest
-from conduit.launch.explaining import Exchange, explain_named
+from conduit.launch.explaining import ExplainedExchange, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import OPERATIONS, Spec, installed, parse_spec
 from conduit.options import describe, in_effect
-from conduit.timeline.steps import HARDWARE, Step
+from conduit.timeline.steps import HARDWARE, MessageStep
 
 _LETTERS = {
     "polling": "p", "send": "s", "wire": "-", "notice": "n", "timer": "t", "interrupt": "i", "receive": "r",
@@ -69,11 +69,11 @@ def explain(
     return 0
 
 
-def _operation(name: str) -> Operation:
+def _operation(name: str) -> ExplainedOperation:
     known = installed(OPERATIONS)
     if name not in known:
         raise BadRequest(f"--op {name} is no operation; there are: {', '.join(sorted(known))}")
-    found: Operation = known[name].load()
+    found: ExplainedOperation = known[name].load()
     return found
 
 
@@ -104,7 +104,7 @@ class _Used:
     ps: int
 
 
-def _constants(spec: Spec, steps: Sequence[Step]) -> list[_Used]:
+def _constants(spec: Spec, steps: Sequence[MessageStep]) -> list[_Used]:
     """Return what the steps are made of, that with the greatest share first."""
     totals: Counter[str] = Counter()
     for step in steps:
@@ -119,7 +119,7 @@ def _constants(spec: Spec, steps: Sequence[Step]) -> list[_Used]:
     ]
 
 
-def _show(spec: Spec, what: str, size: int, exchange: Exchange, constants: Sequence[_Used]) -> None:
+def _show(spec: Spec, what: str, size: int, exchange: ExplainedExchange, constants: Sequence[_Used]) -> None:
     console = make_console()
     total = exchange.ticks
     title = f"{what}, {size} bytes, on {spec.text}: {total / 1e6:.6f} us"
@@ -152,7 +152,7 @@ def _show(spec: Spec, what: str, size: int, exchange: Exchange, constants: Seque
         print_text(console, f"of no constant: {rest / 1e6:.3f} us, {_percent(rest, total)} %")
 
 
-def _print_bar(console: Console, exchange: Exchange) -> None:
+def _print_bar(console: Console, exchange: ExplainedExchange) -> None:
     """Print a bar with a letter for what each part of the time goes to, and what the letters mean."""
     width = min(console.width, 100)
     kinds = [(step.what, step.ticks) for step in exchange.steps]
@@ -165,11 +165,11 @@ def _print_bar(console: Console, exchange: Exchange) -> None:
     print_text(console, ", ".join(used))
 
 
-def _words(step: Step) -> str:
+def _words(step: MessageStep) -> str:
     return f"{step.what}: {step.name}" if step.name and step.what not in ("notice", "polling") else step.what
 
 
-def _names(step: Step) -> str:
+def _names(step: MessageStep) -> str:
     """Say what a step is made of: constants, or the links that are taken."""
     names = list(step.constants)
     if not names and step.what == "notice":
@@ -184,7 +184,7 @@ def _percent(ticks: int, total: int) -> str:
 
 
 def _as_json(
-    spec: Spec, op: str, category: str, size: int, exchange: Exchange, constants: Sequence[_Used]
+    spec: Spec, op: str, category: str, size: int, exchange: ExplainedExchange, constants: Sequence[_Used]
 ) -> dict[str, object]:
     return {
         "program": "explain",

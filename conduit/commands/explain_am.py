@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from conduit import Endpoint, Token
-from conduit.benchmarks.operation import Mark, Operation
+from conduit.benchmarks.operation import ExplainedOperation, Mark
 from conduit.contract import Limits
 
 WARM_UP = 3
@@ -46,4 +46,4 @@ async def main(ep: Endpoint, mark: Mark, category: str, nbytes: int) -> None:
     mark(ep)
 
 
-am = Operation(main=main, largest=_largest)
+am = ExplainedOperation(main=main, largest=_largest)

@@ -13,18 +13,18 @@ from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.simulated import SimulatedJob
 from conduit.launch.tracing import timeline_of
 from conduit.sim.actions import acting, rank_of
-from conduit.sim.causes import CausalKernel, Cause
+from conduit.sim.causes import CausalKernel, EventCause
 from conduit.sim.timer import Timer
 from conduit.simnet import SimulatedPort
 from conduit.simnet.constants import keep_names
-from conduit.timeline.steps import Edge, Step, steps_of
+from conduit.timeline.steps import MessageStep, PathEdge, steps_of
 
 Program = Callable[..., Awaitable[object]]
 """`async def main(ep, mark, *args)`, of two ranks; rank 0 calls `mark(ep)` before what is explained, and after it."""
 
 
 @attrs.frozen
-class Exchange:
+class ExplainedExchange:
     """What an exchange took, and what for.
 
     Attributes:
@@ -33,7 +33,7 @@ class Exchange:
     """
 
     ticks: int
-    steps: list[Step]
+    steps: list[MessageStep]
 
 
 @attrs.define
@@ -41,10 +41,10 @@ class _Marks:
     """When the marks were made, and the events that ran last by then."""
 
     times: list[int] = attrs.field(factory=list)
-    causes: list[Cause | None] = attrs.field(factory=list)
+    causes: list[EventCause | None] = attrs.field(factory=list)
 
 
-def explain_named(text: str, main: Program, *args: Any, segment: int) -> Exchange:
+def explain_named(text: str, main: Program, *args: Any, segment: int) -> ExplainedExchange:
     """As `explain`, in a process that has imported no network: constants have names there.
 
     Args:
@@ -57,7 +57,7 @@ def explain_named(text: str, main: Program, *args: Any, segment: int) -> Exchang
     return explain(parse_spec(text), main, *args, segment=segment)
 
 
-def explain(spec: Spec, main: Program, *args: Any, segment: int) -> Exchange:
+def explain(spec: Spec, main: Program, *args: Any, segment: int) -> ExplainedExchange:
     """Run a program on two ranks of two hosts, and explain what lies between its two marks.
 
     Constants have names if they kept them when the network was imported (`conduit.simnet.constants.keep_names`).
@@ -87,13 +87,13 @@ def explain(spec: Spec, main: Program, *args: Any, segment: int) -> Exchange:
     begin, end = marks.times
     requests = [sent.message for sent in timeline.messages if sent.begin >= begin and not sent.message.reply]
     handled = timeline.handled_at[requests[0]][0] if len(requests) == 1 else None
-    return Exchange(end - begin, steps_of(_edges(marks), timeline, handled))
+    return ExplainedExchange(end - begin, steps_of(_edges(marks), timeline, handled))
 
 
-def _edges(marks: _Marks) -> list[Edge]:
+def _edges(marks: _Marks) -> list[PathEdge]:
     """Return the critical path between the marks: from the last event back to that at the first mark."""
     begin, end = marks.times
-    path: list[Cause] = []
+    path: list[EventCause] = []
     cause = marks.causes[1]
     while cause is not None and cause is not marks.causes[0] and cause.when > begin:
         path.append(cause)
@@ -109,13 +109,13 @@ def _edges(marks: _Marks) -> list[Edge]:
     return edges
 
 
-def _edge(begin: int, end: int, before: Cause | None, event: Cause | None) -> Edge:
+def _edge(begin: int, end: int, before: EventCause | None, event: EventCause | None) -> PathEdge:
     name, owner = ("", -1) if before is None else (_words(before), rank_of(before.action))
     until, rank, parts = ("", -1, ()) if event is None else (_kind(event), rank_of(event.action), event.parts)
-    return Edge(begin, end, name, owner, until, rank, parts)
+    return PathEdge(begin, end, name, owner, until, rank, parts)
 
 
-def _kind(event: Cause) -> str:
+def _kind(event: EventCause) -> str:
     """Return whether an event is that a rank's polling loop finds something, or a timer's."""
     whose = getattr(acting(event.action), "__self__", None)
     if isinstance(whose, SimulatedPort) and event.action == whose._notice:
@@ -123,7 +123,7 @@ def _kind(event: Cause) -> str:
     return "timer" if isinstance(whose, Timer) else ""
 
 
-def _words(event: Cause) -> str:
+def _words(event: EventCause) -> str:
     """Return what an event does as words, where it is a network's own."""
     action = acting(event.action)
     if getattr(action, "__module__", "").startswith("conduit."):

@@ -15,7 +15,7 @@ from conduit.sim.kernel import Kernel
 from conduit.sim.labels import Labelled, Parts
 
 
-class Cause(NamedTuple):
+class EventCause(NamedTuple):
     """An event with what scheduled it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Cause(NamedTuple):
     since: int
     action: Callable[..., object]
     parts: Parts
-    cause: Cause | None
+    cause: EventCause | None
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class CausalKernel(Kernel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.cause: Cause | None = None
+        self.cause: EventCause | None = None
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.at`, with the cause."""
@@ -65,7 +65,7 @@ class CausalKernel(Kernel):
 
         def run() -> None:
             before = self.cause
-            self.cause = Cause(self.now, 0 if before is None else before.when, action, (), before)
+            self.cause = EventCause(self.now, 0 if before is None else before.when, action, (), before)
             action(*args)
 
         super().background(int(when), run)
@@ -76,7 +76,7 @@ class CausalKernel(Kernel):
 
     def _schedule(self, when: int, action: Callable[..., object], args: tuple[Any, ...]) -> None:
         parts = when.parts if isinstance(when, Labelled) else ()
-        event = Cause(int(when), self.now, action, parts, self.cause)
+        event = EventCause(int(when), self.now, action, parts, self.cause)
 
         def run() -> None:
             self.cause = event

@@ -1,7 +1,7 @@
 """The steps of one exchange from its call to its return: what each of its picoseconds went to, and by which constants.
 
-An exchange is cut at the events of its critical path (`Edge`), and these at the spans of the CPUs.  So the steps add up
-to all of it, whatever the network is, and none of them is computed again.
+An exchange is cut at the events of its critical path (`PathEdge`), and these at the spans of the CPUs.  So the steps add
+up to all of it, whatever the network is, and none of them is computed again.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.timeline.recording import Recording, Span
+from conduit.timeline.recording import CpuSpan, Recording
 
 HARDWARE = -1
 """Where a step is that takes no CPU's time."""
 
 
-class Edge(NamedTuple):
+class PathEdge(NamedTuple):
     """A stretch of the critical path: from one event to the next that it leads to.
 
     Attributes:
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
 
 @attrs.define
-class Step:
+class MessageStep:
     """What happens at one place for one reason, by constants of one group, on one leg of the exchange.
 
     Attributes:
@@ -81,7 +81,7 @@ class _Piece(NamedTuple):
     constant: str
 
 
-def steps_of(edges: Sequence[Edge], recording: Recording, turn: int | None) -> list[Step]:
+def steps_of(edges: Sequence[PathEdge], recording: Recording, turn: int | None) -> list[MessageStep]:
     """Return the steps of an exchange, in the order in which they first happen.
 
     Args:
@@ -95,7 +95,7 @@ def steps_of(edges: Sequence[Edge], recording: Recording, turn: int | None) -> l
     start = edges[0].begin
     cpus = [[span for span in spans if span.end > start] for spans in recording.cpu]
     links = {name: carried.rows() for name, carried in recording.links.items()}
-    found: dict[tuple[str, int, str, str, str], Step] = {}
+    found: dict[tuple[str, int, str, str, str], MessageStep] = {}
     last = None
     owner, now = 0, start
     for edge in edges:
@@ -109,7 +109,7 @@ def steps_of(edges: Sequence[Edge], recording: Recording, turn: int | None) -> l
             key = leg, piece.where, piece.what, edge.name, piece.constant.partition(".")[0]
             step = found.get(key)
             if step is None:
-                step = found[key] = Step(*key, piece.begin - start)
+                step = found[key] = MessageStep(*key, piece.begin - start)
             step.ticks += piece.end - piece.begin
             step.times += step is not last
             last = step
@@ -120,7 +120,7 @@ def steps_of(edges: Sequence[Edge], recording: Recording, turn: int | None) -> l
     return list(found.values())
 
 
-def _pieces(edge: Edge, cpus: Sequence[Sequence[Span]], owner: int) -> Iterator[_Piece]:
+def _pieces(edge: PathEdge, cpus: Sequence[Sequence[CpuSpan]], owner: int) -> Iterator[_Piece]:
     """Cut an edge where what is known of it changes."""
     parts = _placed(edge)
     others = [rank for rank in range(len(cpus)) if rank != owner]
@@ -141,23 +141,23 @@ def _pieces(edge: Edge, cpus: Sequence[Sequence[Span]], owner: int) -> Iterator[
         yield _Piece(begin, end, where, what, constant)
 
 
-def _at(spans: Sequence[Span], when: int) -> str:
+def _at(spans: Sequence[CpuSpan], when: int) -> str:
     """Return what a time is spent on, "" where no span has it."""
     return next((span.why for span in spans if span.begin <= when < span.end), "")
 
 
-def _placed(edge: Edge) -> list[Span]:
+def _placed(edge: PathEdge) -> list[CpuSpan]:
     """Return the parts of an edge that have names, each at its time."""
     placed, end = [], edge.end
     for ticks, label in reversed(edge.parts):
         begin = max(end - ticks, edge.begin)
         if label and begin < end:
-            placed.append(Span(begin, end, label.partition(":")[2]))
+            placed.append(CpuSpan(begin, end, label.partition(":")[2]))
         end = begin
     return placed
 
 
-def _within(spans: Sequence[Span], edge: Edge) -> list[Span]:
+def _within(spans: Sequence[CpuSpan], edge: PathEdge) -> list[CpuSpan]:
     """Return what a CPU does during an edge; polls that find nothing are not counted."""
     first = max(0, bisect_right(spans, edge.begin, key=lambda span: span.begin) - 1)
     found = []
@@ -165,7 +165,7 @@ def _within(spans: Sequence[Span], edge: Edge) -> list[Span]:
         if span.begin >= edge.end:
             break
         if span.end > edge.begin and span.why != "waiting":
-            found.append(Span(max(span.begin, edge.begin), min(span.end, edge.end), span.why))
+            found.append(CpuSpan(max(span.begin, edge.begin), min(span.end, edge.end), span.why))
     return found
 
 

@@ -13,7 +13,7 @@ from conduit.launch.explaining import explain, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import parse_spec
 from conduit.timeline import Recording
-from conduit.timeline.steps import Edge, steps_of
+from conduit.timeline.steps import PathEdge, steps_of
 from extended.operations import get, put
 
 NETWORKS = [
@@ -124,8 +124,9 @@ def test_the_constants_of_sci_are_those_of_its_protocol():
 
 
 def test_a_path_with_a_gap_is_refused():
+    path = [PathEdge(0, 5, "", -1, "", -1, ()), PathEdge(6, 7, "", -1, "", -1, ())]
     with pytest.raises(ValueError, match="the critical path has a gap from 5 to 6 ps"):
-        steps_of([Edge(0, 5, "", -1, "", -1, ()), Edge(6, 7, "", -1, "", -1, ())], Recording("loggp", [0, 1]), None)
+        steps_of(path, Recording("loggp", [0, 1]), None)
 
 
 # -- calls in fresh processes ----------------------------------------------------------------------
