@@ -1,7 +1,7 @@
 """The steps of one exchange from its call to its return: what each of its picoseconds went to, and by which constants.
 
-An exchange is cut at the events of its critical path (`PathEdge`), and these at the spans of the CPUs.  So the steps add
-up to all of it, whatever the network is, and none of them is computed again.
+An exchange is cut at the events of its critical path (`PathEdge`), and these at the spans of the CPUs.  So the steps
+add up to all of it, whatever the network is, and none of them is computed again.
 """
 
 from __future__ import annotations
