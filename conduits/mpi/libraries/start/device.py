@@ -132,7 +132,7 @@ class StartDevice(Device):
 
     def begin_pass(self) -> None:
         """A look at the NIU that finds a packet is the first load of it."""
-        if self._niu.low:
+        if self._smp.loadable(self._local):
             self._finds = True
             self.engine.cpu.free -= POLL_PS
 
@@ -204,6 +204,7 @@ class StartDevice(Device):
             **{f"mpi_{name}": count for name, count in self._counts.items()},
             "mpi_parts_sent": self._sending.parts,
             "mpi_parts_received": self._receiving.parts,
+            "mpi_put_off": self._receiving.put_off,
             **{f"{name}_on_host": count for name, count in self._rings.statistics().items()},
         }
 

@@ -37,7 +37,7 @@ class StartOptions(StartXMachine):
 
     crossover: int = option(
         c.whole(c.CROSSOVER), "between hosts, bytes of the largest message that goes by PIO; longer ones go by RDMA",
-        validator=[attrs.validators.ge(0), attrs.validators.le(1 << 16)], conformance=(c.whole(c.CROSSOVER), 0),
+        validator=[attrs.validators.ge(0), attrs.validators.le(1 << 16)], conformance=(c.whole(c.CROSSOVER), 128),
     )  # fmt: skip
     crossover_shared: int = option(
         c.whole(c.CROSSOVER_SHARED), "within a host, bytes of the largest message that goes as a control message",
@@ -46,7 +46,7 @@ class StartOptions(StartXMachine):
     )  # fmt: skip
     pool: int = option(
         c.whole(c.POOL), "bytes of short messages that a rank keeps of one on another host before they are wanted",
-        validator=[attrs.validators.ge(0), attrs.validators.le(1 << 24)], conformance=(c.whole(c.POOL), 64),
+        validator=[attrs.validators.ge(0), attrs.validators.le(1 << 24)], conformance=(c.whole(c.POOL), 256),
     )  # fmt: skip
     buffer: int = option(
         c.whole(c.BUFFER), "bytes of each of a host's two system buffers, and of the largest RDMA; a multiple of 8",

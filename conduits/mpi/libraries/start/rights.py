@@ -43,18 +43,16 @@ class Rights:
     """The rights of one SMP; all begins free.
 
     Attributes:
-        put_off: how many wishes have been put off so far.
         taken: whether something is being received.
         resting: the rank that leaves the engine to others for a while, None where none does.
     """
 
-    __slots__ = ("_asked", "_wishes", "put_off", "resting", "taken")
+    __slots__ = ("_asked", "_wishes", "resting", "taken")
 
     def __init__(self) -> None:
         self._wishes: list[Wish] = []
         self._asked: tuple[int, int] | None = None
         self.taken = False
-        self.put_off = 0
         self.resting: int | None = None
 
     # -- what ranks of this SMP send -----------------------------------------------------------------
@@ -81,7 +79,6 @@ class Rights:
     def wish(self, wish: Wish) -> None:
         """A rank of another SMP asks for one of this."""
         wish.put_off = wish.target < wish.source and self._asked == (wish.target, wish.source)
-        self.put_off += wish.put_off
         self._wishes.append(wish)
 
     def grantable(self, rank: int) -> bool:
@@ -105,11 +102,6 @@ class Rights:
         rests = any(wish.target != rank and not wish.put_off for wish in self._wishes)
         self.resting = rank if rests else None
         return rests
-
-    @property
-    def waiting(self) -> int:
-        """How many wishes have not been granted."""
-        return len(self._wishes)
 
     def _first(self, rank: int) -> Wish | None:
         return next((wish for wish in self._wishes if wish.target == rank and not wish.put_off), None)

@@ -149,6 +149,7 @@ class Receiving:
 
     Attributes:
         parts: how many parts were received.
+        put_off: how many wishes of others have waited for a transfer the other way.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class Receiving:
         self._rest_ps = rest_ps
         self._landed: deque[tuple[int, int]] = deque()  # pieces that are not copied yet
         self._done: Done | None = None  # while the process waits for one
-        self.parts = 0
+        self.parts = self.put_off = 0
 
     @property
     def due(self) -> bool:
@@ -178,6 +179,7 @@ class Receiving:
 
     def _wish(self, wish: Wish, done: Done) -> None:
         self._smp.rights.wish(wish)
+        self.put_off += wish.put_off
         if self.due:
             self._engine.notify()
         done(self._engine.kernel.now)
