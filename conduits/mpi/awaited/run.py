@@ -21,8 +21,8 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     Args:
         main: ``async def main(comm, *args)``; `comm` is the world.
         *args: every rank gets its own deep copy.
-        library: scampi or sunmpi, simulated; options after a colon, "scampi:eager_count=4".  On mpi4py there are Active
-            Messages alone so far.
+        library: scampi, sunmpi or start, simulated; options after a colon, "scampi:eager_count=4".  On mpi4py there are
+            Active Messages alone so far.
         **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
 
     Returns:
@@ -55,7 +55,7 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
     if not isinstance(library, str):
-        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi' or 'sunmpi'")
+        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi' or 'start'")
     name, _, rest = library.partition(":")
     spec = f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")
     _refuse_real(spec)
@@ -66,8 +66,8 @@ def _refuse_real(spec: str) -> None:
     words = spec.partition(":")[2].split(",")
     if "library=mpi4py" in (word.replace(" ", "") for word in words):
         raise BadRequest(
-            f"conduit={spec!r}: programs of MPI alone run on simulated libraries so far; give scampi or sunmpi, or run "
-            "the program on mpi4py itself: its calls have the same names there, without await"
+            f"conduit={spec!r}: programs of MPI alone run on simulated libraries so far; give scampi, sunmpi or start, "
+            "or run the program on mpi4py itself: its calls have the same names there, without await"
         )
 
 

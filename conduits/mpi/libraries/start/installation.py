@@ -42,7 +42,7 @@ class StartOptions(StartXMachine):
     crossover_shared: int = option(
         c.whole(c.CROSSOVER_SHARED), "within a host, bytes of the largest message that goes as a control message",
         validator=[attrs.validators.ge(0), attrs.validators.le(1 << 16)],
-        conformance=(c.whole(c.CROSSOVER_SHARED), 0),
+        conformance=(c.whole(c.CROSSOVER_SHARED), 128),
     )  # fmt: skip
     pool: int = option(
         c.whole(c.POOL), "bytes of short messages that a rank keeps of one on another host before they are wanted",

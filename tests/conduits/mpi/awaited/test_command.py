@@ -49,7 +49,7 @@ def test_on_mpi4py_it_is_refused_before_anything_starts():
         """Never called."""
 
     wanted = (
-        r"programs of MPI alone run on simulated libraries so far; give scampi or sunmpi, or run the program on mpi4py"
+        r"programs of MPI alone run on simulated libraries so far; give scampi, sunmpi or start, or run the program"
     )
     for start in (
         lambda: MPI.run(main, library="mpi4py"),
