@@ -6,7 +6,7 @@ from conduits.mpi.engine.device import Matching
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts, RingDevice
 from conduits.mpi.libraries.rings.shared import SharedRegions
-from conduits.mpi.libraries.rings.wire import Layout
+from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.rings.writer import Writer
 
 
@@ -22,7 +22,7 @@ class HostRings(RingDevice):
     """
 
     def __init__(
-        self, engine: Matching, layout: Layout, costs: RingCosts, memory: HostMemory, shared: SharedRegions
+        self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory, shared: SharedRegions
     ) -> None:
         super().__init__(engine, layout, costs, memory)
         self.miss_ps = 0  # polls are the other device's

@@ -22,20 +22,20 @@ from functools import partial
 import attrs
 
 from conduit.simnet.chain import Done, Steps
-from conduits.mpi.engine.device import Arrival, Device, Matching
+from conduits.mpi.engine.device import Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
 from conduits.mpi.libraries.start import wire
-from conduits.mpi.libraries.start.peer import Peer
-from conduits.mpi.libraries.start.smp import Smp
-from conduits.mpi.libraries.start.transfers import Large, Receiving, Sending
-from conduits.mpi.libraries.start.wire import Header
+from conduits.mpi.libraries.start.peer import ControlPeer
+from conduits.mpi.libraries.start.smp import SmpMemory
+from conduits.mpi.libraries.start.transfers import RdmaMessage, RdmaReceiving, RdmaSending
+from conduits.mpi.libraries.start.wire import ControlHeader
 from conduits.startx.driver import LOCK_PS, LOW, POLL_PS, StartXProcess, tag_of
 
 
 @attrs.frozen
-class Setting:
+class StartConfig:
     """What a device needs to know of the job and its options.
 
     Attributes:
@@ -61,7 +61,7 @@ class Setting:
     miss_ps: int
 
 
-class Outgoing:
+class PacketRun:
     """Packets that wait to be stored.
 
     Args:
@@ -82,7 +82,7 @@ class Outgoing:
 
     @property
     def next(self) -> tuple[int, bytes]:
-        """Header word and payload of the next packet."""
+        """ControlHeader word and payload of the next packet."""
         first = 0 if self.stored or self.tag & wire.ASK else wire.FIRST
         return self.tag | first, self.payloads[self.stored]
 
@@ -92,7 +92,7 @@ class StartDevice(Device):
 
     Args:
         engine: the rank's.
-        setting: job and options.
+        config: job and options.
         smp: what the processes of its host share.
         memory: what copies on the host pass through.
         rings: how messages to ranks of its host travel.
@@ -100,10 +100,16 @@ class StartDevice(Device):
     """
 
     def __init__(
-        self, engine: Matching, setting: Setting, smp: Smp, memory: HostMemory, rings: RingDevice, driver: StartXProcess
+        self,
+        engine: Matching,
+        config: StartConfig,
+        smp: SmpMemory,
+        memory: HostMemory,
+        rings: RingDevice,
+        driver: StartXProcess,
     ) -> None:
         super().__init__(engine)
-        self._setting = setting
+        self._config = config
         self._smp = smp
         self._niu = smp.niu
         self._lock = smp.lock
@@ -111,21 +117,21 @@ class StartDevice(Device):
         self._rings = rings
         self._driver = driver
         self._host = engine.hosts[engine.rank]
-        self._local = setting.places[engine.rank]
+        self._local = config.places[engine.rank]
         self._inbox = smp.inboxes[self._local]
-        self._peers: dict[int, Peer] = {}
-        self._out: deque[Outgoing] = deque()
+        self._peers: dict[int, ControlPeer] = {}
+        self._out: deque[PacketRun] = deque()
         self._storing = False  # whether steps that store them have been begun
         self._full = False  # whether the transmit queue had no room when it was last looked at
         self._sends: dict[int, Send] = {}  # that an answer will name
         self._receives: dict[int, Receive] = {}
-        self._sending = Sending(engine, smp, memory, driver, self._ask, setting.right_ps)
-        self._receiving = Receiving(engine, smp, memory, driver, self._receives, setting.right_ps, setting.rest_ps)
+        self._sending = RdmaSending(engine, smp, memory, driver, self._ask, config.right_ps)
+        self._receiving = RdmaReceiving(engine, smp, memory, driver, self._receives, config.right_ps, config.rest_ps)
         self._turn = False  # whether the host's own messages are next
         self._finds = False  # whether this poll has found a packet in its first look
         self._counts = {"control": 0, "rendezvous": 0, "answers": 0, "packets": 0, "loaded": 0, "filed": 0}
-        self.eager_limit = setting.pool
-        self.miss_ps = setting.miss_ps + POLL_PS
+        self.eager_limit = config.pool
+        self.miss_ps = config.miss_ps + POLL_PS
         smp.join(self)
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
@@ -149,13 +155,13 @@ class StartDevice(Device):
             self._rings.send(send)
             return
         peer, nbytes, kind = self._peer(send.dest), len(send.data), wire.REQUEST
-        if nbytes <= self._setting.crossover and nbytes <= peer.unused(self._setting.pool):
+        if nbytes <= self._config.crossover and nbytes <= peer.unused(self._config.pool):
             kind = wire.INLINE
             peer.sent += nbytes
         self._counts["control" if kind == wire.INLINE else "rendezvous"] += 1
         if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
-        header = Header(kind, send.mode, send.source, send.context, send.tag, nbytes, send.number, 0)
+        header = ControlHeader(kind, send.mode, send.source, send.context, send.tag, nbytes, send.number, 0)
         if kind == wire.INLINE:
             self._post(peer, header, bytes(send.data), send)
         else:
@@ -191,12 +197,12 @@ class StartDevice(Device):
         mine = (each for each in packets if wire.local_of(tag_of(each)) == self._local and tag_of(each) & wire.FIRST)
         return self._rings.undelivered() + sum(wire.unpack(each[12:]).kind in wire.MESSAGES for each in mine)
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room, and for the right to send by RDMA."""
-        lines = list(self._rings.occupied())
+        lines = list(self._rings.slots_in_use())
         if self._out:
             lines.append(f"{len(self._out)} control messages wait for room in the transmit queue")
-        return [*lines, *self._sending.occupied()]
+        return [*lines, *self._sending.slots_in_use()]
 
     def statistics(self) -> Mapping[str, int]:
         """Return how many messages went in which way."""
@@ -208,7 +214,7 @@ class StartDevice(Device):
             **{f"{name}_on_host": count for name, count in self._rings.statistics().items()},
         }
 
-    # -- conduits.mpi.libraries.start.smp.Process ----------------------------------------------------
+    # -- conduits.mpi.libraries.start.smp.SmpProcess ----------------------------------------------------
 
     def told(self) -> None:
         """Look again: something may have changed."""
@@ -229,27 +235,27 @@ class StartDevice(Device):
             or self._sending.due
         )
 
-    def _peer(self, rank: int) -> Peer:
+    def _peer(self, rank: int) -> ControlPeer:
         """Return what is known of `rank`."""
         found = self._peers.get(rank)
         if found is None:
-            tag = wire.tag(self.engine.rank, self._setting.places[rank])
-            found = self._peers[rank] = Peer(rank, self.engine.hosts[rank], tag)
+            tag = wire.tag(self.engine.rank, self._config.places[rank])
+            found = self._peers[rank] = ControlPeer(rank, self.engine.hosts[rank], tag)
         return found
 
     # -- storing packets -----------------------------------------------------------------------------
 
-    def _post(self, peer: Peer, header: Header, data: bytes = b"", send: Send | None = None) -> None:
+    def _post(self, peer: ControlPeer, header: ControlHeader, data: bytes = b"", send: Send | None = None) -> None:
         """Send a control message, behind the others."""
-        self.engine.charge(self._setting.layers_ps)
-        self._out.append(Outgoing(peer.host, peer.tag, peer.cut(header, data), send))
+        self.engine.charge(self._config.layers_ps)
+        self._out.append(PacketRun(peer.host, peer.tag, peer.cut(header, data), send))
         if not (self._full or self._storing):
             self._begin_storing()
 
     def _ask(self, dest: int, receive: int, nbytes: int) -> Steps:
         """Ask rank `dest` for the right to send, behind what waits to be stored."""
         peer = self._peer(dest)
-        self._out.append(Outgoing(peer.host, peer.tag | wire.ASK, (wire.ask(receive, nbytes),)))
+        self._out.append(PacketRun(peer.host, peer.tag | wire.ASK, (wire.ask(receive, nbytes),)))
         yield from self._store_all()
 
     def _begin_storing(self) -> None:
@@ -323,7 +329,7 @@ class StartDevice(Device):
             self._take(packet)
             return
         self._counts["filed"] += 1
-        self.engine.cpu.free += self._setting.file_ps
+        self.engine.cpu.free += self._config.file_ps
         yield partial(self._file, packet)
 
     def _look(self, done: Done) -> None:
@@ -352,7 +358,7 @@ class StartDevice(Device):
     def _take_filed(self) -> None:
         """Take a packet that another process has loaded."""
         packet = self._smp.take(self._local)
-        self.engine.cpu.free += -(-len(packet) // 64) * self._setting.line_ps
+        self.engine.cpu.free += -(-len(packet) // 64) * self._config.line_ps
         self._take(packet)
 
     # -- control messages ----------------------------------------------------------------------------
@@ -368,9 +374,9 @@ class StartDevice(Device):
         for header, data in peer.read(payload):
             self._take_control(peer, header, data)
 
-    def _take_control(self, peer: Peer, header: Header, data: bytes) -> None:
+    def _take_control(self, peer: ControlPeer, header: ControlHeader, data: bytes) -> None:
         engine = self.engine
-        engine.charge(self._setting.layers_ps)
+        engine.charge(self._config.layers_ps)
         if header.kind in wire.MESSAGES:
             engine.arrive(_Message(self, peer, header, data))
         elif header.kind == wire.DATA:
@@ -382,15 +388,15 @@ class StartDevice(Device):
             self._go_on(peer, send, header.context, header.nbytes)
             engine.matched(send)
 
-    def _go_on(self, peer: Peer, send: Send, receive: int, wanted: int) -> None:
+    def _go_on(self, peer: ControlPeer, send: Send, receive: int, wanted: int) -> None:
         """The receive of a message was found: send what is wanted of it."""
         if not wanted:
             self.engine.sent(send)
-        elif wanted <= self._setting.crossover:
+        elif wanted <= self._config.crossover:
             header = wire.about(wire.DATA, send.number, wanted, receive)
             self._post(peer, header, bytes(send.data[:wanted]), send)
         else:
-            self._sending.queue.append(Large(send, receive, wanted))
+            self._sending.queue.append(RdmaMessage(send, receive, wanted))
 
     def _copy_data(self, receive: Receive, data: bytes) -> Steps:
         yield partial(self._memory.copy, len(data))
@@ -409,7 +415,7 @@ class StartDevice(Device):
         peer.freed += message.nbytes
         if message.synchronous:
             self._answer(peer, wire.about(wire.MATCHED, message.send))
-        elif (peer.freed - peer.told) * 4 >= self._setting.pool and peer.freed != peer.told:
+        elif (peer.freed - peer.told) * 4 >= self._config.pool and peer.freed != peer.told:
             self._answer(peer, wire.about(wire.FREED, 0))
 
     def clear(self, message: _Message, receive: Receive) -> None:
@@ -420,17 +426,17 @@ class StartDevice(Device):
             self.engine.received(receive)
         self._answer(message.peer, wire.about(wire.OK, message.send, receive.room, receive.number))
 
-    def _answer(self, peer: Peer, header: Header) -> None:
+    def _answer(self, peer: ControlPeer, header: ControlHeader) -> None:
         self._counts["answers"] += 1
         self._post(peer, header)
 
 
-class _Message(Arrival):
+class _Message(IncomingMessage):
     """A message of another SMP."""
 
     __slots__ = ("_device", "data", "kind", "peer", "send")
 
-    def __init__(self, device: StartDevice, peer: Peer, header: Header, data: bytes) -> None:
+    def __init__(self, device: StartDevice, peer: ControlPeer, header: ControlHeader, data: bytes) -> None:
         super().__init__(peer.rank, header.context, header.source, header.tag, header.nbytes, header.mode)
         self._device = device
         self.peer = peer

@@ -17,10 +17,10 @@ from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.host import HostRings
 from conduits.mpi.libraries.rings.shared import SharedRegions
-from conduits.mpi.libraries.rings.wire import Layout
+from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.start import constants as c
-from conduits.mpi.libraries.start.device import Setting, StartDevice
-from conduits.mpi.libraries.start.smp import Smp
+from conduits.mpi.libraries.start.device import StartConfig, StartDevice
+from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx import constants as startx
 from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, processors
 
@@ -63,10 +63,10 @@ class StartOptions(StartXMachine):
         if self.buffer % _UNIT:
             raise ValueError(f"buffer={self.buffer} is no multiple of {_UNIT}, as RDMA needs it; round it down")
 
-    def layout(self) -> Layout:
+    def layout(self) -> RingLayout:
         """Return the sizes within a host: control messages in a ring, large ones in pieces."""
         entries = c.whole(c.ENTRIES)
-        return Layout(
+        return RingLayout(
             entries=entries, inline=self.crossover_shared, inline_pool=entries * self.crossover_shared,
             eager_buffers=0, eager=0, pieces=c.whole(c.PIECES), piece=c.whole(c.PIECE),
         )  # fmt: skip
@@ -94,26 +94,26 @@ class Start(Installation):
         )
         self._layout = options.layout()
         self._places = _places(setup.hosts)
-        self._shares: dict[int, tuple[Smp, HostMemory, SharedRegions]] = {}
+        self._shares: dict[int, tuple[SmpMemory, HostMemory, SharedRegions]] = {}
 
     def device(self, engine: Matching) -> Device:
         """Return how the messages of one rank travel."""
         smp, memory, regions = self._share(engine.hosts[engine.rank])
         rings = HostRings(engine, self._layout, _COSTS, memory, regions)
-        setting = Setting(
+        setting = StartConfig(
             places=self._places, crossover=self.options.crossover, pool=self.options.pool, layers_ps=c.ps(c.LAYERS),
             file_ps=c.ps(startx.FILE), line_ps=self.host.line_ps, right_ps=c.ps(c.RIGHT), rest_ps=c.ps(c.REST),
             miss_ps=c.ps(c.POLL) + (len(smp.inboxes) - 1) * c.ps(c.POLL_PEER),
         )  # fmt: skip
         return StartDevice(engine, setting, smp, memory, rings, self.cluster.process(engine.rank))
 
-    def _share(self, host: int) -> tuple[Smp, HostMemory, SharedRegions]:
+    def _share(self, host: int) -> tuple[SmpMemory, HostMemory, SharedRegions]:
         """Return what the processes of a host share."""
         found = self._shares.get(host)
         if found is None:
             rate = c.MEMORY_RATE if self.options.host == "e5000" else c.P2_MEMORY_RATE
             memory = HostMemory(self.kernel, self.host, c.bytes_per_s(rate), f"memory {host}")
-            smp = Smp(self.cluster, host, self.options.buffer, self.options.inbox)
+            smp = SmpMemory(self.cluster, host, self.options.buffer, self.options.inbox)
             found = self._shares[host] = smp, memory, SharedRegions(self.kernel, memory, self.host, self._layout)
         return found
 
@@ -121,7 +121,7 @@ class Start(Installation):
         """Return the cost of opening the NIU and pinning the buffers."""
         return c.ps(startx.START)
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (ranks - 1).bit_length() * c.ps(startx.EXCHANGE_ROUND)
 

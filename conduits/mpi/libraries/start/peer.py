@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conduits.mpi.libraries.start import wire
-from conduits.mpi.libraries.start.wire import Header
+from conduits.mpi.libraries.start.wire import ControlHeader
 
 _NUMBERS = 1 << 32
 
 
-class Peer:
+class ControlPeer:
     """A rank and one other.
 
     Args:
@@ -40,14 +40,14 @@ class Peer:
         """Return how many bytes may be sent at once now, out of `pool`."""
         return pool - (self.sent - self.released) % _NUMBERS
 
-    def cut(self, header: Header, data: bytes) -> list[bytes]:
+    def cut(self, header: ControlHeader, data: bytes) -> list[bytes]:
         """Return the payloads of the packets of the next control message, which tells of what was taken."""
         self.told = self.freed
         payloads = wire.cut(header._replace(freed=self.freed % _NUMBERS).pack() + data, self._next)
         self._next = (self._next + len(payloads)) % _NUMBERS
         return payloads
 
-    def read(self, payload: bytes) -> list[tuple[Header, bytes]]:
+    def read(self, payload: bytes) -> list[tuple[ControlHeader, bytes]]:
         """Take the payload of a packet; return the control messages that are complete with it, in order."""
         self._early[wire.number_of(payload)] = wire.part_of(payload)
         complete = []

@@ -18,7 +18,7 @@ first" is assumed (sx.gap.tiebreak).
 from __future__ import annotations
 
 
-class Wish:
+class RdmaWish:
     """A rank's wish to send something to a rank of this SMP.
 
     Attributes:
@@ -39,7 +39,7 @@ class Wish:
         self.put_off = False
 
 
-class Rights:
+class RdmaRights:
     """The rights of one SMP; all begins free.
 
     Attributes:
@@ -50,7 +50,7 @@ class Rights:
     __slots__ = ("_asked", "_wishes", "resting", "taken")
 
     def __init__(self) -> None:
-        self._wishes: list[Wish] = []
+        self._wishes: list[RdmaWish] = []
         self._asked: tuple[int, int] | None = None
         self.taken = False
         self.resting: int | None = None
@@ -76,7 +76,7 @@ class Rights:
 
     # -- what they receive -----------------------------------------------------------------------------
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: RdmaWish) -> None:
         """A rank of another SMP asks for one of this."""
         wish.put_off = wish.target < wish.source and self._asked == (wish.target, wish.source)
         self._wishes.append(wish)
@@ -85,7 +85,7 @@ class Rights:
         """Return whether `rank` may grant one of the wishes for it now."""
         return not self.taken and rank != self.resting and self._first(rank) is not None
 
-    def grant(self, rank: int) -> Wish | None:
+    def grant(self, rank: int) -> RdmaWish | None:
         """Take the first wish for `rank` that may begin, None where none may; the engine is its own from then on."""
         wish = self._first(rank) if self.grantable(rank) else None
         if wish is not None:
@@ -103,5 +103,5 @@ class Rights:
         self.resting = rank if rests else None
         return rests
 
-    def _first(self, rank: int) -> Wish | None:
+    def _first(self, rank: int) -> RdmaWish | None:
         return next((wish for wish in self._wishes if wish.target == rank and not wish.put_off), None)

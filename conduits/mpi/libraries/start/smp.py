@@ -6,14 +6,14 @@ from typing import Protocol
 
 from conduit.sim import Memory
 from conduits.mpi.libraries.start import wire
-from conduits.mpi.libraries.start.rights import Rights
+from conduits.mpi.libraries.start.rights import RdmaRights
 from conduits.startx.driver import LOW, tag_of
 from conduits.startx.machine import StartXCluster
 
 _PACKET = 8 + wire.LARGEST
 
 
-class Process(Protocol):
+class SmpProcess(Protocol):
     """A process of the SMP, as the others know it: a `conduits.mpi.libraries.start.device.StartDevice`."""
 
     def told(self) -> None:
@@ -23,7 +23,7 @@ class Process(Protocol):
         """The transmit queue has room again."""
 
 
-class Inbox:
+class PacketInbox:
     """Packets for one process that others have loaded: a ring.
 
     Args:
@@ -63,7 +63,7 @@ class Inbox:
         return packet
 
 
-class Smp:
+class SmpMemory:
     """The shared memory of one host.
 
     Args:
@@ -84,16 +84,16 @@ class Smp:
     def __init__(self, cluster: StartXCluster, host: int, buffer: int, inbox: int) -> None:
         self.niu = cluster.fabric.niu(host)
         self.lock = cluster.lock(host)
-        self.rights = Rights()
+        self.rights = RdmaRights()
         driver = cluster.process(cluster.first[host])
         self.leaving = driver.pin(buffer)
         self.coming = driver.pin(buffer)
-        self.inboxes = [Inbox(inbox) for _ in range(cluster.hosts.count(host))]
-        self._processes: list[Process] = []
-        self._wanting: dict[Process, None] = {}
+        self.inboxes = [PacketInbox(inbox) for _ in range(cluster.hosts.count(host))]
+        self._processes: list[SmpProcess] = []
+        self._wanting: dict[SmpProcess, None] = {}
         self.niu.on_arrival.append(self.tell)
 
-    def join(self, process: Process) -> None:
+    def join(self, process: SmpProcess) -> None:
         """Let another process take part."""
         self._processes.append(process)
 
@@ -128,7 +128,7 @@ class Smp:
 
     # -- room --------------------------------------------------------------------------------------------
 
-    def want_room(self, process: Process) -> None:
+    def want_room(self, process: SmpProcess) -> None:
         """Tell `process` when the transmit queue, which is full, has room."""
         if not self._wanting:
             self.niu.when_room(LOW, self._room)

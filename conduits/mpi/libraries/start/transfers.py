@@ -1,4 +1,4 @@
-"""Large messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
+"""RdmaMessage messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
 
 A sender waits for the system buffer of its SMP, asks the receiver for the right to send, and copies its data into the
 buffer, piece by piece; the NIU is told of each, and once the right is granted takes them as they come.  The receiver
@@ -16,15 +16,15 @@ from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.engine.transfer import Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.start.rights import Wish
-from conduits.mpi.libraries.start.smp import Smp
+from conduits.mpi.libraries.start.rights import RdmaWish
+from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx.driver import HIGH, LOCK_PS, POST_PS, StartXProcess
 
 _CHANNEL = 0  # of an SMP: one transfer leaves at a time
 _UNIT = 8
 
 
-class Large:
+class RdmaMessage:
     """A message whose data go by RDMA, its receive having been found.
 
     Attributes:
@@ -43,7 +43,7 @@ class Large:
         self.copied = 0
 
 
-class Sending:
+class RdmaSending:
     """A rank's large messages to other SMPs.
 
     Args:
@@ -60,7 +60,7 @@ class Sending:
     """
 
     def __init__(
-        self, engine: Matching, smp: Smp, memory: HostMemory, driver: StartXProcess,
+        self, engine: Matching, smp: SmpMemory, memory: HostMemory, driver: StartXProcess,
         ask: Callable[[int, int, int], Steps], right_ps: int,
     ) -> None:  # fmt: skip
         self._engine = engine
@@ -70,7 +70,7 @@ class Sending:
         self._ask = ask
         self._right_ps = right_ps
         self._leaving = False
-        self.queue: deque[Large] = deque()
+        self.queue: deque[RdmaMessage] = deque()
         self.parts = 0
 
     @property
@@ -83,7 +83,7 @@ class Sending:
         """Whether nothing waits and nothing is leaving."""
         return not (self.queue or self._leaving)
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits."""
         return [f"{len(self.queue)} large messages wait for the system buffer"] if self.queue else []
 
@@ -135,7 +135,7 @@ class Sending:
         self._engine.notify()
 
 
-class Receiving:
+class RdmaReceiving:
     """What a rank receives by RDMA.
 
     Args:
@@ -153,7 +153,7 @@ class Receiving:
     """
 
     def __init__(
-        self, engine: Matching, smp: Smp, memory: HostMemory, driver: StartXProcess, receives: dict[int, Receive],
+        self, engine: Matching, smp: SmpMemory, memory: HostMemory, driver: StartXProcess, receives: dict[int, Receive],
         right_ps: int, rest_ps: int,
     ) -> None:  # fmt: skip
         self._engine = engine
@@ -175,9 +175,9 @@ class Receiving:
     def asked(self, source: int, receive: int, nbytes: int) -> Steps:
         """Put a wish into the list, which all processes of the SMP see."""
         self._engine.cpu.free += self._right_ps
-        yield partial(self._wish, Wish(source, self._engine.rank, receive, nbytes))
+        yield partial(self._wish, RdmaWish(source, self._engine.rank, receive, nbytes))
 
-    def _wish(self, wish: Wish, done: Done) -> None:
+    def _wish(self, wish: RdmaWish, done: Done) -> None:
         self._smp.rights.wish(wish)
         self.put_off += wish.put_off
         if self.due:
@@ -214,7 +214,7 @@ class Receiving:
         """The grant is of high priority: stop the engine that sends between two pieces."""
         self._driver.hold(lambda: done(self._engine.kernel.now))
 
-    def _store_grant(self, wish: Wish, done: Done) -> None:
+    def _store_grant(self, wish: RdmaWish, done: Done) -> None:
         """Open the engine and store the grant, once there is room for it and the lock is this process's."""
         lock = self._smp.lock
         if not self._driver.room(HIGH):
@@ -224,7 +224,7 @@ class Receiving:
         else:
             lock.take(partial(self._store_locked, wish, done))
 
-    def _store_locked(self, wish: Wish, done: Done) -> None:
+    def _store_locked(self, wish: RdmaWish, done: Done) -> None:
         lock = self._smp.lock
         assert lock is not None
         if not self._driver.room(HIGH):  # somebody else was faster
@@ -235,7 +235,7 @@ class Receiving:
         lock.leave(when)
         done(when)
 
-    def _open(self, wish: Wish, after: int) -> int:
+    def _open(self, wish: RdmaWish, after: int) -> int:
         """Open the engine and store the grant, beginning `after` picoseconds from now; return when that is over."""
         source = self._engine.hosts[wish.source]
         took = self._driver.accept(

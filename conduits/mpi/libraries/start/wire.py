@@ -39,7 +39,7 @@ _PAIR = Struct("<II")
 _NUMBERS = 1 << 32
 
 
-class Header(NamedTuple):
+class ControlHeader(NamedTuple):
     """What a control message says.
 
     Attributes:
@@ -72,14 +72,14 @@ class Header(NamedTuple):
         return _HEADER.pack(*self)
 
 
-def about(kind: int, send: int, nbytes: int = 0, receive: int = 0) -> Header:
+def about(kind: int, send: int, nbytes: int = 0, receive: int = 0) -> ControlHeader:
     """Return the header of a control message that is no message but about one."""
-    return Header(kind, 0, 0, receive, 0, nbytes, send, 0)
+    return ControlHeader(kind, 0, 0, receive, 0, nbytes, send, 0)
 
 
-def unpack(stream: bytes | bytearray) -> Header:
+def unpack(stream: bytes | bytearray) -> ControlHeader:
     """Return the header with which a control message begins."""
-    return Header._make(_HEADER.unpack_from(stream))
+    return ControlHeader._make(_HEADER.unpack_from(stream))
 
 
 def tag(source: int, local: int) -> int:

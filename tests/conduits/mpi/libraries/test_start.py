@@ -9,10 +9,10 @@ import conduit
 from conduits.mpi import MPI
 from conduits.mpi.libraries.start import Start, installation, wire
 from conduits.mpi.libraries.start import constants as c
-from conduits.mpi.libraries.start.peer import Peer
-from conduits.mpi.libraries.start.rights import Rights, Wish
-from conduits.mpi.libraries.start.smp import Inbox
-from conduits.mpi.libraries.start.wire import HEADER, Header
+from conduits.mpi.libraries.start.peer import ControlPeer
+from conduits.mpi.libraries.start.rights import RdmaRights, RdmaWish
+from conduits.mpi.libraries.start.smp import PacketInbox
+from conduits.mpi.libraries.start.wire import HEADER, ControlHeader
 from conduits.startx import constants as startx
 from conduits.startx.driver import access_cost
 
@@ -341,10 +341,12 @@ def test_a_host_has_no_more_ranks_than_processors():
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=6), st.randoms(use_true_random=False), st.booleans())
 def test_control_messages_are_put_together_in_order_whatever_order_packets_come_in(sizes, random, old):
-    sender, receiver = Peer(1, 1, 0), Peer(0, 0, 0)
+    sender, receiver = ControlPeer(1, 1, 0), ControlPeer(0, 0, 0)
     if old:  # as behind so many packets that the numbers begin again
         sender._next = receiver._expected = (1 << 32) - 2
-    headers = [Header(wire.INLINE, 1, 3, 1 << 31, 2**31 - 1, size, number, 0) for number, size in enumerate(sizes)]
+    headers = [
+        ControlHeader(wire.INLINE, 1, 3, 1 << 31, 2**31 - 1, size, number, 0) for number, size in enumerate(sizes)
+    ]
     data = [random.randbytes(size) for size in sizes]
     payloads = [each for header, part in zip(headers, data, strict=True) for each in sender.cut(header, part)]
     assert all(len(each) % 4 == 0 and 8 <= len(each) <= wire.LARGEST for each in payloads)
@@ -354,7 +356,7 @@ def test_control_messages_are_put_together_in_order_whatever_order_packets_come_
 
 
 def test_a_header_says_what_was_put_into_it():
-    header = Header(wire.OK, 2, 65535, 1 << 31, -1, 1 << 40, (1 << 32) - 1, 7)
+    header = ControlHeader(wire.OK, 2, 65535, 1 << 31, -1, 1 << 40, (1 << 32) - 1, 7)
     assert wire.unpack(header.pack()) == header
     assert len(header.pack()) == HEADER == 28
     tag = wire.tag(65535, 31)
@@ -365,7 +367,7 @@ def test_a_header_says_what_was_put_into_it():
 
 @given(st.lists(st.one_of(st.none(), st.integers(2, 22)), max_size=60), st.integers(1, 5))
 def test_an_inbox_gives_packets_as_they_were_put_in(acts, capacity):
-    inbox, model = Inbox(capacity), []
+    inbox, model = PacketInbox(capacity), []
     for number, words in enumerate(acts):
         if words is None:
             if model:
@@ -386,7 +388,7 @@ def test_an_inbox_gives_packets_as_they_were_put_in(acts, capacity):
 )
 def test_rights_end_all_transfers_one_at_a_time(transfers, random):
     """Ranks 0 to 5 on three SMPs, in any interleaving of what they may do."""
-    rights = [Rights() for _ in range(3)]
+    rights = [RdmaRights() for _ in range(3)]
     left, asked, granted, done = list(transfers), [], [], 0
     while left or asked or granted:
         steps = [("ask", pair) for pair in left if not rights[pair[0] % 3].sending]
@@ -400,7 +402,7 @@ def test_rights_end_all_transfers_one_at_a_time(transfers, random):
             asked.append(what)
             source, target = what
             rights[source % 3].ask(source, target)
-            wish = Wish(source, target, 0, 8)
+            wish = RdmaWish(source, target, 0, 8)
             other_way = (target, source) in asked or (target, source) in granted
             rights[target % 3].wish(wish)
             assert wish.put_off == (other_way and target < source)
@@ -421,7 +423,7 @@ def test_rights_end_all_transfers_one_at_a_time(transfers, random):
 
 
 def test_rights_refuse_what_cannot_be():
-    rights = Rights()
+    rights = RdmaRights()
     rights.ask(0, 1)
     with pytest.raises(AssertionError, match="rank 0 has asked already, for rank 1"):
         rights.ask(2, 3)
