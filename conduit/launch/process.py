@@ -147,7 +147,7 @@ class ProcessJob:
         """Return a number that grows with every message."""
         return self._rank.moved()
 
-    def ask_state(self, answer: Callable[[stall.State], object]) -> None:
+    def ask_state(self, answer: Callable[[stall.RankState], object]) -> None:
         """Have `answer` called with what this rank waits for."""
         self._job.call(lambda: answer(stall.state_of(self._processes.rank, self._job.lives[0])))
 

@@ -77,7 +77,7 @@ class _Launcher:
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, stall.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.

@@ -160,7 +160,7 @@ class SimulatedConduit(Conduit):
         return path
 
     def allgather(self, rank: int) -> Allgather:
-        """Return the meeting that `rank` comes to next."""
+        """Return the allgather that `rank` comes to next."""
         round_ = self._came[rank]
         self._came[rank] += 1
         if round_ == len(self._allgathers):

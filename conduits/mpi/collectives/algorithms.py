@@ -103,8 +103,9 @@ LIBRARY = "library"
 """The name of what an MPI library does itself: on real MPI the usual one, elsewhere there is none."""
 
 _NATIVE: Mapping[str, CollAlgorithm] = {
-    "Barrier": CollAlgorithm(native.barrier), "Bcast": CollAlgorithm(native.broadcast), "Scatter": CollAlgorithm(native.scatter),
-    "Scatterv": CollAlgorithm(native.scatter), "Gather": CollAlgorithm(native.gather), "Gatherv": CollAlgorithm(native.gather),
+    "Barrier": CollAlgorithm(native.barrier), "Bcast": CollAlgorithm(native.broadcast),
+    "Scatter": CollAlgorithm(native.scatter), "Scatterv": CollAlgorithm(native.scatter),
+    "Gather": CollAlgorithm(native.gather), "Gatherv": CollAlgorithm(native.gather),
     "Allgather": CollAlgorithm(native.allgather), "Alltoall": CollAlgorithm(native.alltoall),
     "Alltoallv": CollAlgorithm(native.alltoall), "Reduce": CollAlgorithm(native.reduce),
     "Allreduce": CollAlgorithm(native.allreduce), "Reduce_scatter": CollAlgorithm(native.reduce_scatter),

@@ -100,12 +100,12 @@ class Start(Installation):
         """Return how the messages of one rank travel."""
         smp, memory, regions = self._share(engine.hosts[engine.rank])
         rings = HostRings(engine, self._layout, _COSTS, memory, regions)
-        setting = StartConfig(
+        config = StartConfig(
             places=self._places, crossover=self.options.crossover, pool=self.options.pool, layers_ps=c.ps(c.LAYERS),
             file_ps=c.ps(startx.FILE), line_ps=self.host.line_ps, right_ps=c.ps(c.RIGHT), rest_ps=c.ps(c.REST),
             miss_ps=c.ps(c.POLL) + (len(smp.inboxes) - 1) * c.ps(c.POLL_PEER),
         )  # fmt: skip
-        return StartDevice(engine, setting, smp, memory, rings, self.cluster.process(engine.rank))
+        return StartDevice(engine, config, smp, memory, rings, self.cluster.process(engine.rank))
 
     def _share(self, host: int) -> tuple[SmpMemory, HostMemory, SharedRegions]:
         """Return what the processes of a host share."""
