@@ -315,7 +315,7 @@ class StartDevice(Device):
             self.engine.worker.do(self._load_shared())
             return
         cpu = self.engine.cpu
-        packet, took = self._driver.receive(LOW, cpu.free)
+        packet, took = self._smp.load(self._driver, self._local, cpu.free)
         cpu.free += took
         self._counts["loaded"] += 1
         self._take(packet)
@@ -345,7 +345,7 @@ class StartDevice(Device):
         assert lock is not None
         packet = None
         if self._smp.loadable(self._local):
-            packet, took = self._driver.receive(LOW, over)
+            packet, took = self._smp.load(self._driver, self._local, over)
             over += took
             self._counts["loaded"] += 1
         lock.leave(over)

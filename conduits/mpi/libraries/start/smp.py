@@ -7,7 +7,7 @@ from typing import Protocol
 from conduit.sim import Memory
 from conduits.mpi.libraries.start import wire
 from conduits.mpi.libraries.start.rights import RdmaRights
-from conduits.startx.driver import LOW, tag_of
+from conduits.startx.driver import LOW, StartXProcess, tag_of
 from conduits.startx.machine import StartXCluster
 
 _PACKET = 8 + wire.LARGEST
@@ -30,23 +30,28 @@ class PacketInbox:
         capacity: packets.
     """
 
-    __slots__ = ("_memory", "_put", "_sizes", "_taken", "capacity")
+    __slots__ = ("_memory", "_put", "_reserved", "_taken", "capacity")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self._memory = Memory(capacity * _PACKET, _PACKET)
-        self._put = self._taken = 0
+        self._put = self._taken = self._reserved = 0
 
     def __len__(self) -> int:
         return self._put - self._taken
 
     @property
     def full(self) -> bool:
-        """Whether it has no room."""
-        return len(self) == self.capacity
+        """Whether it has no room beside what is set aside."""
+        return self._put + self._reserved - self._taken == self.capacity
+
+    def reserve(self) -> None:
+        """Set room aside for a packet; there is some."""
+        self._reserved += 1
 
     def put(self, packet: bytes) -> None:
-        """Store a packet; there is room."""
+        """Store a packet, for which room was set aside."""
+        self._reserved -= 1
         self._memory.write(self._put % self.capacity * _PACKET, packet)
         self._put += 1
 
@@ -111,8 +116,20 @@ class SmpMemory:
         whose = wire.local_of(tag_of(self.niu.low[0]))
         return whose == local or not self.inboxes[whose].full
 
+    def load(self, process: StartXProcess, local: int, begin: int) -> tuple[bytes, int]:
+        """Load the first packet of the NIU, which process `local` may, from `begin` on; set room aside to file it.
+
+        Returns:
+            The packet, and how long loading it takes the processor, picoseconds.
+        """
+        packet, took = process.receive(LOW, begin)
+        whose = wire.local_of(tag_of(packet))
+        if whose != local:
+            self.inboxes[whose].reserve()
+        return packet, took
+
     def file(self, packet: bytes) -> None:
-        """Store a packet for the process that it is for."""
+        """Store a packet for the process that it is for, where room was set aside when it was loaded."""
         local = wire.local_of(tag_of(packet))
         self.inboxes[local].put(packet)
         self._processes[local].told()

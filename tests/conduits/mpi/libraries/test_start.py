@@ -259,6 +259,29 @@ def test_an_inbox_that_is_full_holds_back_its_smp_until_its_process_polls():
     assert held > 1e-3 > free
 
 
+def test_room_in_an_inbox_is_set_aside_while_a_packet_is_on_its_way_there():
+    """Two processes load packets for a third, which does not poll; its inbox holds one."""
+
+    async def main(comm):
+        if comm.rank < 3:
+            for number in range(5):
+                await comm.Send(np.full(1, number), 3)
+        elif comm.rank == 3:
+            await conduit.current().compute(1e-3)
+            got = np.zeros(15, int)
+            for place in range(15):
+                await comm.Recv(got[place:], MPI.ANY_SOURCE)
+            for other in (4, 5):
+                await comm.Send(b"", other)
+            return sorted(got.tolist())
+        else:
+            await comm.Recv(bytearray(), 3)
+        return None
+
+    result = MPI.run(main, ranks=6, ranks_per_host=3, library="start:inbox=1")
+    assert result.values[3] == sorted([*range(5)] * 3)
+
+
 # -- memory ------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +396,8 @@ def test_an_inbox_gives_packets_as_they_were_put_in(acts, capacity):
             if model:
                 assert inbox.take() == model.pop(0)
         elif not inbox.full:
+            inbox.reserve()
+            assert inbox.full == (len(model) + 1 == capacity)
             model.append((words << 16).to_bytes(4, "little") + bytes([number]) * (4 + 4 * words))
             inbox.put(model[-1])
         assert len(inbox) == len(model)
