@@ -250,6 +250,7 @@ class LibraryPath(Path):
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""
         self._steps = _STEPS
+        self._engine.device.begin_pass()
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
@@ -284,6 +285,7 @@ class LibraryPath(Path):
 
     def end_pass(self) -> None:
         """Let the next pass go on where there is more."""
+        self._engine.device.end_pass()
         if self._engine.pending():
             self.port.notify()
 
