@@ -18,11 +18,13 @@ from conduit.benchmarks.pairs import Pair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
+from conduit.benchmarks.views import Mark, View
 from conduit.contract import Limits
 
 __all__ = [
     "Barrier",
     "Limits",
+    "Mark",
     "Options",
     "Pair",
     "Parameters",
@@ -30,6 +32,7 @@ __all__ = [
     "Progress",
     "Record",
     "RecordList",
+    "View",
     "execute",
     "pair",
     "sizes",

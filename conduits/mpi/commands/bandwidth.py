@@ -13,8 +13,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import ConduitError
-from conduit.benchmarks import Program, Record, execute, pair, sizes
-from conduits.mpi.commands.options import MpiOptions, begin, check
+from conduit.benchmarks import Program, Record, View, execute, pair, sizes
+from conduits.mpi.commands.options import MpiOptions, begin, check, library_marks
 
 if TYPE_CHECKING:
     from conduit import Endpoint
@@ -92,8 +92,9 @@ def program(options: MpiOptions) -> Program:
     """
     check(NAME, options)
     return Program(
-        name=NAME, main=main, sections="AB", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2
-    )
+        name=NAME, main=main, sections="AB", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2,
+        views=(View("Bandwidth", "rate", tuple(WORDS.values()), "AB"),), marks=library_marks,
+    )  # fmt: skip
 
 
 def bandwidth(options: Annotated[MpiOptions, Parameter(name="*")] = MpiOptions()) -> int:  # noqa: B008

@@ -14,10 +14,10 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks import Program, Record, execute, sizes
+from conduit.benchmarks import Program, Record, View, execute, sizes
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.collectives.algorithms import named
-from conduits.mpi.commands.options import UNUSED, MpiOptions, begin, check
+from conduits.mpi.commands.options import UNUSED, MpiOptions, begin, check, library_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +173,16 @@ def program(options: CollOptions) -> Program:
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
         settings={"algorithms": options.algorithms},
+        views=tuple(_views(algorithms)),
+        marks=library_marks,
     )
+
+
+def _views(algorithms: tuple[str, ...]) -> Iterator[View]:
+    """Yield a picture for each call."""
+    for letter, call in CALLS.items():
+        names = [f"{call} {name}".strip() for name in algorithms if not name or name in named(call)]
+        yield View(call, "time", tuple(names), letter)
 
 
 def coll(options: Annotated[CollOptions, Parameter(name="*")] = CollOptions()) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest
-from conduit.benchmarks import Options
+from conduit.benchmarks import Mark, Options
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.process import current
 from conduits.mpi.awaited.run import world
@@ -33,6 +33,12 @@ def check(program: str, options: MpiOptions) -> None:
             raise BadRequest(f"--conduit {text}: {program} measures MPI libraries; give mpi:library=scampi or another")
     if options.local != "out":
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
+
+
+def library_marks(spec: Any) -> list[Mark]:
+    """Return the sizes up to which the protocols of a simulated library go; of a real one nothing is known."""
+    library = getattr(spec.cls, "library", None)
+    return [] if library is None else [Mark(size, "largest of a protocol") for size in library.thresholds(spec.options)]
 
 
 def begin(program: str) -> Comm:

@@ -13,9 +13,9 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import ConduitError
-from conduit.benchmarks import Program, Record, execute, pair, sizes
+from conduit.benchmarks import Program, Record, View, execute, pair, sizes
 from conduits.mpi import MPI
-from conduits.mpi.commands.options import MpiOptions, begin, check
+from conduits.mpi.commands.options import MpiOptions, begin, check, library_marks
 
 if TYPE_CHECKING:
     from conduit import Endpoint
@@ -98,8 +98,9 @@ def program(options: MpiOptions) -> Program:
     """
     check(NAME, options)
     return Program(
-        name=NAME, main=main, sections="ABCDE", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2
-    )
+        name=NAME, main=main, sections="ABCDE", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2,
+        views=(View("Half of a round trip", "time", tuple(WORDS.values()), "ABCDE"),), marks=library_marks,
+    )  # fmt: skip
 
 
 def pingpong(options: Annotated[MpiOptions, Parameter(name="*")] = MpiOptions()) -> int:  # noqa: B008
