@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import attrs
 from cyclopts import Parameter
 
-from conduit.benchmarks import Options
+from conduit.benchmarks import BenchmarkOptions
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import json_text
 from conduit.benchmarks.integers import Integer, Size
@@ -207,10 +207,10 @@ def _is_benchmark(command: Callable[..., Any]) -> bool:
     return _options_of(command) is not None
 
 
-def _options_of(command: Callable[..., Any]) -> type[Options] | None:
+def _options_of(command: Callable[..., Any]) -> type[BenchmarkOptions] | None:
     """Return the class of a benchmark's options."""
     hints = get_type_hints(command).values()
-    return next((hint for hint in hints if isinstance(hint, type) and issubclass(hint, Options)), None)
+    return next((hint for hint in hints if isinstance(hint, type) and issubclass(hint, BenchmarkOptions)), None)
 
 
 def _taken(name: str) -> set[str]:

@@ -17,7 +17,7 @@ BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operati
 FLUSH = 300
 
 
-class ActLog(list[int]):
+class DigestLog(list[int]):
     """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
     A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
@@ -55,7 +55,7 @@ class ActLog(list[int]):
         return self._hash.digest()
 
 
-def job_digest(logs: Iterable[ActLog]) -> str:
+def job_digest(logs: Iterable[DigestLog]) -> str:
     """Return the digest of a job from the logs of its ranks, hexadecimal."""
     whole = hashlib.blake2b(digest_size=16)
     for log in logs:

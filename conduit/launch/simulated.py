@@ -10,8 +10,8 @@ from typing import Any
 import trio
 
 from conduit.contract import JobSetup
-from conduit.core.digest import ActLog, job_digest
-from conduit.core.observer import doors_to
+from conduit.core.digest import DigestLog, job_digest
+from conduit.core.observer import hooks_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
@@ -62,18 +62,18 @@ class SimulatedJob:
         else:
             told = nobody if listener is None else listener
             self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
-        self._doors = doors_to(observers)
-        if self._doors is not None and self._doors.carried is not None:
-            listen(self.kernel, self._doors.carried)
-        self.kernel.tells_copies = self._doors is not None and self._doors.spent is not None
+        self._hooks = hooks_to(observers)
+        if self._hooks is not None and self._hooks.carried is not None:
+            listen(self.kernel, self._hooks.carried)
+        self.kernel.tells_copies = self._hooks is not None and self._hooks.spent is not None
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
         self.kernel.end.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
-        self._logs = [ActLog() for _ in range(setup.ranks)]
+        self._logs = [DigestLog() for _ in range(setup.ranks)]
         self._ranks = [
-            MessageRank(spec, setup, network, rank, self._logs[rank], self._doors) for rank in range(setup.ranks)
+            MessageRank(spec, setup, network, rank, self._logs[rank], self._hooks) for rank in range(setup.ranks)
         ]
         self._job = TaskJob(main, args, self._ranks, self.kernel, partial(run_tasks, self.kernel))
         if time_limit is not None:

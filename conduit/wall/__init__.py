@@ -4,9 +4,9 @@ A network supplies a `WallConduit` and a `WallPort` (docs/writing_a_conduit.md):
 one is taken, what a slot is.  Polling, waiting, cancellation and the end of a job are here.
 """
 
-from conduit.wall.clock import Ending, WallClock
+from conduit.wall.clock import WallClock, WallEnding
 from conduit.wall.network import WallConduit
 from conduit.wall.port import Posted, WallPort
 from conduit.wall.run import run_tasks
 
-__all__ = ["Ending", "Posted", "WallClock", "WallConduit", "WallPort", "run_tasks"]
+__all__ = ["Posted", "WallClock", "WallConduit", "WallEnding", "WallPort", "run_tasks"]

@@ -31,9 +31,12 @@ from conduits.mpi.awaited.operators import (
     PROD,
     REPLACE,
     SUM,
-    Op,
 )
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Message, Prequest, Request
+from conduits.mpi.awaited.operators import (
+    ReductionOp as Op,
+)
+from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Prequest, Request
+from conduits.mpi.awaited.request import MatchedMessage as Message
 from conduits.mpi.awaited.run import alone as _alone
 from conduits.mpi.awaited.run import run, run_async, run_program
 from conduits.mpi.awaited.run import world as _world

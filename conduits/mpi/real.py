@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from conduit.errors import BadRequest, ConduitError
 from conduits.mpi.gather import all_gather
-from conduits.mpi.interface import Comm, Request
+from conduits.mpi.interface import PlainComm, PlainRequest
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")  # MPICH and its kin, Open MPI
 _RANKS = ("PMI_RANK", "PMIX_RANK")
@@ -67,7 +67,7 @@ def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[s
     return [mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", *program], dict(_DEFAULTS)
 
 
-class World:
+class MpiProcesses:
     """The processes of this MPI job; see `conduit.contract.Processes`.
 
     Attributes:
@@ -105,7 +105,7 @@ class World:
 
     def gather(self, data: bytes) -> list[bytes]:
         """Give `data` to all and return theirs; waits."""
-        comm: Comm = self._gathering
+        comm: PlainComm = self._gathering
         steps = all_gather(comm, data)
         while True:
             try:
@@ -136,7 +136,7 @@ class World:
             came.append((source, bytes(data)))
         return came
 
-    # -- conduits.mpi.interface.Library --------------------------------------------------------------
+    # -- conduits.mpi.interface.PlainLibrary --------------------------------------------------------------
 
     @property
     def pushes(self) -> int:
@@ -149,7 +149,7 @@ class World:
         source: int = self.mpi.ANY_SOURCE
         return source
 
-    def startall(self, requests: Sequence[Request]) -> None:
+    def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests."""
         self.mpi.Prequest.Startall(list(requests))
 
@@ -167,10 +167,10 @@ def _unlink_shared_memory() -> None:
 
 
 @cache
-def join() -> World:
+def join() -> MpiProcesses:
     """Initialise MPI, once, and return the world.
 
     Raises:
         ConduitError: launcher and MPI do not belong together.
     """
-    return World()
+    return MpiProcesses()

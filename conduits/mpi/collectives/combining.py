@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 Apply = Callable[[memoryview, memoryview], object]
 """`apply(incoming, inout)`: inout = incoming op inout."""
@@ -24,7 +24,7 @@ class Combining:
 
     __slots__ = ("_apply", "_channel", "unit")
 
-    def __init__(self, channel: Channel, apply: Apply, unit: int) -> None:
+    def __init__(self, channel: CollectiveChannel, apply: Apply, unit: int) -> None:
         self._channel = channel
         self._apply = apply
         self.unit = unit

@@ -8,7 +8,7 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest
-from conduit.benchmarks import Mark, Options
+from conduit.benchmarks import BenchmarkOptions, Mark
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.process import current
 from conduits.mpi.awaited.run import world
@@ -17,7 +17,7 @@ UNUSED = Parameter(show=False)
 
 
 @attrs.frozen(kw_only=True)
-class MpiOptions(Options):
+class MpiOptions(BenchmarkOptions):
     """What users may ask of a benchmark of MPI."""
 
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("mpi",)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, TypeAlias
 
-from conduits.mpi.engine.transfer import Owner
-from conduits.mpi.interface import Request
+from conduits.mpi.engine.transfer import TransferEngine
+from conduits.mpi.interface import PlainRequest
 
-Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
 class Schedule:
@@ -31,7 +31,7 @@ class Schedule:
 
     __slots__ = ("_awaited", "_engine", "_steps", "cancelled", "error", "over", "result", "what")
 
-    def __init__(self, engine: Owner, steps: Steps, what: str) -> None:
+    def __init__(self, engine: TransferEngine, steps: Steps, what: str) -> None:
         self._engine = engine
         self._steps = steps
         self._awaited: list[Any] = []

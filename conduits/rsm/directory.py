@@ -26,7 +26,7 @@ class Published(Protocol):
         """Return what a host may do with it."""
 
 
-class Exchange:
+class SegmentDirectory:
     """The published segments of a cluster by host and id; one object for all processes of a job."""
 
     __slots__ = ("_published",)

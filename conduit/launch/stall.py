@@ -9,14 +9,14 @@ from types import FrameType
 import attrs
 
 from conduit.launch.life import Life
-from conduit.launch.reports import Place, RankRecord, Report, TaskRecord, brief, broken_off, explain, gather
+from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
 from conduit.launch.reports.folders import is_own
 
 _COMPUTES = "code of its own, and does not poll"
 
 
 @attrs.frozen
-class State:
+class RankState:
     """What one rank does.
 
     Attributes:
@@ -28,14 +28,14 @@ class State:
     waits: bool = True
 
 
-def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> State:
+def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> RankState:
     """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
     broken = None if interrupt is None else broken_off(interrupt, "")
     (record,) = gather([life], interrupted=True, broken_off=broken)
     if broken is not None:
         ran = [attrs.evolve(task, call=f"ran {broken.line}") if _ran(task) else task for task in record.tasks]
         record = attrs.evolve(record, tasks=tuple(ran))
-    return State(attrs.evolve(record, rank=rank))
+    return RankState(attrs.evolve(record, rank=rank))
 
 
 def _ran(task: TaskRecord) -> bool:
@@ -43,17 +43,17 @@ def _ran(task: TaskRecord) -> bool:
     return task.wait is None and task.place is None
 
 
-def computing(rank: int, thread: int) -> State:
+def computing(rank: int, thread: int) -> RankState:
     """Return what a rank does whose loop does not answer, by the innermost line of a program in its thread."""
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    place = None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    place = None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
-    return State(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
+    return RankState(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
 
 
-def standstill(now: int, seconds: float, states: Sequence[State]) -> Report:
+def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
     """Return the report of a job in real time that has not moved for some seconds.
 
     Args:
@@ -65,7 +65,7 @@ def standstill(now: int, seconds: float, states: Sequence[State]) -> Report:
     return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
 
 
-def interrupted(states: Mapping[int, State]) -> str:
+def interrupted(states: Mapping[int, RankState]) -> str:
     """Return the report of a job whose processes Ctrl-C has reached.
 
     Args:

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from conduits.startx.protocol.appointments import Appointments, Wish
+from conduits.startx.protocol.rendezvous import Rendezvous, TransferRequest
 
 HOSTS, LOCAL = 3, 2
 RANKS = range(HOSTS * LOCAL)
@@ -33,11 +33,11 @@ class Transfer:
 class Machine(RuleBasedStateMachine):
     @initialize()
     def begin(self):
-        self.books = [Appointments() for _ in range(HOSTS)]
+        self.books = [Rendezvous() for _ in range(HOSTS)]
         self.queues = {(host, channel): [] for host in range(HOSTS) for channel in range(2 * LOCAL)}
         self.network = []  # (kind, transfer): on their way, arriving in any order
         self.engines = [[] for _ in range(HOSTS)]  # granted transfers in the order of their grants
-        self.wishes = [[] for _ in range(HOSTS)]  # not granted, in the order of their coming
+        self.requests = [[] for _ in range(HOSTS)]  # not granted, in the order of their coming
         self.coming = [None] * HOSTS  # what the receiving engine of a host is open for
         self.buffers = {}  # transfer in the receiving buffer of a rank
         self.done = 0
@@ -69,15 +69,15 @@ class Machine(RuleBasedStateMachine):
     def poll(self, host):
         possible = self.possible(host)
         assert self.books[host].grantable == bool(possible)
-        wish = self.books[host].grant()
+        request = self.books[host].grant()
         if not possible:
-            assert wish is None
+            assert request is None
             return
-        transfer = wish.place
+        transfer = request.place
         assert transfer is possible[0], "the first that could begin is granted"
         assert self.coming[host] is None, "the engine was booked"
         assert transfer.target not in self.buffers, "the buffer was booked"
-        self.wishes[host].remove(transfer)
+        self.requests[host].remove(transfer)
         self.coming[host] = self.buffers[transfer.target] = transfer
         transfer.state = "granted"
         self.network.append(("grant", transfer))
@@ -119,8 +119,8 @@ class Machine(RuleBasedStateMachine):
                     if (other.source, other.target) == (transfer.target, transfer.source)
                     and other.state in ("asked", "granted")
                 ]
-            self.wishes[host].append(transfer)
-            self.books[host].wish(Wish(transfer.source, transfer.target, transfer.channel, 8, transfer))
+            self.requests[host].append(transfer)
+            self.books[host].request(TransferRequest(transfer.source, transfer.target, transfer.channel, 8, transfer))
         elif kind == "grant":
             self.engines[host_of(transfer.source)].append(transfer)
         else:
@@ -134,18 +134,18 @@ class Machine(RuleBasedStateMachine):
         if self.coming[host] is not None:
             return []
         return [
-            wish
-            for wish in self.wishes[host]
-            if wish.target not in self.buffers
-            and all(other.state not in ("asked", "granted") for other in wish.blockers)
+            request
+            for request in self.requests[host]
+            if request.target not in self.buffers
+            and all(other.state not in ("asked", "granted") for other in request.blockers)
         ]
 
     @invariant()
     def what_is_put_off_waits_for_something_that_is_not(self):
         """Chains of waiting have one link."""
-        for wishes in getattr(self, "wishes", ()):
-            for wish in wishes:
-                assert not any(blocker.blockers for blocker in wish.blockers)
+        for requests in getattr(self, "requests", ()):
+            for request in requests:
+                assert not any(blocker.blockers for blocker in request.blockers)
 
     def teardown(self):
         """Let everybody act in turn: all that was sent is done after a bounded number of rounds."""
@@ -168,10 +168,10 @@ TestAppointments = Machine.TestCase
 
 def test_a_flood_of_the_lower_rank_does_not_starve_the_higher():
     """Rank 0 asks rank 2 again and again, through both channels; rank 2's wish is put off by what it met only."""
-    book = Appointments()
+    book = Rendezvous()
     book.asked(0, 0, 2)
     book.asked(1, 0, 2)
-    book.wish(Wish(2, 0, 5, 8))
+    book.request(TransferRequest(2, 0, 5, 8))
     assert not book.grantable
     book.sent(0)
     book.asked(0, 0, 2)  # the next one of the first channel, before the second is through
@@ -183,22 +183,22 @@ def test_a_flood_of_the_lower_rank_does_not_starve_the_higher():
 
 
 def test_the_higher_rank_puts_nobody_off():
-    book = Appointments()
+    book = Rendezvous()
     book.asked(0, 3, 1)
-    book.wish(Wish(1, 3, 0, 8))
+    book.request(TransferRequest(1, 3, 0, 8))
     assert book.grantable
     assert book.put_off == 0
 
 
 def test_a_wish_that_cannot_begin_lets_others_pass_and_is_first_when_it_can():
-    book = Appointments()
+    book = Rendezvous()
     for source, target in ((4, 0), (5, 0), (6, 1)):
-        book.wish(Wish(source, target, 0, 8))
+        book.request(TransferRequest(source, target, 0, 8))
     assert book.grant().source == 4
     assert book.grant() is None
     book.arrived()
     assert book.grant().source == 6, "the buffer of rank 0 is not empty yet"
-    book.wish(Wish(7, 1, 0, 8))
+    book.request(TransferRequest(7, 1, 0, 8))
     book.arrived()
     book.emptied(1)
     book.emptied(0)
@@ -206,7 +206,7 @@ def test_a_wish_that_cannot_begin_lets_others_pass_and_is_first_when_it_can():
 
 
 def test_what_cannot_be_is_noticed():
-    book = Appointments()
+    book = Rendezvous()
     with pytest.raises(AssertionError, match=r"\Anothing has been granted\Z"):
         book.arrived()
     with pytest.raises(KeyError):

@@ -8,7 +8,7 @@ import attrs
 
 
 @attrs.frozen
-class Part:
+class Participation:
     """One rank's part in something that ranks do together, again and again: barriers, collective calls.
 
     Attributes:
@@ -27,7 +27,7 @@ class Part:
 
 
 @attrs.define
-class Told:
+class LayerReport:
     """What the layers of one rank have told.
 
     Attributes:
@@ -36,7 +36,7 @@ class Told:
     """
 
     notes: list[str] = attrs.field(factory=list)
-    parts: list[Part] = attrs.field(factory=list)
+    parts: list[Participation] = attrs.field(factory=list)
 
     def note(self, text: str) -> None:
         """Add a line about this rank."""
@@ -45,7 +45,7 @@ class Told:
     def part(
         self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
     ) -> None:
-        """Add this rank's part in something that ranks do together; see `Part`."""
+        """Add this rank's part in something that ranks do together; see `Participation`."""
         self.parts.append(
-            Part(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
+            Participation(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
         )

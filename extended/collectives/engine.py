@@ -15,13 +15,13 @@ from extended.collectives import signature as signatures
 from extended.collectives.algorithms import TABLE
 from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
-from extended.collectives.box import Box, Boxes, Broken, Place
-from extended.collectives.call import Call, Work
-from extended.collectives.outbox import Outbox
+from extended.collectives.call import CollectiveCall, Work
+from extended.collectives.send_queue import SendQueue
 from extended.collectives.signature import CollectiveMismatch, described, sign
+from extended.collectives.team_calls import Broken, Place, TeamCalls, TeamTable
 from extended.events import program_line
 from extended.missing import Missing
-from extended.telling import team_name
+from extended.reporting import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from conduit import Endpoint
     from extended.collectives.call import Steps
     from extended.events import Events
-    from extended.telling import Told
+    from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
 
 
-class Exchange:
+class CollectiveEngine:
     """All collective calls of one rank.
 
     Attributes:
         ready: the calls that have got what they waited for.
-        outbox: what they have to send.
+        send_queue: what they have to send.
         model: what the network says of its messages, None where it says nothing.
         handlers: of their messages.
 
@@ -52,15 +52,15 @@ class Exchange:
     def __init__(self, ep: Endpoint, events: Events) -> None:
         self._ep = ep
         self._events = events
-        self._boxes = Boxes(ep.hosts, ep.rank)
-        self.ready: deque[Call] = deque()
-        self.outbox = Outbox(ep)
-        self.model = model_of(ep, self.outbox.medium_bytes, self.outbox.eager_bytes, self.outbox.staging)
-        self.handlers = self.outbox.handlers = Arrivals(ep, self._boxes, self.outbox, self)
+        self._team_table = TeamTable(ep.hosts, ep.rank)
+        self.ready: deque[CollectiveCall] = deque()
+        self.send_queue = SendQueue(ep)
+        self.model = model_of(ep, self.send_queue.medium_bytes, self.send_queue.eager_bytes, self.send_queue.staging)
+        self.handlers = self.send_queue.handlers = Arrivals(ep, self._team_table, self.send_queue, self)
 
     # ----------------------------------------------------------------------------------------------------------- teams
 
-    def open(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Box:
+    def open(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> TeamCalls:
         """Let a team make calls; messages for it may have come before.
 
         Args:
@@ -69,24 +69,24 @@ class Exchange:
             topology: its ranks by host.
             rank: this rank in it.
         """
-        box = self._boxes.find(*identity)
-        box.members, box.topology, box.rank = members, topology, rank
-        return box
+        team_calls = self._team_table.find(*identity)
+        team_calls.members, team_calls.topology, team_calls.rank = members, topology, rank
+        return team_calls
 
-    def close(self, box: Box) -> None:
+    def close(self, team_calls: TeamCalls) -> None:
         """Forget a team whose ranks have all finished all calls."""
-        self._boxes.drop(box.identity)
+        self._team_table.drop(team_calls.identity)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how many calls of each team this rank has begun, and for which it waits."""
-        for box in self._boxes.known():
-            box.tell(told)
+        for team_calls in self._team_table.known():
+            team_calls.tell(sink)
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
     async def begin(
         self,
-        box: Box,
+        team_calls: TeamCalls,
         kind: str,
         work: Work,
         *,
@@ -95,11 +95,11 @@ class Exchange:
         used: str = "",
         text: str = "",
         waited: bool = False,
-    ) -> Call:
+    ) -> CollectiveCall:
         """Begin a call and send what follows from it; polls, and may wait for slots, never for other ranks.
 
         Args:
-            box: the team's.
+            team_calls: the team's.
             kind: the call's name.
             work: its memory.
             root: rank of the team.
@@ -114,31 +114,40 @@ class Exchange:
         signature = sign(kind, asked, root, text)
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
-        assert box.topology is not None
-        call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, box.next, signature, work)
+        assert team_calls.topology is not None
+        call = CollectiveCall(
+            self.send_queue,
+            team_calls.identity,
+            team_calls.members,
+            team_calls.topology,
+            team_calls.rank,
+            team_calls.next,
+            signature,
+            work,
+        )
         call.waited = waited
-        box.next += 1
+        team_calls.next += 1
         try:
-            self._enter(box, call, used, program_line())
+            self._enter(team_calls, call, used, program_line())
         except CollectiveMismatch as error:
-            await self._end_job(box, error)
+            await self._end_job(team_calls, error)
             raise
         # Other ranks depend on this one's part: no cancellation may come before it is sent.
         with trio.CancelScope(shield=True):
-            if self.outbox or self.ready:
+            if self.send_queue or self.ready:
                 await self.progress()
             else:
                 await self._ep.poll()
         return call
 
-    async def _end_job(self, box: Box, error: CollectiveMismatch) -> None:
+    async def _end_job(self, team_calls: TeamCalls, error: CollectiveMismatch) -> None:
         """End the job because of an error found where a call begins: raised there alone, a program could catch it."""
         self.handlers.mismatch = error
         with trio.CancelScope(shield=True):
-            await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *box.identity, 0)
+            await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *team_calls.identity, 0)
             await self._ep.poll()
 
-    async def finish(self, box: Box, call: Call) -> Any:
+    async def finish(self, team_calls: TeamCalls, call: CollectiveCall) -> Any:
         """Wait for a call and return its result; cancelled before the call is over, its team is broken.
 
         Raises:
@@ -148,20 +157,20 @@ class Exchange:
             if call.is_done:
                 await trio.lowlevel.checkpoint_if_cancelled()
             else:
-                what = call.text + team_name(box.members)
-                await self._ep.block_until(call.done, what=what, ranks=Missing(lambda: box.missing(call)))
+                what = call.text + team_name(team_calls.members)
+                await self._ep.block_until(call.done, what=what, ranks=Missing(lambda: team_calls.missing(call)))
         except trio.Cancelled:
             call.waited = False
             if not call.is_done:
                 # It goes on, and ends for the others.
-                self._cancelled(box, call.sequence, call.text, last=call.sequence)
+                self._cancelled(team_calls, call.sequence, call.text, last=call.sequence)
             raise
         finally:
             if call.failed:
-                self._failed(box, call)
+                self._failed(team_calls, call)
         return call.outcome()
 
-    async def settle(self, box: Box) -> None:
+    async def settle(self, team_calls: TeamCalls) -> None:
         """Wait until nothing of a team's calls is under way at this rank; cancelled, the team is broken.
 
         Raises:
@@ -169,38 +178,38 @@ class Exchange:
         """
 
         def settled() -> bool:
-            return box.is_broken() or not (box.calls or box.waiting or box.greetings)
+            return team_calls.is_broken() or not (team_calls.calls or team_calls.waiting or team_calls.greetings)
 
         try:
-            what = f"the collective calls{team_name(box.members)} to end"
-            await self._ep.block_until(settled, what=what, ranks=Missing(box.missing))
+            what = f"the collective calls{team_name(team_calls.members)} to end"
+            await self._ep.block_until(settled, what=what, ranks=Missing(team_calls.missing))
         except trio.Cancelled:
             # This rank has given no part of it, so that it ends for nobody.
-            self._cancelled(box, box.next, "destroy()", last=box.next - 1)
+            self._cancelled(team_calls, team_calls.next, "destroy()", last=team_calls.next - 1)
             raise
-        if box.is_broken():
-            assert box.broken is not None
-            raise conduit.ConduitError(f"destroy(): this team is broken: {box.broken.text}")
+        if team_calls.is_broken():
+            assert team_calls.broken is not None
+            raise conduit.ConduitError(f"destroy(): this team is broken: {team_calls.broken.text}")
 
-    def _enter(self, box: Box, call: Call, used: str, place: Place | None = None) -> None:
-        box.enter(self._ep.rank, call, place)
+    def _enter(self, team_calls: TeamCalls, call: CollectiveCall, used: str, place: Place | None = None) -> None:
+        team_calls.enter(self._ep.rank, call, place)
         if used:
             algorithm = TABLE[call.kind][used]
             call.steps, call.greets = algorithm.run(call), not algorithm.connects(call.size)
         else:
             call.steps = self._as_root_says(call)
-        if box.may_begin(call.sequence):
-            self._start(box, call)
+        if team_calls.may_begin(call.sequence):
+            self._start(team_calls, call)
         else:
-            box.waiting.append(call)
+            team_calls.waiting.append(call)
 
-    def _start(self, box: Box, call: Call) -> None:
+    def _start(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         self.ready.append(call)
         if call.greets and call.size > 1:
-            self.outbox.greet(box, call)
+            self.send_queue.greet(team_calls, call)
 
-    def _as_root_says(self, call: Call) -> Steps:
-        head, work = call.mail.head, call.work
+    def _as_root_says(self, call: CollectiveCall) -> Steps:
+        head, work = call.unexpected.head, call.work
         yield head
         elsewhere = signatures.flags_of(head.words) & signatures.ELSEWHERE
         work.description = head.payload if elsewhere else signatures.text_of(head.words)
@@ -213,22 +222,22 @@ class Exchange:
 
     async def progress(self) -> None:
         """Carry on calls that have got what they waited for, and send what they post, one message of each in turn."""
-        while self.ready or self.outbox:
+        while self.ready or self.send_queue:
             while self.ready:
                 self._advance(self.ready.popleft())
-            if self.outbox:
+            if self.send_queue:
                 # Taken off before the send, during which another task may come here too.
-                sending = self.outbox.take()
+                sending = self.send_queue.take()
                 await sending.next()
                 if sending.more():
-                    self.outbox.back(sending)
+                    self.send_queue.back(sending)
                 elif sending.call is not None:
                     sending.call.unsent -= 1
                     self._end_if_over(sending.call)
 
     # ---------------------------------------------------------------------------------------------- carrying calls on
 
-    def _advance(self, call: Call) -> None:
+    def _advance(self, call: CollectiveCall) -> None:
         # Runs the algorithm up to the next receive that has not come; it must not be entered twice.
         if call.is_done or call.steps is None or (call.awaited is not None and not call.awaited.done):
             return
@@ -243,55 +252,64 @@ class Exchange:
         call.exhausted = True
         self._end_if_over(call)
         if call.failed and not call.waited:
-            self._failed(self._boxes.find(*call.team), call)
+            self._failed(self._team_table.find(*call.team), call)
 
-    def _end_if_over(self, call: Call) -> None:
+    def _end_if_over(self, call: CollectiveCall) -> None:
         if call.is_done or not call.exhausted or (call.unsent and call.error is None):
             return
-        box = self._boxes.find(*call.team)
+        team_calls = self._team_table.find(*call.team)
         call.error = call.error or call.work.refused
         result = call.work.result
         if result is not None and call.error is None:
             call.value = result.deliver()
-            self.outbox.charge(0, result.copied)
+            self.send_queue.charge(0, result.copied)
         call.end()
         self._events.completed += 1
-        fence = box.finish(call)
-        while box.waiting and box.may_begin(box.waiting[0].sequence):
-            self._start(box, box.waiting.popleft())
+        fence = team_calls.finish(call)
+        while team_calls.waiting and team_calls.may_begin(team_calls.waiting[0].sequence):
+            self._start(team_calls, team_calls.waiting.popleft())
         if fence is not None:
-            self._fence(box, fence)
+            self._fence(team_calls, fence)
 
-    def _fence(self, box: Box, epoch: int) -> None:
-        assert box.topology is not None
+    def _fence(self, team_calls: TeamCalls, epoch: int) -> None:
+        assert team_calls.topology is not None
         signature = sign("fence", "", 0, "")
-        call = Call(self.outbox, box.identity, box.members, box.topology, box.rank, -1 - epoch, signature, Work())
-        self._enter(box, call, "dissemination")
+        call = CollectiveCall(
+            self.send_queue,
+            team_calls.identity,
+            team_calls.members,
+            team_calls.topology,
+            team_calls.rank,
+            -1 - epoch,
+            signature,
+            Work(),
+        )
+        self._enter(team_calls, call, "dissemination")
 
     # --------------------------------------------------------------------------------------------------- broken teams
 
-    def _cancelled(self, box: Box, sequence: int, text: str, *, last: int) -> None:
+    def _cancelled(self, team_calls: TeamCalls, sequence: int, text: str, *, last: int) -> None:
         advice = "keep timeouts away from blocking collectives (a wait for the handle of an _nb call can be cancelled)"
-        self._break(box, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
+        self._break(team_calls, last, f"its collective call {sequence + 1}, {text}, was cancelled", advice)
 
-    def _failed(self, box: Box, call: Call) -> None:
+    def _failed(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         # The others cannot end this call either: they wait for what this rank does not make.
         error = call.error
         what = f"its collective call {call.sequence + 1}, {call.text}, raised {type(error).__name__}: {error},"
-        self._break(box, call.sequence - 1, what, "let op raise nothing")
+        self._break(team_calls, call.sequence - 1, what, "let op raise nothing")
 
-    def _break(self, box: Box, sequence: int, what: str, advice: str) -> None:
+    def _break(self, team_calls: TeamCalls, sequence: int, what: str, advice: str) -> None:
         why = (
             f"{what} on rank {self._ep.rank} of the job, and the ranks no longer agree on what comes next; use another "
             f"team, and {advice}"
         )
-        self.broken(box, sequence, why)
-        self.outbox.tell_broken(box, sequence, why)
+        self.broken(team_calls, sequence, why)
+        self.send_queue.tell_broken(team_calls, sequence, why)
         self._ep.want_progress()
 
-    def broken(self, box: Box, sequence: int, why: str) -> None:
+    def broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:
         """Let a team be broken, so that the calls after one with some number can never end, and end these."""
-        for call in box.breaks(Broken(sequence, why)):
+        for call in team_calls.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
             call.end()
             self._events.completed += 1

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _SHOWN = 6  # ranks, or ranges of ranks, that are shown of many
 
 
-class Told(Protocol):
+class ReportSink(Protocol):
     """What `conduit.Endpoint.on_report` calls the layer with."""
 
     def note(self, text: str) -> None:

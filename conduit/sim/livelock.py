@@ -10,7 +10,7 @@ STILL = 100_000  # steps of a rank at one instant that mean that time will never
 STILL_ENDING = 10_000  # those that a rank may take on its way out of a job that is ending: more than any clean-up needs
 
 
-class Standstill:
+class LivelockCounter:
     """Counts what happens at one instant: steps of the tasks of each rank, and events."""
 
     __slots__ = ("_count", "_now", "_steps", "_still", "_weights")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class Lattice:
+class StridedRegion:
     """Runs of bytes of one length, run [i, j, ...] from ``base + i*strides[0] + j*strides[1] + ...`` on.
 
     Attributes:
@@ -39,7 +39,7 @@ class Lattice:
         self.nbytes = prod(counts) * run
 
     @classmethod
-    def of(cls, base: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> Lattice:
+    def of(cls, base: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> StridedRegion:
         """Return the lattice of an array's elements, in as few dimensions and as long runs as they lie.
 
         Args:
@@ -105,7 +105,7 @@ class Lattice:
         return struct.pack(f"<{2 + 2 * len(self.counts)}q", self.base, self.run, *self.counts, *self.strides)
 
     @classmethod
-    def unpack(cls, data: memoryview) -> Lattice:
+    def unpack(cls, data: memoryview) -> StridedRegion:
         """Return the lattice that `pack` made these bytes of."""
         base, run, *rest = struct.unpack(f"<{len(data) // 8}q", data)
         dimensions = len(rest) // 2
@@ -114,5 +114,5 @@ class Lattice:
 
 def local_items(array: npt.NDArray[Any]) -> Items:
     """Return the elements of an array that has some, in C order."""
-    lattice = Lattice.of(0, array.shape, array.strides, array.itemsize)
-    return items_of(array, lattice.counts, lattice.strides, lattice.run)
+    region = StridedRegion.of(0, array.shape, array.strides, array.itemsize)
+    return items_of(array, region.counts, region.strides, region.run)

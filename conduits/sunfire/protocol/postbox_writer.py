@@ -11,7 +11,7 @@ Stores: TypeAlias = "list[tuple[int, Buffer]]"
 """Offsets, and the whole lines to be stored there."""
 
 
-class Outbox:
+class PostboxWriter:
     """The writer's end of a queue of postboxes in another host's memory.
 
     Args:

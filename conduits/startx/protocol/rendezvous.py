@@ -26,7 +26,7 @@ sends first" is assumed (sx.gap.tiebreak).
 from __future__ import annotations
 
 
-class Wish:
+class TransferRequest:
     """A rank's wish to send something to a rank of this NIU.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wish:
         self.put_off: set[int] = set()
 
 
-class Appointments:
+class Rendezvous:
     """The appointments of one NIU; all begins free.
 
     Attributes:
@@ -58,13 +58,13 @@ class Appointments:
         put_off: how many wishes have been put off so far.
     """
 
-    __slots__ = ("_asked", "_taken", "_wishes", "booked", "grantable", "put_off")
+    __slots__ = ("_asked", "_requests", "_taken", "booked", "grantable", "put_off")
 
     def __init__(self) -> None:
-        self._wishes: list[Wish] = []
+        self._requests: list[TransferRequest] = []
         self._asked: dict[int, tuple[int, int]] = {}  # source and target, by channel
         self._taken: set[int] = set()
-        self.booked: Wish | None = None
+        self.booked: TransferRequest | None = None
         self.grantable = False
         self.put_off = 0
 
@@ -79,26 +79,26 @@ class Appointments:
     def sent(self, channel: int) -> None:
         """The transfer of `channel` is over: the last byte has left; what it put off may begin."""
         del self._asked[channel]
-        for wish in self._wishes:
-            wish.put_off.discard(channel)
+        for request in self._requests:
+            request.put_off.discard(channel)
         self._look()
 
     # -- what they receive -------------------------------------------------------------------------
 
-    def wish(self, wish: Wish) -> None:
+    def request(self, request: TransferRequest) -> None:
         """A rank of another NIU asks for one of this."""
-        if wish.target < wish.source:
-            other_way = (wish.target, wish.source)
-            wish.put_off = {channel for channel, asked in self._asked.items() if asked == other_way}
-            self.put_off += bool(wish.put_off)
-        self._wishes.append(wish)
+        if request.target < request.source:
+            other_way = (request.target, request.source)
+            request.put_off = {channel for channel, asked in self._asked.items() if asked == other_way}
+            self.put_off += bool(request.put_off)
+        self._requests.append(request)
         self._look()
 
-    def grant(self) -> Wish | None:
+    def grant(self) -> TransferRequest | None:
         """Take the wish that may begin now, None if there is none; engine and buffer are its own from here on."""
         found = self._first()
         if found is not None:
-            self._wishes.remove(found)
+            self._requests.remove(found)
             self.booked = found
             self._taken.add(found.target)
         self.grantable = False
@@ -119,12 +119,14 @@ class Appointments:
     @property
     def waiting(self) -> int:
         """How many wishes have not been granted."""
-        return len(self._wishes)
+        return len(self._requests)
 
-    def _first(self) -> Wish | None:
+    def _first(self) -> TransferRequest | None:
         if self.booked is not None:
             return None
-        return next((wish for wish in self._wishes if not wish.put_off and wish.target not in self._taken), None)
+        return next(
+            (request for request in self._requests if not request.put_off and request.target not in self._taken), None
+        )
 
     def _look(self) -> None:
         self.grantable = self._first() is not None

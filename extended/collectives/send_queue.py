@@ -4,7 +4,7 @@ Small data is sent at once, in one medium message, and kept at its destination i
 data waits until the destination has asked: then it goes by long messages straight to its place, if that lies in the
 destination's segment, else in medium pieces that the handler copies there, or where these are dear by way of memory
 behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what is kept of small data is
-bounded (`extended.collectives.box`).
+bounded (`extended.collectives.team_calls`).
 
 Nothing is sent here: messages are listed, and whoever carries the calls on sends them, one of each call in turn.
 """
@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from extended.buffers import offset_in
 from extended.collectives import signature as signatures
-from extended.collectives.call import Receive
-from extended.collectives.staging import Staged, Staging, Window, window_in
+from extended.collectives.call import PostedReceive
+from extended.collectives.staging import Staged, Staging, StagingSlots, window_in
 from extended.handlers import high, low
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from conduit import Endpoint
-    from extended.collectives.box import Box
-    from extended.collectives.call import Call
+    from extended.collectives.call import CollectiveCall
+    from extended.collectives.team_calls import TeamCalls
 
     Send = Callable[[], Coroutine[Any, Any, None]]
 
@@ -77,7 +77,7 @@ class Handlers(Protocol):
         """A call has failed."""
 
 
-class Sending:
+class SendSequence:
     """Messages that are sent one after the other for one call.
 
     Attributes:
@@ -87,7 +87,7 @@ class Sending:
 
     __slots__ = ("_rest", "call", "next")
 
-    def __init__(self, call: Call | None, sends: Iterator[Send]) -> None:
+    def __init__(self, call: CollectiveCall | None, sends: Iterator[Send]) -> None:
         self.call = call
         self.next = next(sends)
         self._rest = sends
@@ -101,7 +101,7 @@ class Sending:
         return True
 
 
-class Outbox:
+class SendQueue:
     """The messages that the calls of one rank have still to send; also what algorithms post with.
 
     Attributes:
@@ -119,7 +119,7 @@ class Outbox:
     def __init__(self, ep: Endpoint) -> None:
         limits = ep.limits
         self._ep = ep
-        self._queue: deque[Sending] = deque()
+        self._queue: deque[SendSequence] = deque()
         self.medium_bytes = min(limits.max_medium, LARGEST_PIECE)
         self._long = min(limits.max_long_request, LARGEST_PIECE)
         self.eager_bytes = min(EAGER_BYTES, self.medium_bytes)
@@ -128,42 +128,42 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self._queue)
 
-    def take(self) -> Sending:
+    def take(self) -> SendSequence:
         """Take off what is first in the list."""
         return self._queue.popleft()
 
-    def back(self, sending: Sending) -> None:
+    def back(self, sending: SendSequence) -> None:
         """Put something back, at the end."""
         self._queue.append(sending)
 
-    def greet(self, box: Box, call: Call) -> None:
+    def greet(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         """List the short message that tells the next rank of a call."""
-        box.greetings += 1
+        team_calls.greetings += 1
         dest = call.members[(call.rank + 1) % call.size]
         self._one(None, dest, self.handlers.collective_greeting, *call.signature.words, of=call)
 
-    def tell_broken(self, box: Box, sequence: int, why: str) -> None:
+    def tell_broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:
         """List messages to all other ranks of a team that it is broken."""
         data = why.encode(errors="replace")[: self.medium_bytes]
-        for dest in box.members:
+        for dest in team_calls.members:
             if dest != self._ep.rank:
-                words = (*box.identity, sequence)
+                words = (*team_calls.identity, sequence)
                 send = partial(self._ep.request_medium, dest, self.handlers.collective_broken, data, *words)
-                self._queue.append(Sending(None, iter((send,))))
+                self._queue.append(SendSequence(None, iter((send,))))
 
-    def send(self, call: Call, dest: int, data: memoryview, tag: int) -> None:
+    def send(self, call: CollectiveCall, dest: int, data: memoryview, tag: int) -> None:
         """Post a send: at once if it is small or asked for, else as soon as it is."""
         place = call.members[dest], tag
         call.unsent += 1
         call.pieces += 1
         if len(data) <= self.eager_bytes:
             self._one(call, place[0], self.handlers.collective_data, tag, *call.signature.words, of=call, payload=data)
-        elif place in call.mail.cleared:
-            self.send_large(call, place, data, call.mail.cleared.pop(place))
+        elif place in call.unexpected.cleared:
+            self.send_large(call, place, data, call.unexpected.cleared.pop(place))
         else:
             call.held[place] = data
 
-    def send_head(self, call: Call, dest: int, data: memoryview | None) -> None:
+    def send_head(self, call: CollectiveCall, dest: int, data: memoryview | None) -> None:
         """Post the first message of a broadcast or scatter, or several where the description takes them."""
         words = call.signature.words
         if not signatures.flags_of(words) & signatures.ELSEWHERE:
@@ -174,16 +174,16 @@ class Outbox:
             piece = description[at : at + self.medium_bytes]
             self._head(call, dest, signatures.with_piece(words, at, len(description)), piece)
 
-    def _head(self, call: Call, dest: int, words: tuple[int, ...], payload: memoryview) -> None:
+    def _head(self, call: CollectiveCall, dest: int, words: tuple[int, ...], payload: memoryview) -> None:
         call.unsent += 1
         call.pieces += 1
         self._one(call, call.members[dest], self.handlers.collective_head, *words, of=call, payload=payload)
 
-    def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
+    def receive(self, call: CollectiveCall, source: int, into: memoryview, tag: int) -> PostedReceive:
         """Post a receive; large data is asked for."""
-        place, receive = (call.members[source], tag), Receive(into)
+        place, receive = (call.members[source], tag), PostedReceive(into)
         if len(into) <= self.eager_bytes:
-            payload = call.mail.arrived.pop(place, None)
+            payload = call.unexpected.arrived.pop(place, None)
             if payload is None:
                 call.receives[place] = receive
             else:
@@ -208,11 +208,11 @@ class Outbox:
 
     def _one(
         self,
-        call: Call | None,
+        call: CollectiveCall | None,
         dest: int,
         handler: Callable[..., None],
         *words: int,
-        of: Call,
+        of: CollectiveCall,
         payload: memoryview | None = None,
     ) -> None:
         words = (*of.team, of.sequence, *words)
@@ -220,9 +220,9 @@ class Outbox:
             send = partial(self._ep.request_short, dest, handler, *words)
         else:
             send = partial(self._ep.request_medium, dest, handler, payload, *words)
-        self._queue.append(Sending(call, iter((send,))))
+        self._queue.append(SendSequence(call, iter((send,))))
 
-    def send_large(self, call: Call, place: tuple[int, int], data: memoryview, landing: int) -> None:
+    def send_large(self, call: CollectiveCall, place: tuple[int, int], data: memoryview, landing: int) -> None:
         """List the messages of large data that a rank has asked for.
 
         Args:
@@ -250,9 +250,11 @@ class Outbox:
                 handler, signature = self.handlers.collective_piece, call.signature.words
                 yield partial(self._ep.request_medium, dest, handler, part, *words, number, *signature)
 
-        self._queue.append(Sending(call, mediums() if landing == NOWHERE else longs()))
+        self._queue.append(SendSequence(call, mediums() if landing == NOWHERE else longs()))
 
-    def _send_staged(self, call: Call, place: tuple[int, int], data: memoryview, window: Window) -> None:
+    def _send_staged(
+        self, call: CollectiveCall, place: tuple[int, int], data: memoryview, window: StagingSlots
+    ) -> None:
         """List the parts of large data for which there are slots; each that has been copied lets another one come."""
         parts = -(-len(data) // self.staging.slot_bytes)
         staged, later = Staged(data, window), max(0, parts - window.slots)
@@ -261,18 +263,18 @@ class Outbox:
             call.staged[place] = staged
             call.unsent += later
         first = (self._part(call, place, part, staged) for part in range(parts - later))
-        self._queue.append(Sending(call, first))
+        self._queue.append(SendSequence(call, first))
 
-    def send_next(self, call: Call, place: tuple[int, int], part: int) -> None:
+    def send_next(self, call: CollectiveCall, place: tuple[int, int], part: int) -> None:
         """List the part that comes into the slot from which part `part` has been copied."""
         staged = call.staged[place]
         staged.left -= 1
         if not staged.left:
             del call.staged[place]
         next_part = self._part(call, place, part + staged.window.slots, staged)
-        self._queue.append(Sending(call, iter((next_part,))))
+        self._queue.append(SendSequence(call, iter((next_part,))))
 
-    def _part(self, call: Call, place: tuple[int, int], part: int, staged: Staged) -> Send:
+    def _part(self, call: CollectiveCall, place: tuple[int, int], part: int, staged: Staged) -> Send:
         nbytes, window, (dest, tag) = self.staging.slot_bytes, staged.window, place
         slot = window.offset + part % window.slots * nbytes
         words = (*call.team, call.sequence, tag, part, slot, *call.signature.words)

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from extended.collectives import signature as signatures
-from extended.collectives.call import Call, Mail
+from extended.collectives.call import CollectiveCall, UnexpectedMessages
 from extended.collectives.signature import CollectiveMismatch
-from extended.telling import team_name
+from extended.reporting import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from extended.collectives.signature import Signature, Words
-    from extended.telling import Told
+    from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -44,7 +44,7 @@ class Broken(NamedTuple):
     text: str
 
 
-class Box:
+class TeamCalls:
     """One team's calls at one rank.
 
     Attributes:
@@ -70,18 +70,18 @@ class Box:
         self.members: Sequence[int] = ()
         self.topology: Topology | None = None
         self.rank = 0
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, CollectiveCall] = {}
         self.broken: Broken | None = None
         self.greetings = 0
         self.next = 0
-        self.waiting: deque[Call] = deque()
-        self._mail: dict[int, Mail] = {}
+        self.waiting: deque[CollectiveCall] = deque()
+        self._unexpected: dict[int, UnexpectedMessages] = {}
         self._finished: dict[int, Signature] = {}
         self._in_epoch: dict[int, int] = {}
         self._fenced = 0  # epochs whose fences are done
         self._oldest = 0  # calls before this one are forgotten
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how many calls this rank has begun, and which of them are under way, by what waits for them say."""
         of_team = team_name(self.members)
         waits: dict[str, int] = {}
@@ -89,11 +89,11 @@ class Box:
             if number >= 0:
                 for text in (call.text + of_team, f"{call.kind}_nb"):
                     waits.setdefault(text, number)
-        told.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
+        sink.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
 
     # ------------------------------------------------------------------------------------------------------------ mail
 
-    def mail(self, me: int, source: int, sequence: int, words: Words) -> Mail | None:
+    def unexpected(self, me: int, source: int, sequence: int, words: Words) -> UnexpectedMessages | None:
         """Return where a message of a call belongs, None where it is no longer wanted.
 
         Args:
@@ -108,15 +108,15 @@ class Box:
         call = self.calls.get(sequence)
         if call is not None:
             self._compare(me, sequence, call.signature, source, words)
-            return call.mail
+            return call.unexpected
         if sequence in self._finished:
             self._compare(me, sequence, self._finished[sequence], source, words)
             return None
         if 0 <= sequence < self._oldest or (self.broken is not None and sequence > self.broken.sequence):
             return None
-        mail = self._mail.setdefault(sequence, Mail())
-        mail.seen.setdefault(signatures.key(words), (source, words))
-        return mail
+        unexpected = self._unexpected.setdefault(sequence, UnexpectedMessages())
+        unexpected.seen.setdefault(signatures.key(words), (source, words))
+        return unexpected
 
     def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
         if signatures.key(words) == mine.key:
@@ -139,7 +139,7 @@ class Box:
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    def enter(self, me: int, call: Call, place: Place | None = None) -> None:
+    def enter(self, me: int, call: CollectiveCall, place: Place | None = None) -> None:
         """Let a call's messages find it, and give it those that came before.
 
         Args:
@@ -153,18 +153,18 @@ class Box:
         self.calls[call.sequence] = call
         if place is not None:
             self._places[call.sequence] = place
-        mail = self._mail.pop(call.sequence, None)
-        if mail is not None:
-            call.mail = mail
-            for source, words in mail.seen.values():
+        unexpected = self._unexpected.pop(call.sequence, None)
+        if unexpected is not None:
+            call.unexpected = unexpected
+            for source, words in unexpected.seen.values():
                 self._compare(me, call.sequence, call.signature, source, words)
-            mail.seen.clear()
+            unexpected.seen.clear()
 
     def may_begin(self, sequence: int) -> bool:
         """Say whether a call need not wait for a fence."""
         return sequence < 0 or sequence // EPOCH <= self._fenced + 1
 
-    def missing(self, call: Call | None = None) -> list[int]:
+    def missing(self, call: CollectiveCall | None = None) -> list[int]:
         """Return the ranks of the job that a call waits for, or all calls, as does one that has to wait for a fence."""
         calls = self.calls.values() if call is None or call in self.waiting else (call,)
         ranks = {rank for each in calls for rank in each.missing()}
@@ -172,7 +172,7 @@ class Box:
             ranks.add(self.members[(self.rank + 1) % len(self.members)])
         return sorted(ranks)
 
-    def finish(self, call: Call) -> int | None:
+    def finish(self, call: CollectiveCall) -> int | None:
         """Take a call that is over out; return the epoch whose fence is due, None for none."""
         del self.calls[call.sequence]
         if call.kind == "destroy":
@@ -196,7 +196,7 @@ class Box:
         """Say whether this rank's next call can never end; those before the one that broke the team can."""
         return self.broken is not None and self.next > self.broken.sequence
 
-    def breaks(self, broken: Broken) -> list[Call]:
+    def breaks(self, broken: Broken) -> list[CollectiveCall]:
         """Let the team be broken; return the calls that can never end."""
         if self.broken is None or broken.sequence < self.broken.sequence:
             self.broken = broken
@@ -204,11 +204,13 @@ class Box:
         for call in ended:
             del self.calls[call.sequence]
         self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
-        self._mail = {number: mail for number, mail in self._mail.items() if number <= self.broken.sequence}
+        self._unexpected = {
+            number: unexpected for number, unexpected in self._unexpected.items() if number <= self.broken.sequence
+        }
         return ended
 
 
-class Boxes:
+class TeamTable:
     """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself.
 
     Args:
@@ -218,34 +220,34 @@ class Boxes:
 
     def __init__(self, job: object, rank: int) -> None:
         self._job = job
-        self._boxes: dict[Identity, Box] = {}
+        self._team_table: dict[Identity, TeamCalls] = {}
         _OF_ALL[id(job), rank] = self
 
     def _place_at(self, rank: int, identity: Identity, sequence: int) -> Place | None:
         """Return where a rank made a call, None where that is another process' or not known any more."""
-        boxes = _OF_ALL.get((id(self._job), rank))
-        box = None if boxes is None else boxes.known_as(identity)
-        return None if box is None else box.place(sequence)
+        team_table = _OF_ALL.get((id(self._job), rank))
+        team_calls = None if team_table is None else team_table.known_as(identity)
+        return None if team_calls is None else team_calls.place(sequence)
 
-    def find(self, lead: int, count: int) -> Box:
+    def find(self, lead: int, count: int) -> TeamCalls:
         """Return the box of a team."""
-        box = self._boxes.get((lead, count))
-        if box is None:
-            box = self._boxes[lead, count] = Box((lead, count), self._place_at)
-        return box
+        team_calls = self._team_table.get((lead, count))
+        if team_calls is None:
+            team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._place_at)
+        return team_calls
 
-    def known_as(self, identity: Identity) -> Box | None:
+    def known_as(self, identity: Identity) -> TeamCalls | None:
         """Return the box of a team, None where there is none yet or no more."""
-        return self._boxes.get(identity)
+        return self._team_table.get(identity)
 
-    def known(self) -> list[Box]:
+    def known(self) -> list[TeamCalls]:
         """Return those of teams that this rank knows to be in."""
-        return [box for box in self._boxes.values() if box.members]
+        return [team_calls for team_calls in self._team_table.values() if team_calls.members]
 
     def drop(self, identity: Identity) -> None:
         """Forget a team."""
-        del self._boxes[identity]
+        del self._team_table[identity]
 
 
-_OF_ALL: WeakValueDictionary[tuple[int, int], Boxes] = WeakValueDictionary()
+_OF_ALL: WeakValueDictionary[tuple[int, int], TeamTable] = WeakValueDictionary()
 """The boxes of the ranks of this process, for errors alone; messages carry no lines.  A job leaves nothing here."""

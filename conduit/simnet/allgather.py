@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from conduit.sim import Kernel
 
 
-class Meeting:
+class Allgather:
     """One collective exchange of bytes between all ranks.
 
     Args:

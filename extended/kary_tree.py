@@ -9,12 +9,12 @@ WIDTH = 4
 """Places below each place."""
 
 
-def above(place: int) -> int | None:
+def parent_of(place: int) -> int | None:
     """Return the place above, None for the top."""
     return (place - 1) // WIDTH if place else None
 
 
-def below(place: int, size: int) -> range:
+def children_of(place: int, size: int) -> range:
     """Return the places below, of a tree of that many places."""
     first = WIDTH * place + 1
     return range(min(first, size), min(first + WIDTH, size))

@@ -21,18 +21,18 @@ import trio
 import conduit
 from extended.handlers import high, joined, low
 from extended.heap.map import HeapMap
-from extended.levels import above, below
+from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
-from extended.outgoing import Outgoing
+from extended.outgoing import RequestQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
-    from extended.telling import Told
+    from extended.reporting import ReportSink
 
 
-class Kind(IntEnum):
+class HeapCallKind(IntEnum):
     """What a rank calls."""
 
     ALLOCATE = 0
@@ -58,7 +58,7 @@ class Answer(IntEnum):
 
 
 @attrs.frozen
-class Call:
+class HeapCall:
     """One rank's call.
 
     Attributes:
@@ -78,19 +78,19 @@ class Call:
         return self.rank, self.kind, low(self.number), high(self.number), low(self.align), high(self.align)
 
     @classmethod
-    def of_words(cls, words: tuple[int, ...]) -> Call:
+    def of_words(cls, words: tuple[int, ...]) -> HeapCall:
         """Return the call that six arguments of a message say."""
         rank, kind, *pairs = words
         return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]))
 
-    def agrees(self, other: Call) -> bool:
+    def agrees(self, other: HeapCall) -> bool:
         """Say whether another rank's call is the same."""
         return (self.kind, self.number, self.align) == (other.kind, other.number, other.align)
 
     def __str__(self) -> str:
-        if self.kind == Kind.FREE:
+        if self.kind == HeapCallKind.FREE:
             return f"rank {self.rank} called free(offset={self.number})"
-        if self.kind == Kind.LOST:
+        if self.kind == HeapCallKind.LOST:
             return f"rank {self.rank} was cancelled in {NAMES[self.number]}, whose result it has lost"
         return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
 
@@ -99,7 +99,7 @@ WORDS = 6
 """Arguments of a message that say one call."""
 
 
-class Meeting:
+class HeapCalls:
     """One rank's part in the calls on the heap.
 
     Attributes:
@@ -115,28 +115,28 @@ class Meeting:
         self.low = ep.segment.nbytes
         # All segments have the same size.
         self._map = HeapMap(self.low) if ep.rank == 0 else None
-        self._above, self._below = above(ep.rank), below(ep.rank, ep.size)
-        self._calls: list[Call] = []  # at most two: the lowest rank's, and the lowest that differs from it
+        self._above, self._below = parent_of(ep.rank), children_of(ep.rank, ep.size)
+        self._calls: list[HeapCall] = []  # at most two: the lowest rank's, and the lowest that differs from it
         self._come: set[int] = set()  # ranks of `_below` whose calls have come
         self._given = False
         self._answer: tuple[int, ...] | None = None
         self._busy = False
         self._number = 0  # of calls that this rank has made
         self._waits: dict[str, int] = {}  # for which of them it waits, by its name
-        self._lost: Kind | None = None  # the call in which this rank was cancelled
+        self._lost: HeapCallKind | None = None  # the call in which this rank was cancelled
         self._alone: dict[int, tuple[int, ...] | None] = {}  # this rank's calls of its own: ticket to answer
         self._tickets = 0
-        self.outgoing = Outgoing(ep)
+        self.outgoing = RequestQueue(ep)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how many calls this rank has made, and for which it waits."""
-        told.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
+        sink.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
         return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told
 
-    async def call(self, name: str, kind: Kind, number: int, align: int) -> int:
+    async def call(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
         """Make a call with all ranks; return the offset that rank 0 answers.
 
         Raises:
@@ -148,7 +148,7 @@ class Meeting:
         if self._busy:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
-        mine = Call(self._ep.rank, kind, number, align)
+        mine = HeapCall(self._ep.rank, kind, number, align)
         self._waits[name] = self._number
         self._number += 1
         self._merge([mine])
@@ -167,7 +167,7 @@ class Meeting:
             self._waits.clear()
         return self._result(name, mine, self._answer)
 
-    async def call_alone(self, name: str, kind: Kind, number: int, align: int) -> int:
+    async def call_alone(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
         """Make a call by this rank alone; return the offset that rank 0 answers.
 
         Cancelled, an allocation is given back.
@@ -175,7 +175,7 @@ class Meeting:
         Raises:
             conduit.BadRequest: there is no room, or no such block.
         """
-        mine = Call(self._ep.rank, kind, number, align)
+        mine = HeapCall(self._ep.rank, kind, number, align)
         if self._map is not None:
             await self._ep.poll()
             return self._result(name, mine, self._ask(self._map, mine))
@@ -198,23 +198,23 @@ class Meeting:
         return self._result(name, mine, self._alone.pop(ticket))
 
     def _give_back(self, kind: int, answer: tuple[int, ...]) -> None:
-        if kind == Kind.ALLOCATE and answer[0] == Answer.DONE:
-            unused = Call(self._ep.rank, Kind.FREE, joined(answer[1], answer[2]), 0)
+        if kind == HeapCallKind.ALLOCATE and answer[0] == Answer.DONE:
+            unused = HeapCall(self._ep.rank, HeapCallKind.FREE, joined(answer[1], answer[2]), 0)
             self.outgoing.add(0, self.heap_asked, _NOBODY, *unused.words())
 
     def _missing(self) -> list[int]:
         if self._answer is not None:
             return []
-        below = [rank for rank in self._below if rank not in self._come]
-        return below if below or self._above is None else [self._above]
+        children_of = [rank for rank in self._below if rank not in self._come]
+        return children_of if children_of or self._above is None else [self._above]
 
-    def _result(self, name: str, mine: Call, answer: tuple[int, ...] | None) -> int:
+    def _result(self, name: str, mine: HeapCall, answer: tuple[int, ...] | None) -> int:
         assert answer is not None
         code, *words = answer
         if code == Answer.MISMATCH:
-            one, other = Call.of_words(tuple(words[:WORDS])), Call.of_words(tuple(words[WORDS:]))
+            one, other = HeapCall.of_words(tuple(words[:WORDS])), HeapCall.of_words(tuple(words[WORDS:]))
             for call in (one, other):
-                if call.kind == Kind.LOST:
+                if call.kind == HeapCallKind.LOST:
                     raise _lost_error(name, call)
             raise conduit.BadRequest(
                 f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
@@ -240,7 +240,7 @@ class Meeting:
     def heap_call(self, token: Token, *words: int) -> None:
         """Request: the call of the ranks below, or two where they differ."""
         self._come.add(token.rank)
-        self._merge([Call.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
+        self._merge([HeapCall.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
         self._advance()
         self.outgoing.ask()
 
@@ -252,7 +252,7 @@ class Meeting:
     def heap_asked(self, token: Token, ticket: int, *words: int) -> None:
         """Request: the call of one rank alone."""
         assert self._map is not None  # sent to rank 0 alone
-        call = Call.of_words(words)
+        call = HeapCall.of_words(words)
         token.reply_short(self.heap_told, ticket, call.kind, *self._ask(self._map, call))
 
     def heap_told(self, token: Token, ticket: int, kind: int, *words: int) -> None:
@@ -263,7 +263,7 @@ class Meeting:
             self._give_back(kind, words)
             self.outgoing.ask()
 
-    def _merge(self, calls: list[Call]) -> None:
+    def _merge(self, calls: list[HeapCall]) -> None:
         known = sorted([*self._calls, *calls], key=lambda call: call.rank)
         self._calls = known[:1] + [call for call in known if not call.agrees(known[0])][:1]
 
@@ -274,7 +274,7 @@ class Meeting:
             assert self._above is not None  # only the top has the map
             words = tuple(word for call in self._calls for word in call.words())
             self.outgoing.add(self._above, self.heap_call, *words)
-        elif any(call.kind != Kind.LOST for call in self._calls):  # else nobody waits for an answer
+        elif any(call.kind != HeapCallKind.LOST for call in self._calls):  # else nobody waits for an answer
             self._hand_down(self._decide(self._map))
 
     def _decide(self, heap: HeapMap) -> tuple[int, ...]:
@@ -283,8 +283,8 @@ class Meeting:
             return Answer.MISMATCH, *call.words(), *others[0].words()
         return self._ask(heap, call)
 
-    def _ask(self, heap: HeapMap, call: Call) -> tuple[int, ...]:
-        if call.kind == Kind.FREE:
+    def _ask(self, heap: HeapMap, call: HeapCall) -> tuple[int, ...]:
+        if call.kind == HeapCallKind.FREE:
             found = heap.free(call.number)
             return _answer(Answer.DONE if found else Answer.UNKNOWN, call.number, heap.low)
         offset = heap.allocate(call.number, call.align)
@@ -301,10 +301,10 @@ class Meeting:
         if self._lost is not None:
             self._decline(self._lost)
 
-    def _lost_call(self, kind: Kind) -> Call:
-        return Call(self._ep.rank, Kind.LOST, kind, 0)
+    def _lost_call(self, kind: HeapCallKind) -> HeapCall:
+        return HeapCall(self._ep.rank, HeapCallKind.LOST, kind, 0)
 
-    def _decline(self, kind: Kind) -> None:
+    def _decline(self, kind: HeapCallKind) -> None:
         # Take part in the next call all the same, so that the others hear of it and do not wait for ever.
         self._given = True
         self._merge([self._lost_call(kind)])
@@ -315,7 +315,7 @@ def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
     return code, low(first), high(first), low(second), high(second)
 
 
-def _lost_error(name: str, call: Call) -> conduit.ConduitError:
+def _lost_error(name: str, call: HeapCall) -> conduit.ConduitError:
     return conduit.ConduitError(
         f"{name}: {call}, so that the ranks no longer agree on the heap; do not cancel calls that all ranks make "
         "together"
