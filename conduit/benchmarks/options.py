@@ -76,6 +76,10 @@ class BenchmarkOptions:
     csv: File | None = None
     """File for the results as CSV, a line for each row of a table; - prints them, and tables go to standard error."""
 
+    trace: File | None = None
+    """File for what happened and when, as JSON that Perfetto and chrome://tracing open; runs follow one another in
+    it."""
+
 
 @attrs.frozen(kw_only=True)
 class Parameters:

@@ -1,4 +1,4 @@
-"""The suite's own door behind the conduit: a rank's simulated memory as bytes.
+"""The suite's own way to the hardware behind the conduit: a rank's simulated memory as bytes.
 
 Everything else in the suite uses public names alone.  What a program is shown of its segment and what the hardware
 holds could differ, so a few checks compare the two.

@@ -24,7 +24,7 @@ class DigestLog(list[int]):
     arguments and payload.  A `block_until` that is over: time, WAKE.  A native one-sided operation: time, BEGIN, at its
     target LAND, and COMPLETE, the other rank, size, checksum.
 
-    WAKE is no news from the door of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
+    WAKE is no news from the hook of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
     holds up, for slots and at start-up too, which another simulation of the same machine may do otherwise; and not of a
     `block_until` that was true at once, at a time that the program sees all the same.
     """

@@ -51,7 +51,7 @@ class WatchedJob(Protocol):
     def progress(self) -> int:
         """Return a number that grows with every message."""
 
-    def ask_state(self, answer: Callable[[stall.State], object]) -> None:
+    def ask_state(self, answer: Callable[[stall.RankState], object]) -> None:
         """Have `answer` called with what this rank waits for, in the job's own thread, once that is free."""
 
     def stop(self) -> None:
@@ -97,8 +97,8 @@ class Watch:
         self._count = 0
         self._since = 0.0
         self._asked = 0.0
-        self._state: stall.State | None = None
-        self._states: dict[int, tuple[float, float, stall.State]] = {}  # by rank: when heard, how long silent, what
+        self._state: stall.RankState | None = None
+        self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
         self._told = False
         self._over = threading.Event()
@@ -246,10 +246,10 @@ class Watch:
     def _patience(self) -> float:
         return STALL_S if self._limit is None else min(STALL_S, self._limit)
 
-    def _answered(self, state: stall.State) -> None:
+    def _answered(self, state: stall.RankState) -> None:
         self._state = state
 
-    def _on_silent(self, source: int, number: int, silent: float, state: stall.State) -> None:
+    def _on_silent(self, source: int, number: int, silent: float, state: stall.RankState) -> None:
         """Take note, on rank 0, of a rank without messages; when all are, report it."""
         job = self._job
         if number != self._number or job is None:
@@ -263,7 +263,7 @@ class Watch:
         least = min(each for _, each, _ in self._states.values())
         self._weigh(job, least, [self._states[rank][2] for rank in range(self._processes.size)])
 
-    def _weigh(self, job: WatchedJob, silent: float, states: list[stall.State]) -> None:
+    def _weigh(self, job: WatchedJob, silent: float, states: list[stall.RankState]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""
         if silent < self._silent:
             self._told = False  # messages have moved since

@@ -31,7 +31,7 @@ class Allgather:
         self._all: tuple[bytes, ...] = ()
 
     def give(self, rank: int, data: bytes) -> None:
-        """Contribute the data of `rank`; the last one ends the meeting."""
+        """Contribute the data of `rank`; the last one completes it."""
         self._data[rank] = self._alike.setdefault(data, data)
         if len(self._data) == self._ranks:
             self._kernel.at(self._kernel.now + self._ticks, self._end)

@@ -57,7 +57,7 @@ class SimulatedNetwork(Protocol):
         """By host, the counts of parts that its ranks share."""
 
     def allgather(self, rank: int) -> Allgather:
-        """Return the meeting that `rank` comes to next."""
+        """Return the allgather that `rank` comes to next."""
 
     def start_ticks(self) -> int:
         """Return what start-up costs a rank, picoseconds."""

@@ -1,4 +1,4 @@
-"""What all simulated networks have in common: the kernel, the hosts, and the meetings at attach."""
+"""What all simulated networks have in common: the kernel, the hosts, and the allgathers at attach."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class SimulatedConduit(Conduit):
         return path
 
     def allgather(self, rank: int) -> Allgather:
-        """Return the meeting that `rank` comes to next."""
+        """Return the allgather that `rank` comes to next."""
         round_ = self._came[rank]
         self._came[rank] += 1
         if round_ == len(self._allgathers):

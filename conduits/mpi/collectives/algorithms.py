@@ -13,6 +13,7 @@ from conduits.mpi.collectives import (
     barrier,
     broadcast,
     gather,
+    native,
     pieces,
     reduce,
     reduce_scatter,
@@ -98,6 +99,19 @@ ALGORITHMS: Mapping[str, Mapping[str, CollAlgorithm]] = {
 }
 """By collective and name.  Those of one collective take the same arguments."""
 
+LIBRARY = "library"
+"""The name of what an MPI library does itself: on real MPI the usual one, elsewhere there is none."""
+
+_NATIVE: Mapping[str, CollAlgorithm] = {
+    "Barrier": CollAlgorithm(native.barrier), "Bcast": CollAlgorithm(native.broadcast),
+    "Scatter": CollAlgorithm(native.scatter), "Scatterv": CollAlgorithm(native.scatter),
+    "Gather": CollAlgorithm(native.gather), "Gatherv": CollAlgorithm(native.gather),
+    "Allgather": CollAlgorithm(native.allgather), "Alltoall": CollAlgorithm(native.alltoall),
+    "Alltoallv": CollAlgorithm(native.alltoall), "Reduce": CollAlgorithm(native.reduce),
+    "Allreduce": CollAlgorithm(native.allreduce), "Reduce_scatter": CollAlgorithm(native.reduce_scatter),
+    "Scan": CollAlgorithm(native.scan),
+}  # fmt: skip
+
 _SAME = {
     "Ibarrier": "Barrier", "Ibcast": "Bcast", "Iallreduce": "Allreduce", "Ialltoall": "Alltoall",
     "Allgatherv": "Allgather", "Reduce_scatter_block": "Reduce_scatter", "Exscan": "Scan",
@@ -124,13 +138,17 @@ _ORDERED = {"Reduce": "binomial-ordered", "Allreduce": "reduce-broadcast", "Redu
 """What is taken instead where the operator does not commute and the usual one would mind."""
 
 
-def named(call: str) -> Mapping[str, CollAlgorithm]:
-    """Return the algorithms of a call."""
-    return ALGORITHMS[_SAME.get(call, call)]
+def named(call: str, style: str = "") -> Mapping[str, CollAlgorithm]:
+    """Return the algorithms of a call; with the style "library" those of the library's own are among them."""
+    collective = _SAME.get(call, call)
+    own = {LIBRARY: _NATIVE[collective]} if style == LIBRARY else {}
+    return {**ALGORITHMS[collective], **own}
 
 
 def usual(call: str, style: str) -> str:
     """Return the name of the one that is taken where a program names none."""
+    if style == LIBRARY:
+        return LIBRARY
     collective = _SAME.get(call, call)
     return STYLES[style].get(collective) or STYLES["flat"][collective]
 

@@ -2,8 +2,8 @@
 
 A *cable* is an optical link, two ribbons, one each way.  One way carries 1000 MB/s while the other is
 quiet and 800 MB/s while it is not.  An *interface* (NI) has one data path to its host, for both directions
-together, and an error register for each processor, of which a `ErrorStatus` is the code.  A *lane* is one way through these
-from host to host: a stripe of the traffic.
+together, and an error register for each processor, of which an `ErrorStatus` is the code.  A *lane* is one way through
+these from host to host: a stripe of the traffic.
 
 Source: Sistare and Jackson, sections 2.1, 2.2, 2.4, 2.7; the codes are ours.
 """
