@@ -18,7 +18,7 @@ from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
-from conduit.benchmarks.views import Mark, View
+from conduit.benchmarks.views import SizeMark, View
 from conduit.contract import Limits
 
 __all__ = [
@@ -26,12 +26,12 @@ __all__ = [
     "BenchmarkOptions",
     "BenchmarkPair",
     "Limits",
-    "Mark",
     "Parameters",
     "Program",
     "Progress",
     "Record",
     "RecordList",
+    "SizeMark",
     "View",
     "execute",
     "pair",

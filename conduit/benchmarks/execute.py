@@ -19,7 +19,7 @@ from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_csv, runs_as_json
-from conduit.benchmarks.views import Mark, View, drawn_sections, message_marks
+from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
@@ -69,7 +69,7 @@ class Program:
     settings: Mapping[str, object] = attrs.field(factory=dict)
     totals: bool = True
     views: tuple[View, ...] = ()
-    marks: Callable[[Spec], Iterable[Mark]] = message_marks
+    marks: Callable[[Spec], Iterable[SizeMark]] = message_marks
 
 
 def execute(program: Program, options: BenchmarkOptions, console: Console | None = None) -> int:

@@ -18,7 +18,7 @@ from conduit.benchmarks.columns import COLUMNS
 from conduit.benchmarks.console import print_table, print_text, widths
 from conduit.benchmarks.files import csv_text, json_text, package_version
 from conduit.benchmarks.record import Record, RecordList
-from conduit.benchmarks.views import Mark, View
+from conduit.benchmarks.views import SizeMark, View
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
@@ -75,7 +75,7 @@ class ConduitResults:
     seed: int = 0
     interrupted: bool = False
     views: tuple[View, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[SizeMark, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return what `--json` writes for this conduit; only that of a run that Ctrl-C has ended says so."""

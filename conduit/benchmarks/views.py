@@ -33,7 +33,7 @@ class View:
 
 
 @attrs.frozen
-class Mark:
+class SizeMark:
     """A size that pictures mark.
 
     Attributes:
@@ -45,10 +45,10 @@ class Mark:
     what: str
 
 
-def message_marks(spec: Spec) -> list[Mark]:
+def message_marks(spec: Spec) -> list[SizeMark]:
     """Return the sizes at which the network sends Active Messages another way, and that of the largest medium one."""
-    marks = [Mark(nbytes, "another way of sending") for nbytes in dict.fromkeys(spec.cls.thresholds(spec.options))]
-    return sorted([*marks, Mark(spec.limits.max_medium, "largest medium message")], key=lambda mark: mark.nbytes)
+    marks = [SizeMark(nbytes, "another way of sending") for nbytes in dict.fromkeys(spec.cls.thresholds(spec.options))]
+    return sorted([*marks, SizeMark(spec.limits.max_medium, "largest medium message")], key=lambda mark: mark.nbytes)
 
 
 def drawn_sections(views: Iterable[View], sections: str) -> str:

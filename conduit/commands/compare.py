@@ -19,8 +19,8 @@ from conduit.benchmarks.files import json_text
 from conduit.benchmarks.integers import Integer, Size
 from conduit.commands.tables import grid
 from conduit.comparison import (
+    BenchmarkResult,
     Difference,
-    Result,
     comparison_page,
     difference_page,
     differences,
@@ -225,7 +225,7 @@ def _is_hidden(part: object) -> bool:
     return isinstance(part, Parameter) and part.show is False
 
 
-def _measure(call: _Call) -> tuple[int, list[Result]]:
+def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
     """Run a benchmark as its own command does; return its status and its results."""
     from conduit.commands.cli import call as run  # which imports this command by its name alone
 
@@ -259,7 +259,7 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def _write(results: Sequence[Result], out: Path, calls: Sequence[str]) -> None:
+def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) -> None:
     """Write pictures, page and results, and say so."""
     made = _drawn(pictures(results), _folder(out))
     _save(out / "results.json", json_text([dict(result.content) for result in results]).encode())

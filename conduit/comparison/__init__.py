@@ -3,11 +3,11 @@
 from conduit.comparison.charts import pictures
 from conduit.comparison.differences import Difference, differences, ratio_pictures
 from conduit.comparison.pages import comparison_page, difference_page
-from conduit.comparison.results import Result, Row, results_of
+from conduit.comparison.results import BenchmarkResult, Row, results_of
 
 __all__ = [
+    "BenchmarkResult",
     "Difference",
-    "Result",
     "Row",
     "comparison_page",
     "difference_page",

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.comparison.results import Result, Row, labelled
-from conduit.pictures import BarPanel, Curve, LinePanel, Mark, Picture
+from conduit.comparison.results import BenchmarkResult, Row, labelled
+from conduit.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture
 from conduit.pictures.chart import Scale
 
 SIZES = "payload, bytes (K = 2**10)"
@@ -23,7 +23,7 @@ class _View(NamedTuple):
     operations: tuple[str, ...]
 
 
-def pictures(results: Sequence[Result]) -> list[Picture]:
+def pictures(results: Sequence[BenchmarkResult]) -> list[Picture]:
     """Return the pictures of results, program by program.
 
     Sizes are on the x axis where messages have some; results of a sweep are drawn over the option as well.
@@ -41,7 +41,7 @@ def pictures(results: Sequence[Result]) -> list[Picture]:
     return made
 
 
-def views_of(results: Sequence[Result]) -> list[_View]:
+def views_of(results: Sequence[BenchmarkResult]) -> list[_View]:
     """Return what is to be drawn of results of one program: as it says, else each operation that there is."""
     told = dict.fromkeys(_View(*view) for result in results for view in result.views)
     if told:
@@ -76,7 +76,7 @@ def _spread(name: str, row: Row) -> tuple[float, float] | None:
     return value * row.microseconds / row.most, value * row.microseconds / row.least
 
 
-def _plain(program: str, view: _View, results: Sequence[Result]) -> list[Picture]:
+def _plain(program: str, view: _View, results: Sequence[BenchmarkResult]) -> list[Picture]:
     """Return the picture of a view, nothing where it was not measured."""
     found = [[_rows(result, name) for name in view.operations] for result in results]
     chosen = [index for index in range(len(view.operations)) if any(rows[index] for rows in found)]
@@ -105,7 +105,7 @@ def _plain(program: str, view: _View, results: Sequence[Result]) -> list[Picture
     ]
 
 
-def _rows(result: Result, operation: str) -> list[Row]:
+def _rows(result: BenchmarkResult, operation: str) -> list[Row]:
     return sorted((row for row in result.rows if row.operation == operation), key=lambda row: row.nbytes)
 
 
@@ -142,7 +142,7 @@ def _bars(
     )
 
 
-def _marks(results: Sequence[Result], curves: Iterable[Curve]) -> tuple[Mark, ...]:
+def _marks(results: Sequence[BenchmarkResult], curves: Iterable[Curve]) -> tuple[AxisMark, ...]:
     """Return the sizes that some result marks and that are in sight, what is said of one size together."""
     most = max(curve.x[-1] for curve in curves)
     found: dict[int, dict[str, list[str]]] = {}
@@ -154,7 +154,9 @@ def _marks(results: Sequence[Result], curves: Iterable[Curve]) -> tuple[Mark, ..
                     labels.append(result.label)
     several = len(results) > 1
     return tuple(
-        Mark(nbytes, f"{nbytes}: " + "; ".join(_said(what, labels, several) for what, labels in found[nbytes].items()))
+        AxisMark(
+            nbytes, f"{nbytes}: " + "; ".join(_said(what, labels, several) for what, labels in found[nbytes].items())
+        )
         for nbytes in sorted(found)
     )
 
@@ -163,7 +165,7 @@ def _said(what: str, labels: Sequence[str], several: bool) -> str:
     return f"{what} ({', '.join(labels)})" if several else what
 
 
-def _unit(view: _View, results: Sequence[Result]) -> str:
+def _unit(view: _View, results: Sequence[BenchmarkResult]) -> str:
     repeated = any(row.least is not None for result in results for row in result.rows)
     return _UNITS[view.quantity] + (" (median, least, most)" if repeated else "")
 
@@ -189,7 +191,7 @@ class _Swept(NamedTuple):
     option: str
     bases: tuple[str, ...]
     values: tuple[str, ...]
-    found: Mapping[tuple[str, str], Result]
+    found: Mapping[tuple[str, str], BenchmarkResult]
 
     def rows(self, base: str, value: str, operation: str) -> list[Row]:
         """Return what one result has of an operation, sizes ascending."""
@@ -201,7 +203,7 @@ class _Swept(NamedTuple):
         return [name for name in operations if any(_rows(result, name) for result in self.found.values())]
 
 
-def _swept(program: str, view: _View, results: Sequence[Result]) -> list[Picture]:
+def _swept(program: str, view: _View, results: Sequence[BenchmarkResult]) -> list[Picture]:
     """Return a picture over size, each conduit with a panel and each value with a curve, and one over the values."""
     made: list[Picture] = []
     for option in dict.fromkeys(result.swept[0] for result in results if result.swept is not None):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from conduit.comparison.charts import SIZES, file_name
-from conduit.comparison.results import Result, Row
+from conduit.comparison.results import BenchmarkResult, Row
 from conduit.errors import BadRequest
 from conduit.pictures import BarPanel, Curve, LinePanel, Picture
 
@@ -45,7 +45,7 @@ class Difference:
         return self.after / self.before
 
 
-def differences(first: Sequence[Result], second: Sequence[Result]) -> tuple[list[Difference], int]:
+def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> tuple[list[Difference], int]:
     """Return the blocks that two files have in common, and how many only one of them has.
 
     Results of the same program and conduit are compared; where each file has one conduit for a program, these two.
@@ -75,13 +75,15 @@ def differences(first: Sequence[Result], second: Sequence[Result]) -> tuple[list
     return found, alone
 
 
-def _contents(results: Sequence[Result]) -> str:
+def _contents(results: Sequence[BenchmarkResult]) -> str:
     return ", ".join(dict.fromkeys(f"{result.program} on {result.conduit}" for result in results))
 
 
-def _pairs(first: Sequence[Result], second: Sequence[Result]) -> list[tuple[Result, Result]]:
+def _pairs(
+    first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]
+) -> list[tuple[BenchmarkResult, BenchmarkResult]]:
     """Return which results are compared."""
-    pairs: list[tuple[Result, Result]] = []
+    pairs: list[tuple[BenchmarkResult, BenchmarkResult]] = []
     for program in dict.fromkeys(result.program for result in first):
         ours = [result for result in first if result.program == program]
         theirs = [result for result in second if result.program == program]
@@ -97,7 +99,7 @@ def _pairs(first: Sequence[Result], second: Sequence[Result]) -> list[tuple[Resu
     return pairs
 
 
-def _keyed(result: Result) -> dict[tuple[str, str, int], Row]:
+def _keyed(result: BenchmarkResult) -> dict[tuple[str, str, int], Row]:
     return {(row.section, row.operation, row.nbytes): row for row in result.rows}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conduit.comparison.differences import Difference
-from conduit.comparison.results import Result, labelled
+from conduit.comparison.results import BenchmarkResult, labelled
 from conduit.options import value_text
 from conduit.pictures import Page, Picture
 
@@ -14,7 +14,9 @@ _MOST = 10
 """Rows of the table of what differs most."""
 
 
-def comparison_page(results: Sequence[Result], made: Sequence[tuple[Picture, bytes]], commands: Sequence[str]) -> str:
+def comparison_page(
+    results: Sequence[BenchmarkResult], made: Sequence[tuple[Picture, bytes]], commands: Sequence[str]
+) -> str:
     """Return the page of results side by side.
 
     Args:
@@ -37,7 +39,7 @@ def comparison_page(results: Sequence[Result], made: Sequence[tuple[Picture, byt
     return page.html()
 
 
-def _about(results: Sequence[Result]) -> str:
+def _about(results: Sequence[BenchmarkResult]) -> str:
     """Say what was measured, and with what."""
     clocks = dict.fromkeys(result.clock for result in results)
     ranks = dict.fromkeys(result.ranks for result in results)
@@ -47,7 +49,7 @@ def _about(results: Sequence[Result]) -> str:
     return first + (f"{', '.join(shown)}." if shown else "")
 
 
-def _figures(page: Page, results: Sequence[Result]) -> None:
+def _figures(page: Page, results: Sequence[BenchmarkResult]) -> None:
     """Add the table of all figures, folded."""
     rows: list[tuple[object, ...]] = []
     spread = any(row.least is not None for result in results for row in result.rows)
@@ -60,7 +62,7 @@ def _figures(page: Page, results: Sequence[Result]) -> None:
     page.table(titles, rows, folded=f"All figures ({len(rows)})")
 
 
-def _options(page: Page, results: Sequence[Result]) -> None:
+def _options(page: Page, results: Sequence[BenchmarkResult]) -> None:
     """Add the table of the options in effect, folded."""
     rows = [
         (result.conduit, result.ranks, name, value_text(_tuple(value)))

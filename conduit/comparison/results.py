@@ -37,7 +37,7 @@ class Row:
 
 
 @attrs.frozen(kw_only=True)
-class Result:
+class BenchmarkResult:
     """What a benchmark gave on one conduit.
 
     Attributes:
@@ -69,7 +69,7 @@ class Result:
     content: Mapping[str, Any] = attrs.field(factory=dict)
 
 
-def results_of(option: str, path: Path) -> list[Result]:
+def results_of(option: str, path: Path) -> list[BenchmarkResult]:
     """Read a file of results.
 
     Args:
@@ -95,11 +95,11 @@ def results_of(option: str, path: Path) -> list[Result]:
     return found
 
 
-def from_json(content: Mapping[str, Any]) -> Result:
+def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
     """Make a result of one object of JSON; that of `conduit run` is a benchmark of one row."""
     rows = [_row(each) for each in content["records"]] if "records" in content else [_run(content)]
     swept = content.get("swept")
-    return Result(
+    return BenchmarkResult(
         program=str(content["program"]),
         conduit=str(content["conduit"]),
         ranks=int(content["ranks"]),
@@ -135,7 +135,7 @@ def _run(content: Mapping[str, Any]) -> Row:
     )
 
 
-def labelled(results: Sequence[Result]) -> list[Result]:
+def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
     """Return results of one program with labels that differ: by spec, else by ranks too, else by number."""
     labels = [result.conduit for result in results]
     if len(set(labels)) < len(labels):

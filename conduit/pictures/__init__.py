@@ -3,8 +3,8 @@
 Knows nothing of networks, jobs or benchmarks.  The same data give the same bytes.
 """
 
-from conduit.pictures.chart import BarPanel, Curve, LinePanel, Mark, Picture
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, Picture
 from conduit.pictures.draw import check_drawing, draw
 from conduit.pictures.page import Page, number
 
-__all__ = ["BarPanel", "Curve", "LinePanel", "Mark", "Page", "Picture", "check_drawing", "draw", "number"]
+__all__ = ["AxisMark", "BarPanel", "Curve", "LinePanel", "Page", "Picture", "check_drawing", "draw", "number"]

@@ -35,7 +35,7 @@ class Curve:
 
 
 @attrs.frozen
-class Mark:
+class AxisMark:
     """A place on the x axis that is marked by a letter.
 
     Attributes:
@@ -109,4 +109,4 @@ class Picture:
     panels: tuple[LinePanel | BarPanel, ...]
     groups: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[AxisMark, ...] = ()

@@ -24,7 +24,7 @@ _SAMPLE = 0.7
 
 
 @attrs.frozen
-class Block:
+class LegendBlock:
     """Entries that stand together.
 
     Attributes:
@@ -45,7 +45,7 @@ class Block:
         return rows * (lines * _LINE + _GAP) + 2 * _GAP
 
 
-def blocks(picture: Picture, width: float) -> list[Block]:
+def blocks(picture: Picture, width: float) -> list[LegendBlock]:
     """Return what the legend of a picture is made of.
 
     Args:
@@ -65,15 +65,15 @@ def blocks(picture: Picture, width: float) -> list[Block]:
         made.append(_block(picture.styles, [Line2D([], [], **look) for look in looks], width))
     if picture.marks:
         texts = [f"{letter(number)}  {mark.text}" for number, mark in enumerate(picture.marks)]
-        made.append(Block(tuple(_folded(text, width) for text in texts), (), 1))
+        made.append(LegendBlock(tuple(_folded(text, width) for text in texts), (), 1))
     return [block for block in made if block.texts]
 
 
-def _block(texts: tuple[str, ...], samples: list[Any], width: float) -> Block:
+def _block(texts: tuple[str, ...], samples: list[Any], width: float) -> LegendBlock:
     folded = tuple(_folded(text, width) for text in texts)
     longest = max((len(each) for text in folded for each in text.splitlines()), default=1)
     columns = int(width // (longest * _CHARACTER + _SAMPLE))
-    return Block(folded, tuple(samples), max(1, min(columns, len(texts))))
+    return LegendBlock(folded, tuple(samples), max(1, min(columns, len(texts))))
 
 
 def _folded(text: str, width: float) -> str:
@@ -83,7 +83,7 @@ def _folded(text: str, width: float) -> str:
     )
 
 
-def draw_legend(figure: Figure, made: list[Block]) -> None:
+def draw_legend(figure: Figure, made: list[LegendBlock]) -> None:
     """Draw the blocks from the bottom of the figure upwards."""
     width, height = figure.get_size_inches()
     top = sum(block.height for block in made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from conduit.pictures.chart import BarPanel, Curve, LinePanel, Mark
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel
 from conduit.pictures.looks import bar, colour, letter, line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def height_of(panel: LinePanel | BarPanel) -> float:
     return max(1.6, 0.9 + 0.19 * bars)
 
 
-def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[Mark, ...], title: str) -> None:
+def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title: str) -> None:
     """Draw curves, and marks where the x axis has sizes."""
     _scale_x(axes, panel)
     _scale_y(axes, panel)
@@ -101,7 +101,7 @@ def _size(nbytes: int) -> str:
     return str(nbytes)
 
 
-def _draw_marks(axes: Axes, marks: tuple[Mark, ...]) -> int:
+def _draw_marks(axes: Axes, marks: tuple[AxisMark, ...]) -> int:
     """Draw a thin line at each mark, and its letter above the axes; return how many rows these take."""
     low, high = axes.get_xlim()
     ends: list[float] = []  # of the rows: where their last letter stands, as a part of the width

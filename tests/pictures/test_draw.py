@@ -7,7 +7,7 @@ import matplotlib
 import pytest
 
 from conduit import ConduitError
-from conduit.pictures import BarPanel, Curve, LinePanel, Mark, Picture, check_drawing, draw
+from conduit.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
 from conduit.pictures.draw import figure
 from conduit.pictures.looks import letter
 
@@ -30,7 +30,11 @@ PICTURE = Picture(
     panels=(LINES,),
     groups=("sci", "loggp"),
     styles=("medium", "long"),
-    marks=(Mark(1024, "1024: largest medium message"), Mark(1100, "1100: by DMA"), Mark(1300, "1300: more")),
+    marks=(
+        AxisMark(1024, "1024: largest medium message"),
+        AxisMark(1100, "1100: by DMA"),
+        AxisMark(1300, "1300: more"),
+    ),
 )
 
 
