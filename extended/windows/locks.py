@@ -88,7 +88,7 @@ class Node:
         return Level.READERS if self.shared and self.level else Level.NONE
 
 
-class Locks:
+class WindowLocks:
     """One rank's places in all queues.
 
     Args:

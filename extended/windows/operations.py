@@ -10,7 +10,7 @@ import trio
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
 from extended.windows.part import conflict
-from extended.windows.records import GET, PUT, Accesses, Record
+from extended.windows.records import GET, PUT, Accesses, AccessRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from extended.windows.calls import Call
     from extended.windows.epochs import Epochs
     from extended.windows.locks import Node
-    from extended.windows.making import Member, Shape
+    from extended.windows.making import Member, WindowShape
     from extended.windows.part import Part
     from extended.windows.service import Service
 
@@ -29,7 +29,7 @@ _ENOUGH = 64
 _EPOCHS = {Epoch.FENCE: "one epoch between two fences", Epoch.START: "one epoch of Start and Complete"}
 
 
-class Awaited(Protocol):
+class Waitable(Protocol):
     """What is waited for: a handle of the extended layer, or an operation of this one."""
 
     @property
@@ -38,7 +38,7 @@ class Awaited(Protocol):
 
 
 @attrs.frozen
-class Pending:
+class PendingOperation:
     """An operation that was begun.
 
     Attributes:
@@ -48,7 +48,7 @@ class Pending:
         commutes: with what operation of accumulates it may change places, by its code; None: with none.
     """
 
-    awaited: Awaited
+    awaited: Waitable
     start: int = 0
     stop: int = 0
     commutes: int | None = None
@@ -62,7 +62,7 @@ class Left:
         awaited: operations by their rank in it.
     """
 
-    def __init__(self, shape: Shape, awaited: dict[int, list[Awaited]]) -> None:
+    def __init__(self, shape: WindowShape, awaited: dict[int, list[Waitable]]) -> None:
         self._shape = shape
         self._awaited = awaited
 
@@ -95,7 +95,9 @@ class Operations:
         checks: whether accesses are remembered.
     """
 
-    def __init__(self, service: Service, shape: Shape, part: Part, slot: int, epochs: Epochs, *, checks: bool) -> None:
+    def __init__(
+        self, service: Service, shape: WindowShape, part: Part, slot: int, epochs: Epochs, *, checks: bool
+    ) -> None:
         self._service = service
         self._x = service.x
         self._ep = service.ep
@@ -104,7 +106,7 @@ class Operations:
         self._slot = slot
         self._epochs = epochs
         self._checks = checks
-        self._pending: dict[int, list[Pending]] = {}
+        self._pending: dict[int, list[PendingOperation]] = {}
         self._enough = dict[int, int]()
         self._accesses: dict[int, Accesses] = {}
         self._turn = 0  # of the epochs between fences
@@ -136,13 +138,13 @@ class Operations:
     async def _put(self, rank: int, start: int, data: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
-            self._keep(rank, Pending(await self._x.put_nb(member.rank, member.offset + start, data)))
+            self._keep(rank, PendingOperation(await self._x.put_nb(member.rank, member.offset + start, data)))
         elif member.rank == self._ep.rank or not data.nbytes:
             await self._ep.poll()
             self._part.memory[start : start + data.nbytes] = data
             self._ep.charge(copied=data.nbytes)
         else:
-            self._keep(rank, Pending(await self._service.put(member.rank, member.slot, start, data)))
+            self._keep(rank, PendingOperation(await self._service.put(member.rank, member.slot, start, data)))
 
     async def get(self, call: Call, rank: int, start: int, out: Array) -> None:
         """Begin a Get of bytes."""
@@ -157,13 +159,13 @@ class Operations:
     async def _get(self, rank: int, start: int, out: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
-            self._keep(rank, Pending(await self._x.get_nb(member.rank, member.offset + start, out=out)))
+            self._keep(rank, PendingOperation(await self._x.get_nb(member.rank, member.offset + start, out=out)))
         elif member.rank == self._ep.rank or not out.nbytes:
             await self._ep.poll()
             out[:] = self._part.memory[start : start + out.nbytes]
             self._ep.charge(copied=out.nbytes)
         else:
-            self._keep(rank, Pending(await self._service.get(member.rank, member.slot, start, out)))
+            self._keep(rank, PendingOperation(await self._service.get(member.rank, member.slot, start, out)))
 
     async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
         """Begin an accumulate of any kind."""
@@ -177,11 +179,11 @@ class Operations:
             undo()
             raise
         if awaited is not None:
-            self._keep(rank, Pending(awaited, start, stop, what.commutes))
+            self._keep(rank, PendingOperation(awaited, start, stop, what.commutes))
 
     async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
         """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
-        earlier: list[Awaited] = [
+        earlier: list[Waitable] = [
             one.awaited
             for one in self._pending.get(rank, ())
             if one.start < stop and start < one.stop and (commutes is None or one.commutes != commutes)
@@ -189,7 +191,7 @@ class Operations:
         if earlier:
             await self.wait({rank: earlier}, call.name)
 
-    async def _apply(self, member: Member, start: int, what: Change) -> Awaited | None:
+    async def _apply(self, member: Member, start: int, what: Change) -> Waitable | None:
         if not what.count:
             await self._ep.poll()
             return None
@@ -210,7 +212,7 @@ class Operations:
             await self._hold(rank, call.name)
         if not self._checks or start == stop:
             return _nothing
-        record = Record(call, self._part.rank, what, start, stop)
+        record = AccessRecord(call, self._part.rank, what, start, stop)
         accesses = self._accesses.setdefault(rank, Accesses())
         other = accesses.conflict(record)
         if other is not None:
@@ -220,11 +222,11 @@ class Operations:
             member = self._shape.members[rank]
             # A copy: what is added to later may grow.
             told = attrs.evolve(record)
-            self._keep(rank, Pending(await self._service.access_in_lock(member.rank, member.slot, told)))
+            self._keep(rank, PendingOperation(await self._service.access_in_lock(member.rank, member.slot, told)))
             self._told.add(rank)
         return undo
 
-    def _keep(self, rank: int, pending: Pending) -> None:
+    def _keep(self, rank: int, pending: PendingOperation) -> None:
         if pending.awaited.done:
             return
         kept = self._pending.setdefault(rank, [])
@@ -242,7 +244,7 @@ class Operations:
         for rank in chosen:
             self._pending.pop(rank, None)
 
-    async def wait(self, awaited: dict[int, list[Awaited]], what: str) -> None:
+    async def wait(self, awaited: dict[int, list[Waitable]], what: str) -> None:
         """Wait for operations, by rank; polls at least once."""
         left = Left(self._shape, awaited)
         if left.nothing():
@@ -254,7 +256,7 @@ class Operations:
 
     async def tell_fence(self) -> None:
         """Tell all ranks what this one has done to them since the last fence."""
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank, accesses in self._accesses.items():
             member = self._shape.members[rank]
             awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
@@ -270,7 +272,7 @@ class Operations:
 
     async def tell_exposure(self) -> None:
         """Tell the ranks that posted to this one what it has done to them."""
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank, accesses in self._accesses.items():
             member = self._shape.members[rank]
             awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
@@ -316,7 +318,7 @@ class Operations:
     async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
         """Complete what was begun on some ranks, and let them forget it."""
         await self.complete(what, ranks)
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank in list(self._told) if ranks is None else ranks:
             if rank in self._told:
                 member = self._shape.members[rank]

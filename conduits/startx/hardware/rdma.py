@@ -75,7 +75,7 @@ class RdmaNiu(Protocol):
 
 
 class RdmaFabric(Protocol):
-    """The fabric, as engines know it; `Fabric` says what each is."""
+    """The fabric, as engines know it; `ArcticFabric` says what each is."""
 
     kernel: Kernel
     network: Arctic
