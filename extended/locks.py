@@ -68,7 +68,7 @@ class LockQueue:
 
 
 class LockRequest:
-    """A task's wish for a lock, where the task is.
+    """A task's request for a lock, where the task is.
 
     Attributes:
         lock: which.

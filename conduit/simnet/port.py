@@ -69,6 +69,14 @@ class SimulatedNetwork(Protocol):
 class SimulatedPort(Port):
     """One rank's port over any number of paths.
 
+    Invariants, where no method runs:
+
+    - At most one pass of the rank is under way, and one send.  While either is, the CPU is taken (`cpu.busy`).
+    - `_attention` is true whenever a poll would find something.  It may be true for nothing, which costs one look.
+    - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began; `_notice_at`
+      is the time of the event in which it notices something, NEVER while there is nothing.
+    - At most one blocked task is `_chosen`: it sends what the layers above want to send.
+
     Args:
         conduit: the job's conduit.
         rank: the rank.

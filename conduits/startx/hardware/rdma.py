@@ -359,7 +359,7 @@ class RdmaIn:
 
 
 class _ObservedIn(RdmaIn):
-    """An engine that tells of each transfer for which it is open, from the appointment to the last byte."""
+    """An engine that tells of each transfer for which it is open, from the grant to the last byte."""
 
     _since: int
 

@@ -1,4 +1,4 @@
-"""What the processes of an SMP share in its memory: the NIU's lock, its appointments, one another's inboxes."""
+"""What the processes of an SMP share in its memory: the NIU's lock, its rendezvous, one another's inboxes."""
 
 from __future__ import annotations
 

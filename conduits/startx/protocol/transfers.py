@@ -238,7 +238,7 @@ class Reception:
         self._request(coming, min(coming.nbytes, self.buffer.nbytes))
 
     def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
-        """Take the wish for a further part.
+        """Take the request for a further part.
 
         Raises:
             BadPacket: it is not the next one.
@@ -260,7 +260,7 @@ class Reception:
         path.smp.rendezvous.request(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
 
     def granted(self, request: TransferRequest) -> None:
-        """The wish has been granted: its bytes are what comes next."""
+        """The request has been granted: its bytes are what comes next."""
         assert isinstance(request.place, RdmaPart)
         self._coming = request.place
 

@@ -84,6 +84,9 @@ class Grant:
 class BlockPool:
     """The free list of one pool, kept by its writer.
 
+    Invariants: every block is in one place, the free list, an open grant or the withdrawn ones.  `free_bytes` is the
+    sum of the free blocks, and `reserved` is never more than that.  So a message that has reserved blocks gets them.
+
     Args:
         shape: how it is cut.
 
