@@ -277,7 +277,7 @@ class WallPort(Port):
             raise WallEnding
 
     def _pass(self, tries: int = 1, most: int = PASS) -> None:
-        """Handle what has arrived, at most so many messages; look for the first so many times."""
+        """Handle what has arrived, at most that many messages; look for the first that many times."""
         core, local = self.core, self.core.local
         self._polls += 1
         for _ in range(most):
@@ -311,7 +311,7 @@ class WallPort(Port):
         return message
 
     def _settle(self) -> None:
-        """Let the blocked tasks go on whose wait is over, in order."""
+        """Let the blocked tasks that are ready go on, in order."""
         for blocked in list(self._blocked):
             if blocked.look():
                 self._blocked.remove(blocked)

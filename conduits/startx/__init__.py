@@ -7,7 +7,7 @@ requests go in low priority and replies in high, and a reply always gets through
 Long payloads go by RDMA, which needs a rendezvous: the receiver's NIU serves one transfer at a time, and the sender
 must have the right to it first.
 
-The processes of a host share its NIU.  Whoever polls takes messages for all of them (`protocol.smp`).
+The processes of a host share its NIU.  Any process that polls takes messages for all of them (`protocol.smp`).
 docs/models/startx.md has the formulas and the constants' sources.
 """
 

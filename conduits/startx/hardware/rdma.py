@@ -94,7 +94,7 @@ class RdmaOut:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaOut]]
@@ -204,7 +204,7 @@ class RdmaOut:
         self._feed()
 
     def _feed(self) -> None:
-        """Packetize the next piece, once it is there and nobody holds the engine."""
+        """Packetize the next piece, once it is there and the engine is not held."""
         assert self._now is not None
         now, (channel, armed, address) = self._kernel.now, self._now
         self._stopped = bool(self._holds)
@@ -283,7 +283,7 @@ class RdmaIn:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaIn]]

@@ -213,7 +213,7 @@ class StartXPath(Path):
             path.port.notify()
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
-        """Take a packet for this rank, whoever has loaded it."""
+        """Take a packet for this rank, whichever process has loaded it."""
         if kind == wire.HEAD and wire.stream_packets(payload) == 1:
             if wire.goes_by_rdma(payload):
                 self._reception.head(payload, source, slot, is_reply)
@@ -339,7 +339,7 @@ class StartXPath(Path):
 
 
 class Granting(PacketSend):
-    """The grant of a rendezvous, stored by whoever polls.
+    """The grant of a rendezvous, stored by the process that polls.
 
     Args:
         path: of the process that stores it.

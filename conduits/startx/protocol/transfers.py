@@ -301,7 +301,7 @@ class Reception:
             self._over()
 
     def _copy(self, size: int) -> None:
-        """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
+        """Spend the time of copying a piece to the segment; it is not looked at before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)

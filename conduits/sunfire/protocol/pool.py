@@ -3,7 +3,7 @@
 A pool serves all receivers on its host.  Its one writer allocates without asking anybody, and gets a block back
 when the receiver acknowledges the postbox that pointed to it.
 
-A block whose writing failed is *withdrawn*: what was on its way to it may still land, so nobody gets it before a
+A block whose writing failed is *withdrawn*: what was on its way to it may still land, so it is not given out before a
 memory barrier was good.
 
 Source: SIS 3 (small and large blocks); sizes sf.sis.block_small, sf.sis.block_large, sf.q.buffer.
