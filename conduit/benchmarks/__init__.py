@@ -13,23 +13,29 @@ def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = Benchm
 
 from conduit.benchmarks.barrier import BenchmarkBarrier
 from conduit.benchmarks.execute import Program, execute
+from conduit.benchmarks.operation import ExplainedOperation, Mark
 from conduit.benchmarks.options import BenchmarkOptions, Parameters
 from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
+from conduit.benchmarks.views import SizeMark, View
 from conduit.contract import Limits
 
 __all__ = [
     "BenchmarkBarrier",
     "BenchmarkOptions",
     "BenchmarkPair",
+    "ExplainedOperation",
     "Limits",
+    "Mark",
     "Parameters",
     "Program",
     "Progress",
     "Record",
     "RecordList",
+    "SizeMark",
+    "View",
     "execute",
     "pair",
     "sizes",

@@ -18,6 +18,7 @@ from conduit.benchmarks.columns import COLUMNS
 from conduit.benchmarks.console import print_table, print_text, widths
 from conduit.benchmarks.files import csv_text, json_text, package_version
 from conduit.benchmarks.record import Record, RecordList
+from conduit.benchmarks.views import SizeMark, View
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
@@ -52,13 +53,15 @@ class ConduitResults:
         program: name of the benchmark.
         conduit: the spec.
         ranks: number of ranks.
-        clock: whose seconds the figures are.
+        clock: that of the seconds.
         parameters: what the program ran with, by name.
         options: all options of the conduit, with the values in effect.
         records: in the order measured.
         totals: whether the time of all iterations is a figure of its own.
         seed: of everything random; of several runs the first one's.
         interrupted: Ctrl-C has ended it, and the records are those until then.
+        views: what pictures show of it.
+        marks: sizes that pictures mark.
     """
 
     program: str
@@ -71,6 +74,8 @@ class ConduitResults:
     totals: bool = True
     seed: int = 0
     interrupted: bool = False
+    views: tuple[View, ...] = ()
+    marks: tuple[SizeMark, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return what `--json` writes for this conduit; only that of a run that Ctrl-C has ended says so."""
@@ -84,6 +89,8 @@ class ConduitResults:
             **({"interrupted": True} if self.interrupted else {}),
             "parameters": dict(self.parameters),
             "options": dict(self.options),
+            "views": [view.as_json() for view in self.views],
+            "marks": [{"bytes": mark.nbytes, "what": mark.what} for mark in self.marks],
             "records": [record.as_json() for record in self.records],
         }
 
@@ -242,8 +249,10 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
         columns.append(("most us", lambda record: _figure(record, record.most)))
     else:
         columns.append(("average us", _average))
+    factor = 1 if rate == "MB/s" else 1024
+    if any(record.offered is not None for record in run.records):
+        columns.append(("offered", lambda record: "" if record.offered is None else f"{record.offered * factor:.3f}"))
     if any(record.mb_per_s is not None for record in run.records):
-        factor = 1 if rate == "MB/s" else 1024
         columns.append((rate, lambda record: "" if record.mb_per_s is None else f"{record.mb_per_s * factor:.3f}"))
     if any(record.raw is not None for record in run.records):
         columns.append(("driver us", lambda record: "" if record.raw is None else f"{record.raw:.3f}"))
