@@ -86,11 +86,11 @@ async def crowd(ep, nbytes):
         got.append(token.rank)
 
     await ep.attach(take)
-    for _ in range(2):
+    for number in (1, 2):
         if ep.rank:
             await ep.request_long(0, take, bytes(nbytes), (ep.rank - 1) * nbytes)
         else:
-            await ep.block_until(lambda: got and len(got) % (ep.size - 1) == 0)
+            await ep.block_until(lambda number=number: len(got) == number * (ep.size - 1))
         await ep.attach()
     return ep.costs.off_host
 
