@@ -48,6 +48,9 @@ class Transfers:
         ep: the rank's endpoint.
         events: its outstanding operations.
 
+    Attributes:
+        reach: the segments to and from which bytes are copied without a message, by rank.
+
     Raises:
         conduit.BadRequest: the conduit's messages carry too few arguments.
     """
@@ -62,8 +65,8 @@ class Transfers:
         self._ep = ep
         self._events = events
         self._rma = ep.rma
-        # Where bytes are copied without a message: the own segment, and those that real ranks of a host share.
-        self._reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
+        # The own segment, and those that real ranks of a host share.
+        self.reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
@@ -92,7 +95,7 @@ class Transfers:
             wait: return when the operation is done (here, because a coroutine more would cost a small put time).
         """
         nbytes = len(data)
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None:
@@ -138,7 +141,7 @@ class Transfers:
             out: flat writable view that is filled by the time the operation is done.
         """
         nbytes = len(out)
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None:
@@ -191,7 +194,7 @@ class Transfers:
 
     async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
         """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None and nbytes:

@@ -13,7 +13,7 @@ from rich.console import Console
 import conduit
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, check_file, write_file
+from conduit.benchmarks.files import STANDARD_OUTPUT, check_file, check_trace, write_file
 from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
@@ -22,6 +22,7 @@ from conduit.benchmarks.report import Rate, Run, print_runs, runs_as_csv, runs_a
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
+from conduit.launch.tracing import tracing
 from conduit.options import in_effect, render
 
 Plan: TypeAlias = tuple[Parameters, int, str]
@@ -89,6 +90,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         raise BadRequest("--json - and --csv - would both be printed; name a file for one of them")
     for option, path in files.items():
         check_file(option, path)
+    check_trace(options.trace, specs)
     plans = [_plan(program, options, spec) for spec in specs]
     part = os.environ.pop(_PART, "")
     if part:
@@ -97,13 +99,14 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         return 0
     runs: list[Run] = []
     try:
-        for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
-            if processes.wanted(spec):
-                runs.append(_in_processes(options, spec, number))
-            else:
-                runs.append(_run(program, options, spec, plan, console))
-            if runs[-1].interrupted:
-                raise KeyboardInterrupt
+        with tracing(options.trace):
+            for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+                if processes.wanted(spec):
+                    runs.append(_in_processes(options, spec, number))
+                else:
+                    runs.append(_run(program, options, spec, plan, console))
+                if runs[-1].interrupted:
+                    raise KeyboardInterrupt
     finally:  # what was measured is shown even if a later conduit fails, or Ctrl-C ends it
         if runs and output.is_first():
             print_runs(console, runs, program.rate, options.columns)
@@ -123,7 +126,7 @@ def _in_processes(options: Options, spec: Spec, number: int) -> Run:
         SystemExit: they have failed, and said why.
     """
     outcome = processes.start(spec, options.ranks, {_PART: str(number)})
-    if outcome.status or not outcome.results:
+    if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: Run = pickle.loads(outcome.results[0])
     return run

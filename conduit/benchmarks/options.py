@@ -73,6 +73,10 @@ class Options:
     csv: File | None = None
     """File for the results as CSV, a line for each row of a table; - prints them, and tables go to standard error."""
 
+    trace: File | None = None
+    """File for what happened and when, as JSON that Perfetto and chrome://tracing open; runs follow one another in
+    it."""
+
 
 @attrs.frozen(kw_only=True)
 class Parameters:

@@ -97,6 +97,7 @@ class Endpoint:
         "_indices",
         "_left",
         "_library_costs",
+        "_no_attach",
         "_of_layers",
         "_over",
         "_port",
@@ -142,6 +143,7 @@ class Endpoint:
         self._indices = self.handlers.indices
         self._attaches = 0  # begun by this rank's tasks; they take turns
         self._attached = 0  # over, accepted or refused
+        self._no_attach = ""  # why handlers are refused, if they are
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Sent()
         self._of_layers: dict[str, int] = {}  # what layers above count
@@ -262,6 +264,8 @@ class Endpoint:
             HandlerError: called in a handler.
         """
         self.refuse_in_handler("ep.attach")
+        if self._no_attach:
+            raise BadRequest(f"ep.attach: {self._no_attach}")
         self.handlers.check(handlers)
         return self._attach(guard(self, "ep.attach"), handlers, self._attached)
 
@@ -679,6 +683,19 @@ class Endpoint:
             with suppress(Exception):
                 function(told)
         return told
+
+    def refuse_attach(self, why: str) -> None:
+        """Refuse handlers from here on; for layers whose programs do without Active Messages.
+
+        Args:
+            why: for who calls attach all the same, and what to do instead.
+
+        Raises:
+            BadRequest: `why` is no str.
+        """
+        if not isinstance(why, str):
+            raise BadRequest(f"ep.refuse_attach: why={arguments.shown(why)} is a {type(why).__name__}; pass a str")
+        self._no_attach = why
 
     def warn(self, text: str) -> None:
         """Add a warning, shown after the job and kept in `result.warnings[rank]`.

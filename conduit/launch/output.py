@@ -120,6 +120,8 @@ class Speech:
             stream = getattr(sys, name)
             if stream is not None and stream is getattr(sys, f"__{name}__"):
                 setattr(sys, name, self._whole(stream))
+                if name == "stderr" and sys.stdout is stream:  # what is printed goes there too
+                    sys.stdout = sys.stderr
         self.framed = self.framed and bool(self._streams)
         if self.framed:
             self._streams[-1].send(PROCESS, b"%d" % os.getpid())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from conduit.launch import output, reports, standstill
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.observing import refuse_observers
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.launch.watch import Watch
@@ -43,8 +44,11 @@ class ProcessJob:
         setup: JobSetup,
         time_limit: float | None = None,
         stall_limit: float | None = None,
+        *,
+        observers: Sequence[object] = (),
     ) -> None:
         assert time_limit is None
+        refuse_observers(spec, observers)
         self._spec = spec
         self._limit = stall_limit
         self._processes = spec.cls.join(spec.options)

@@ -18,6 +18,7 @@ from conduit.launch.errors import first_forgotten
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.sim import Kernel, kernel, run_tasks
@@ -25,6 +26,7 @@ from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
+from conduit.timeline import Timeline
 
 
 class SimulatedJob:
@@ -62,6 +64,7 @@ class SimulatedJob:
         else:
             told = nobody if listener is None else listener
             self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
+        self._observers = observers
         self._doors = doors_to(observers)
         if self._doors is not None and self._doors.carried is not None:
             listen(self.kernel, self._doors.carried)
@@ -95,15 +98,22 @@ class SimulatedJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
-        values = self._job.run()
+        failed = True
+        try:
+            values = self._job.run()
+            failed = False
+        finally:
+            ticks = [rank.ticks() for rank in self._ranks]
+            tell_end(self._observers, ticks, failed=failed)
         return Result(
             values=values,
-            seconds=max(rank.ticks() for rank in self._ranks) / 1e12,
+            seconds=max(ticks) / 1e12,
             ranks=len(self._ranks),
             conduit=self._spec.text,
             digest=None if self.kernel.untimed else job_digest(self._logs),
             statistics=[rank.statistics() for rank in self._ranks],
             warnings=[rank.warnings() for rank in self._ranks],
+            trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 
     def stop(self) -> None:

@@ -107,6 +107,11 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self.ending = True
         self._guard.set()
 
+    @property
+    def zero(self) -> int:
+        """What `time.perf_counter_ns` of this process showed at the start of the job."""
+        return self._zero
+
     # -- for run_tasks -------------------------------------------------------------------------
 
     async def guard(self) -> None:

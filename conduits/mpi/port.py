@@ -185,6 +185,7 @@ class MpiPort(WallPort):
                 self._over = True
                 return True
             before = totals
+            yield  # a single rank's gather never does, and what it waits for may be its own next pass
 
 
 def _asked(steps: Generator[None, None, _T]) -> Callable[[], _T | None]:

@@ -29,6 +29,8 @@ _DEFAULTS = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 _NAP_S = 1e-6  # asked for; the system makes some 65 us of it
+_AT_ONCE_NS = 1_000_000
+_BESIDE = 1 << 10  # tag of what is sent beside gathers, which use those below
 
 
 def require() -> None:
@@ -114,6 +116,26 @@ class World:
                 gathered: list[bytes] = over.value
                 return gathered
             time.sleep(_NAP_S)  # noqa: TID251
+
+    def send(self, dest: int, data: bytes) -> None:
+        """Send `data` to another process's `receive`; waits until MPI has taken it."""
+        self._wait(self._gathering.Isend(data, dest, _BESIDE))
+
+    def receive(self, source: int, nbytes: int) -> bytes:
+        """Return the next bytes that another process has sent to this one, so many; waits."""
+        data = bytearray(nbytes)
+        self._wait(self._gathering.Irecv(data, source, _BESIDE))
+        return bytes(data)
+
+    @staticmethod
+    def _wait(request: Request) -> None:
+        """Wait for a request: politely, but at first at once, for who measures how long that takes."""
+        patient = time.perf_counter_ns() + _AT_ONCE_NS  # noqa: TID251
+        while not request.Test():
+            if time.perf_counter_ns() < patient:  # noqa: TID251
+                os.sched_yield()
+            else:
+                time.sleep(_NAP_S)  # noqa: TID251
 
     def abort(self, status: int) -> NoReturn:
         """End all processes at once."""

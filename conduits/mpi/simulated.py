@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, TypeVar
 import attrs
 
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
-from conduit.errors import BadRequest
 from conduit.options import option
 from conduit.sim import Waiter
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
@@ -137,7 +136,6 @@ class MpiPort(SimulatedPort):
     """One rank's port.
 
     Attributes:
-        alone: whether the program is one of MPI, without Active Messages.
         library: the rank's library.
         path: what the port polls.
     """
@@ -145,10 +143,6 @@ class MpiPort(SimulatedPort):
     conduit: SimulatedMpi
     library: Library
     path: LibraryPath
-
-    def __init__(self, conduit: SimulatedMpi, rank: int, core: Core) -> None:
-        super().__init__(conduit, rank, core)
-        self.alone = False
 
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
@@ -158,11 +152,6 @@ class MpiPort(SimulatedPort):
 
     async def exchange(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; the first time post what is to receive Active Messages."""
-        if self.alone:
-            raise BadRequest(
-                "ep.attach: this program was started by MPI.run, on MPI alone, without Active Messages; start it with "
-                "conduit.run"
-            )
         if self.path.messages is None:
             await self.call(self.path.attach)
         return await super().exchange(data)
@@ -341,8 +330,7 @@ class SimulatedProcess(Process):
         await self._port.poll()
 
     def go_alone(self) -> None:
-        """The program is one of MPI alone: refuse Active Messages."""
-        self._port.alone = True
+        """The program is one of MPI alone: its sends and receives are what the digest is of."""
         self._port.library.engine.acts = self._port.core.acts
 
     def copied(self, nbytes: int) -> None:

@@ -1,9 +1,9 @@
 """From places there and places here to active messages, as few as the conduit's limits allow.
 
 Runs of up to `max_medium` bytes are packed into medium messages: places and data for a put, places alone for a get,
-whose answer is packed as well.  A longer run goes as a put or get of its own would go.  A rank's own memory is copied,
-without a message.  A lattice whose description would take more than half of a medium message, for its many dimensions,
-travels as the list of its runs.
+whose answer is packed as well.  A longer run goes as a put or get of its own would go.  Memory that this rank reaches,
+its own or that of a real rank of its host, is copied without a message.  A lattice whose description would take more
+than half of a medium message, for its many dimensions, travels as the list of its runs.
 
 Where the network has native operations (`ep.rma`), a lattice is one strided operation and a list of runs as many puts
 or gets, without a message.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from extended.buffers import flat, offset_in
+from extended.buffers import offset_in
 from extended.handlers import high, low
 from extended.transfers import LARGEST_PIECE
 from extended.vis.handlers import ScatteredGet, ScatterHandlers
@@ -47,7 +47,6 @@ class Scatter:
         self._ep = ep
         self._events = events
         self._transfers = transfers
-        self._memory = flat(ep.segment)
         self._rma = ep.rma
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
@@ -63,11 +62,12 @@ class Scatter:
             where: the places there.
             local: the bytes, in use until the operation is done.
         """
-        if dest == self._ep.rank or not local.nbytes:
+        there = self._transfers.reach.get(dest)
+        if there is not None or not local.nbytes:
             await self._ep.poll()
-            if local.nbytes:
+            if there is not None and local.nbytes:
                 # The places here may be among those there: all is read before anything is stored.
-                where.write(self._memory, bytes(local.read(0, local.nbytes)))
+                where.write(there, bytes(local.read(0, local.nbytes)))
                 self._ep.charge(copied=2 * local.nbytes)
             return
         if self._rma is None:
@@ -102,10 +102,11 @@ class Scatter:
             where: the places there.
             local: the places here, filled by the time the operation is done.
         """
-        if dest == self._ep.rank or not local.nbytes:
+        there = self._transfers.reach.get(dest)
+        if there is not None or not local.nbytes:
             await self._ep.poll()
-            if local.nbytes:
-                local.write(0, where.read(self._memory))
+            if there is not None and local.nbytes:
+                local.write(0, where.read(there))
                 self._ep.charge(copied=2 * local.nbytes)
             return
         if self._rma is None:

@@ -37,13 +37,14 @@ def algorithm_of(comm: CommBase, call: str, name: Any, op: Op | None = None) -> 
     Raises:
         BadRequest: there is none of this name, or it needs an operator that commutes.
     """
-    found = algorithms.named(call)
+    style = comm._running().collectives
+    found = algorithms.named(call, style)
     if not isinstance(name, str) or (name and name not in found):
         raise BadRequest(f"Comm.{call}: algorithm={name!r} is none of {', '.join(found)}")
     free = op is None or op.is_commutative
     fits = [each for each, one in found.items() if free or one.order == "ranks" or _grouped(comm, one)]
     if not name:
-        name = algorithms.usual(call, comm._running().collectives)
+        name = algorithms.usual(call, style)
         name = name if name in fits else algorithms.ordered(call)
     if name not in fits:
         assert op is not None

@@ -126,7 +126,7 @@ class Comm(PointToPoint, Collective):
 
         given = await self._all(agree, "Create_group", group.members)
         context = max(_CONTEXT.unpack(each)[0] for each in given)
-        return self._of(group.members, context, f"a part of {self.Get_name()}")
+        return await self._of(group.members, context, f"a part of {self.Get_name()}")
 
     @checked_call(_alive)
     async def Free(self) -> None:
@@ -150,20 +150,20 @@ class Comm(PointToPoint, Collective):
 
     async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
         given = await self._agreed(call, 0, 0)
-        return self._of(group, max(context for _, _, context in given), name)
+        return await self._of(group, max(context for _, _, context in given), name)
 
     async def _split(self, call: str, color: int, key: int) -> Comm:
         given = await self._agreed(call, color, key)
         context = max(context for _, _, context in given)
         chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
         world = self.plain.group
-        made = self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
+        made = await self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
         return COMM_NULL if color == UNDEFINED else made
 
-    def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
+    async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
         """Return the communicator of a group with a context that all have agreed upon."""
         process = self._running()
-        plain = process.library.make(tuple(group), context, name)
+        plain = await process.make(tuple(group), context, name)
         return COMM_NULL if plain is None else Comm(process, plain)
 
 

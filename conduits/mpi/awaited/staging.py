@@ -87,4 +87,7 @@ def _operand(
     operand = memoryview(bytearray(len(given.view))) if within is None else within.view
     if within is None or mine is not None:
         channel.copy(given.view, operand)
-    return operand, Combining(channel, lambda one, other: op.apply(one, other, datatype), datatype.extent)
+    name = op.name if op.is_predefined else ""
+    return operand, Combining(
+        channel, lambda one, other: op.apply(one, other, datatype), datatype.extent, name, datatype.name
+    )

@@ -13,6 +13,7 @@ from conduits.mpi.collectives import (
     barrier,
     broadcast,
     gather,
+    native,
     pieces,
     reduce,
     reduce_scatter,
@@ -98,6 +99,18 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
 }
 """By collective and name.  Those of one collective take the same arguments."""
 
+LIBRARY = "library"
+"""The name of what an MPI library does itself: on real MPI the usual one, elsewhere there is none."""
+
+_NATIVE: Mapping[str, Algorithm] = {
+    "Barrier": Algorithm(native.barrier), "Bcast": Algorithm(native.broadcast), "Scatter": Algorithm(native.scatter),
+    "Scatterv": Algorithm(native.scatter), "Gather": Algorithm(native.gather), "Gatherv": Algorithm(native.gather),
+    "Allgather": Algorithm(native.allgather), "Alltoall": Algorithm(native.alltoall),
+    "Alltoallv": Algorithm(native.alltoall), "Reduce": Algorithm(native.reduce),
+    "Allreduce": Algorithm(native.allreduce), "Reduce_scatter": Algorithm(native.reduce_scatter),
+    "Scan": Algorithm(native.scan),
+}  # fmt: skip
+
 _SAME = {
     "Ibarrier": "Barrier", "Ibcast": "Bcast", "Iallreduce": "Allreduce", "Ialltoall": "Alltoall",
     "Allgatherv": "Allgather", "Reduce_scatter_block": "Reduce_scatter", "Exscan": "Scan",
@@ -124,13 +137,17 @@ _ORDERED = {"Reduce": "binomial-ordered", "Allreduce": "reduce-broadcast", "Redu
 """What is taken instead where the operator does not commute and the usual one would mind."""
 
 
-def named(call: str) -> Mapping[str, Algorithm]:
-    """Return the algorithms of a call."""
-    return ALGORITHMS[_SAME.get(call, call)]
+def named(call: str, style: str = "") -> Mapping[str, Algorithm]:
+    """Return the algorithms of a call; with the style "library" those of the library's own are among them."""
+    collective = _SAME.get(call, call)
+    own = {LIBRARY: _NATIVE[collective]} if style == LIBRARY else {}
+    return {**ALGORITHMS[collective], **own}
 
 
 def usual(call: str, style: str) -> str:
     """Return the name of the one that is taken where a program names none."""
+    if style == LIBRARY:
+        return LIBRARY
     collective = _SAME.get(call, call)
     return STYLES[style].get(collective) or STYLES["flat"][collective]
 

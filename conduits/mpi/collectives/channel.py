@@ -76,6 +76,19 @@ class Channel:
         self._expected.append((begun, self._members[source], len(data)))
         return begun
 
+    def native(self, call: str, *args: Any) -> Request:
+        """Begin a collective of the library's own, of which real MPI alone has any; all of its ranks take part."""
+        begun: Request = self._comm.collective(call, *args)
+        return begun
+
+    def operator(self, combine: Any) -> Any:
+        """Return the library's own operator for what a `Combining` does, None where it has none."""
+        return self._comm.operator(combine.op, combine.datatype)
+
+    def elements(self, data: memoryview | None, datatype: str) -> Any:
+        """Return a buffer of elements for the library's own collectives; of None: the data are in place."""
+        return self._comm.elements(data, datatype)
+
     def copy(self, source: Any, target: memoryview) -> None:
         """Copy bytes, as many as there is room for exactly."""
         target[:] = source

@@ -104,6 +104,10 @@ class Engine:
         """Take the CPU for another `ticks` picoseconds."""
         self.cpu.charge(ticks)
 
+    def charge_test(self) -> None:
+        """Take the CPU for the question whether something is over."""
+        self.cpu.charge(self.software.test_ps)
+
     def begin_send(self, dest: int, context: int, source: int, tag: int, data: memoryview, mode: Mode) -> Send:
         """Begin a send.
 
@@ -178,7 +182,7 @@ class Engine:
 
     def schedule(self, steps: Steps, what: str) -> Schedule:
         """Begin a call that consists of many sends and receives; see `Schedule`."""
-        made = Schedule(self, steps, what)
+        made = Schedule(self.charge_test, steps, what)
         made.go_on()
         if not made.over:
             self._schedules.append(made)

@@ -7,7 +7,7 @@ Nothing here polls: that is what the rank's port does while somebody waits.  `Te
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from conduits.mpi.engine.buffered import AttachedBuffer
 from conduits.mpi.engine.device import Arrival
@@ -23,9 +23,6 @@ P2P, HIDDEN, GROUP = range(3)
 """The contexts of a communicator: what programs send, what collectives send, and what a part of its ranks sends that
 makes a communicator of its own."""
 CONTEXTS = 3
-
-One: TypeAlias = "Send | Receive | Done"
-"""What a call that posts returns."""
 
 
 class Done:
@@ -66,7 +63,7 @@ class Persistent:
     """A request that may be begun again and again.
 
     Args:
-        begin: begins it once.
+        begin: begins it once: returns a transfer, of a simulated library or of a real one, or `Done`.
 
     Attributes:
         active: the transfer of the last beginning, None before the first and when its end has been seen.
@@ -74,9 +71,9 @@ class Persistent:
 
     __slots__ = ("_begin", "active")
 
-    def __init__(self, begin: Callable[[], One]) -> None:
+    def __init__(self, begin: Callable[[], Any]) -> None:
         self._begin = begin
-        self.active: One | None = None
+        self.active: Any = None
 
     @property
     def begun(self) -> bool:
@@ -90,17 +87,18 @@ class Persistent:
     @property
     def over(self) -> bool:
         """Whether it is over, or was never begun."""
-        return self.active is None or self.active.over
+        return self.active is None or bool(self.active.over)
 
     @property
     def cancelled(self) -> bool:
         """Whether it has ended without a message."""
-        return self.active is not None and self.active.cancelled
+        return self.active is not None and bool(self.active.cancelled)
 
     @property
     def error(self) -> BaseException | None:
         """What its end is to raise."""
-        return None if self.active is None else self.active.error
+        found: BaseException | None = None if self.active is None else self.active.error
+        return found
 
     def Start(self) -> None:
         """Begin it.
@@ -114,7 +112,7 @@ class Persistent:
 
     def Test(self) -> bool:
         """Return whether it is over, or was never begun."""
-        return self.active is None or self.active.Test()
+        return self.active is None or bool(self.active.Test())
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""
@@ -170,7 +168,7 @@ class Library:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.buffer = AttachedBuffer(engine)
+        self.buffer = AttachedBuffer(lambda nbytes: engine.charge(engine.host.copy_ticks(nbytes)))
         self.world = Comm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
         self.alone = Comm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
 

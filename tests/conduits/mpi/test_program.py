@@ -3,12 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
-from conduit import BadRequest
-from conduits.mpi import MPI
-from conduits.mpi.awaited.run import run_program
-
 PROGRAM = """
 import numpy as np
 
@@ -42,18 +36,3 @@ def test_elsewhere_it_is_refused(tmp_path):
     assert done.stderr == (
         "conduit run: conduit='sci': programs with `api = \"mpi\"` run on MPI libraries; give mpi:library=scampi, say\n"
     )
-
-
-def test_on_mpi4py_it_is_refused_before_anything_starts():
-    async def main(comm):
-        """Never called."""
-
-    wanted = (
-        r"programs of MPI alone run on simulated libraries so far; give scampi or sunmpi, or run the program on mpi4py"
-    )
-    for start in (
-        lambda: MPI.run(main, library="mpi4py"),
-        lambda: run_program(main, conduit="mpi:library=mpi4py,credits=3"),
-    ):
-        with pytest.raises(BadRequest, match=wanted):
-            start()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
+from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
-from conduits.mpi.awaited.process import current
+from conduits.mpi.awaited.process import CURRENT, current
 
 Main = Callable[..., Awaitable[Any]]
 
@@ -21,8 +23,8 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     Args:
         main: ``async def main(comm, *args)``; `comm` is the world.
         *args: every rank gets its own deep copy.
-        library: scampi or sunmpi, simulated; options after a colon, "scampi:eager_count=4".  On mpi4py there are Active
-            Messages alone so far.
+        library: scampi or sunmpi, simulated, or mpi4py, which is real MPI, whose ranks are processes; options after a
+            colon, "scampi:eager_count=4".
         **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
 
     Returns:
@@ -45,7 +47,6 @@ def run_program(main: Main, *args: Any, conduit: str = "mpi", **options: Any) ->
         raise BadRequest(
             f'conduit={conduit!r}: programs with `api = "mpi"` run on MPI libraries; give mpi:library=scampi, say'
         )
-    _refuse_real(conduit)
     return _run(_program(main, args), *args, conduit=conduit, **options)
 
 
@@ -55,20 +56,9 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
     if not isinstance(library, str):
-        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi' or 'sunmpi'")
+        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi' or 'mpi4py'")
     name, _, rest = library.partition(":")
-    spec = f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")
-    _refuse_real(spec)
-    return {**options, "conduit": spec}
-
-
-def _refuse_real(spec: str) -> None:
-    words = spec.partition(":")[2].split(",")
-    if "library=mpi4py" in (word.replace(" ", "") for word in words):
-        raise BadRequest(
-            f"conduit={spec!r}: programs of MPI alone run on simulated libraries so far; give scampi or sunmpi, or run "
-            "the program on mpi4py itself: its calls have the same names there, without await"
-        )
+    return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
 
 
 def _program(main: Main, args: tuple[Any, ...]) -> Main:
@@ -87,11 +77,27 @@ def _program(main: Main, args: tuple[Any, ...]) -> Main:
         pass  # some of those that are built in do not tell
 
     async def program(ep: conduit.Endpoint, *given: Any) -> Any:
-        process = current("MPI.run")
-        process.go_alone()
-        return await main(world(), *given)
+        async with entered(ep) as comm:
+            return await main(comm, *given)
 
     return program
+
+
+@asynccontextmanager
+async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
+    """Give the world to a rank's program, which does without Active Messages; at its end wait until all is sent.
+
+    Args:
+        ep: the rank's endpoint, on the conduit `mpi`.
+    """
+    ep.refuse_attach("this program runs on MPI alone, without Active Messages; start it with conduit.run")
+    process = CURRENT.get()
+    if process is None:  # where ranks are processes, whose ports know Active Messages alone
+        process = RealProcess(ep)
+        CURRENT.set(process)
+    process.go_alone()
+    yield world()
+    await process.finish()
 
 
 def world() -> Comm:
