@@ -21,7 +21,7 @@ REAL_WARMUP = 10_000
 
 
 @attrs.frozen(kw_only=True)
-class Options:
+class BenchmarkOptions:
     """What users may ask of a benchmark."""
 
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
@@ -48,6 +48,9 @@ class Options:
     sections: str | None = None
     """Letters of the sections to run, as AB or a,b; by default all."""
 
+    drawn: Annotated[bool, Parameter(negative="")] = False
+    """Run only the sections that `conduit compare` draws, unless --sections says which."""
+
     local: Literal["in", "out"] = "out"
     """Where the local side of a transfer lies: in or out of the segment."""
 
@@ -64,8 +67,8 @@ class Options:
     """Run so often, with one seed after the other; tables show the median, the least and the most of each figure."""
 
     columns: Columns = ()
-    """Columns of the tables, as average,MB/s: total, average, median, least, most, MB/s, driver, difference; by default
-    all that there is room for."""
+    """Columns of the tables, as average,MB/s: total, average, median, least, most, MB/s, offered, driver, difference;
+    by default all that there is room for."""
 
     json: File | None = None
     """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""
@@ -103,7 +106,9 @@ class Parameters:
     pairing: Literal["next", "cross"]
 
 
-def parameters_for(options: Options, simulated: bool, sections: str, default_sizes: tuple[int, int]) -> Parameters:
+def parameters_for(
+    options: BenchmarkOptions, simulated: bool, sections: str, default_sizes: tuple[int, int]
+) -> Parameters:
     """Work out what the options mean on a conduit.
 
     Args:
@@ -139,7 +144,7 @@ def parameters_for(options: Options, simulated: bool, sections: str, default_siz
     )
 
 
-def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
+def _sizes(options: BenchmarkOptions, default_sizes: tuple[int, int]) -> tuple[int, int]:
     least = default_sizes[0] if options.min_size is None else options.min_size
     most = max(default_sizes[1], least) if options.max_size is None else options.max_size
     _at_least(0, "min-size", least)

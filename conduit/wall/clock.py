@@ -25,7 +25,7 @@ BUSY_NS = 100_000  # between two polls while tasks keep Trio busy
 NAP_S = 1e-6  # asked for; the system makes some 65 us of it
 
 
-class Ending(BaseException):
+class WallEnding(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
     Not an Exception, so that a program's `except Exception` does not keep it alive.
@@ -36,7 +36,7 @@ class Poller(Protocol):
     """A port that polls for tasks which wait."""
 
     def step(self) -> None:
-        """Poll once; let tasks go on whose wait is over."""
+        """Poll once; let tasks that are ready go on."""
 
     def let_out(self) -> None:
         """Let every task out of its wait."""
@@ -75,12 +75,12 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self.ending = False
         self.end = WallEnd()
         self.task: trio.lowlevel.Task | None = None
-        """The task whose step is running, None while Trio's loop runs."""
+        """The task that runs now, None while Trio's loop runs."""
         self.polling: dict[Poller, None] = {}
-        """The ports whose tasks wait."""
+        """The ports with tasks that wait."""
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
-        self.expulsion = expulsion.Expulsion(Ending, self.end.abandoned)
+        self.expulsion = expulsion.Expulsion(WallEnding, self.end.abandoned)
         """Lets out who does not leave a job that is ending."""
         self.crowded = crowded
         self._zero = perf_counter_ns()
@@ -168,7 +168,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self._woken = True
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note whose code runs."""
+        """Note which rank runs."""
         self.task = task
         if self.end.closing:
             self.expulsion.step(task)
@@ -183,7 +183,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
             self._poll()
 
     def _poll(self) -> None:
-        """Let each port whose tasks wait poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
+        """Let each port with waiting tasks poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
         try:
             _poll_all(list(self.polling))
         except KeyboardInterrupt as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-import trio
 
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
+from extended.windows.locks import Hold
 from extended.windows.part import conflict
-from extended.windows.records import GET, PUT, Accesses, Record
+from extended.windows.records import GET, PUT, Accesses, AccessRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from extended.windows.buffers import Array
     from extended.windows.calls import Call
     from extended.windows.epochs import Epochs
-    from extended.windows.locks import Node
-    from extended.windows.making import Member, Shape
+    from extended.windows.making import Member, WindowShape
     from extended.windows.part import Part
     from extended.windows.service import Service
 
@@ -29,7 +28,7 @@ _ENOUGH = 64
 _EPOCHS = {Epoch.FENCE: "one epoch between two fences", Epoch.START: "one epoch of Start and Complete"}
 
 
-class Awaited(Protocol):
+class Waitable(Protocol):
     """What is waited for: a handle of the extended layer, or an operation of this one."""
 
     @property
@@ -38,7 +37,7 @@ class Awaited(Protocol):
 
 
 @attrs.frozen
-class Pending:
+class PendingOperation:
     """An operation that was begun.
 
     Attributes:
@@ -48,7 +47,7 @@ class Pending:
         commutes: with what operation of accumulates it may change places, by its code; None: with none.
     """
 
-    awaited: Awaited
+    awaited: Waitable
     start: int = 0
     stop: int = 0
     commutes: int | None = None
@@ -62,7 +61,7 @@ class Left:
         awaited: operations by their rank in it.
     """
 
-    def __init__(self, shape: Shape, awaited: dict[int, list[Awaited]]) -> None:
+    def __init__(self, shape: WindowShape, awaited: dict[int, list[Waitable]]) -> None:
         self._shape = shape
         self._awaited = awaited
 
@@ -95,7 +94,9 @@ class Operations:
         checks: whether accesses are remembered.
     """
 
-    def __init__(self, service: Service, shape: Shape, part: Part, slot: int, epochs: Epochs, *, checks: bool) -> None:
+    def __init__(
+        self, service: Service, shape: WindowShape, part: Part, slot: int, epochs: Epochs, *, checks: bool
+    ) -> None:
         self._service = service
         self._x = service.x
         self._ep = service.ep
@@ -104,11 +105,11 @@ class Operations:
         self._slot = slot
         self._epochs = epochs
         self._checks = checks
-        self._pending: dict[int, list[Pending]] = {}
+        self._pending: dict[int, list[PendingOperation]] = {}
         self._enough = dict[int, int]()
         self._accesses: dict[int, Accesses] = {}
         self._turn = 0  # of the epochs between fences
-        self._nodes: dict[int, Node] = {}  # by the rank that is locked
+        self._holds: dict[int, Hold] = {}  # by the rank that is locked
         self._unlocked = False  # Lock_all was told that nobody else locks
         self._told = set[int]()  # ranks that know of accesses under a lock
         self._costs: dict[str, float] = {}
@@ -136,13 +137,13 @@ class Operations:
     async def _put(self, rank: int, start: int, data: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
-            self._keep(rank, Pending(await self._x.put_nb(member.rank, member.offset + start, data)))
+            self._keep(rank, PendingOperation(await self._x.put_nb(member.rank, member.offset + start, data)))
         elif member.rank == self._ep.rank or not data.nbytes:
             await self._ep.poll()
             self._part.memory[start : start + data.nbytes] = data
             self._ep.charge(copied=data.nbytes)
         else:
-            self._keep(rank, Pending(await self._service.put(member.rank, member.slot, start, data)))
+            self._keep(rank, PendingOperation(await self._service.put(member.rank, member.slot, start, data)))
 
     async def get(self, call: Call, rank: int, start: int, out: Array) -> None:
         """Begin a Get of bytes."""
@@ -157,13 +158,13 @@ class Operations:
     async def _get(self, rank: int, start: int, out: Array) -> None:
         member = self._shape.members[rank]
         if member.offset is not None:
-            self._keep(rank, Pending(await self._x.get_nb(member.rank, member.offset + start, out=out)))
+            self._keep(rank, PendingOperation(await self._x.get_nb(member.rank, member.offset + start, out=out)))
         elif member.rank == self._ep.rank or not out.nbytes:
             await self._ep.poll()
             out[:] = self._part.memory[start : start + out.nbytes]
             self._ep.charge(copied=out.nbytes)
         else:
-            self._keep(rank, Pending(await self._service.get(member.rank, member.slot, start, out)))
+            self._keep(rank, PendingOperation(await self._service.get(member.rank, member.slot, start, out)))
 
     async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
         """Begin an accumulate of any kind."""
@@ -177,11 +178,11 @@ class Operations:
             undo()
             raise
         if awaited is not None:
-            self._keep(rank, Pending(awaited, start, stop, what.commutes))
+            self._keep(rank, PendingOperation(awaited, start, stop, what.commutes))
 
     async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
         """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
-        earlier: list[Awaited] = [
+        earlier: list[Waitable] = [
             one.awaited
             for one in self._pending.get(rank, ())
             if one.start < stop and start < one.stop and (commutes is None or one.commutes != commutes)
@@ -189,7 +190,7 @@ class Operations:
         if earlier:
             await self.wait({rank: earlier}, call.name)
 
-    async def _apply(self, member: Member, start: int, what: Change) -> Awaited | None:
+    async def _apply(self, member: Member, start: int, what: Change) -> Waitable | None:
         if not what.count:
             await self._ep.poll()
             return None
@@ -210,7 +211,7 @@ class Operations:
             await self._hold(rank, call.name)
         if not self._checks or start == stop:
             return _nothing
-        record = Record(call, self._part.rank, what, start, stop)
+        record = AccessRecord(call, self._part.rank, what, start, stop)
         accesses = self._accesses.setdefault(rank, Accesses())
         other = accesses.conflict(record)
         if other is not None:
@@ -220,11 +221,11 @@ class Operations:
             member = self._shape.members[rank]
             # A copy: what is added to later may grow.
             told = attrs.evolve(record)
-            self._keep(rank, Pending(await self._service.access_in_lock(member.rank, member.slot, told)))
+            self._keep(rank, PendingOperation(await self._service.access_in_lock(member.rank, member.slot, told)))
             self._told.add(rank)
         return undo
 
-    def _keep(self, rank: int, pending: Pending) -> None:
+    def _keep(self, rank: int, pending: PendingOperation) -> None:
         if pending.awaited.done:
             return
         kept = self._pending.setdefault(rank, [])
@@ -242,7 +243,7 @@ class Operations:
         for rank in chosen:
             self._pending.pop(rank, None)
 
-    async def wait(self, awaited: dict[int, list[Awaited]], what: str) -> None:
+    async def wait(self, awaited: dict[int, list[Waitable]], what: str) -> None:
         """Wait for operations, by rank; polls at least once."""
         left = Left(self._shape, awaited)
         if left.nothing():
@@ -254,7 +255,7 @@ class Operations:
 
     async def tell_fence(self) -> None:
         """Tell all ranks what this one has done to them since the last fence."""
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank, accesses in self._accesses.items():
             member = self._shape.members[rank]
             awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
@@ -270,7 +271,7 @@ class Operations:
 
     async def tell_exposure(self) -> None:
         """Tell the ranks that posted to this one what it has done to them."""
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank, accesses in self._accesses.items():
             member = self._shape.members[rank]
             awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
@@ -282,21 +283,13 @@ class Operations:
 
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """Take the lock of a rank; cancelled, it leaves the queue."""
-        locks = self._service.locks
-        node = locks.place(self._slot, self._shape.members[rank].rank, self._shape.word, shared=shared)
-        self._nodes[rank] = node
+        hold = Hold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
+        self._holds[rank] = hold
         try:
-            await locks.enter(node)
-            await self._granted(node, what)
-        except trio.Cancelled:
-            del self._nodes[rank]
-            await locks.leave(node)
+            await self._service.locks.take(hold, what)
+        except BaseException:
+            del self._holds[rank]
             raise
-
-    async def _granted(self, node: Node, what: str) -> None:
-        if not node.granted():
-            behind = f"{what} of rank {node.home}, in the queue behind rank {node.ahead}"
-            await self._ep.block_until(node.granted, what=behind, ranks=(node.ahead,))
 
     def lock_all(self, *, take: bool) -> None:
         """Begin to lock all ranks; each is locked at the first access to it.
@@ -307,16 +300,16 @@ class Operations:
         self._unlocked = not take
 
     async def _hold(self, rank: int, what: str) -> None:
-        node = self._nodes.get(rank)
-        if node is None:
-            await self.lock(rank, what, shared=True)
-        else:
-            await self._granted(node, what)  # another task has asked for it
+        while (hold := self._holds.get(rank)) is None or not hold.held:
+            if hold is None:
+                await self.lock(rank, what, shared=True)
+            else:  # another task takes it, or is cancelled
+                await self._ep.block_until(lambda now=hold: now.held or self._holds.get(rank) is not now, what=what)  # type: ignore[misc]
 
     async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
         """Complete what was begun on some ranks, and let them forget it."""
         await self.complete(what, ranks)
-        awaited: dict[int, list[Awaited]] = {}
+        awaited: dict[int, list[Waitable]] = {}
         for rank in list(self._told) if ranks is None else ranks:
             if rank in self._told:
                 member = self._shape.members[rank]
@@ -329,21 +322,23 @@ class Operations:
 
     async def unlock(self, rank: int) -> None:
         """Give up the lock of a rank."""
-        node = self._nodes.pop(rank, None)
-        if node is None:
+        hold = self._holds.pop(rank, None)
+        if hold is None:
             await self._ep.poll()
         else:
-            await self._service.locks.leave(node)
+            await self._service.locks.give(hold)
 
     async def unlock_all(self) -> None:
         """Give up all locks."""
-        for rank in list(self._nodes):
+        if not self._holds:
+            await self._ep.poll()
+        for rank in list(self._holds):
             await self.unlock(rank)
 
     async def leave_all(self, what: str) -> None:
         """Give up all locks, and wait until this rank's places in their queues are needed no longer."""
         await self.unlock_all()
-        await self._ep.block_until(lambda: self._service.locks.left(self._slot), what=what)
+        await self._ep.block_until(lambda: self._service.locks.unused(self._slot), what=what)
 
 
 def _nothing() -> None:

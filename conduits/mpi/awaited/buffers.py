@@ -41,7 +41,6 @@ BOTTOM = Bottom()
 """MPI's address 0, which is refused."""
 
 
-@attrs.frozen
 class Span:
     """The bytes of a buffer that are meant.
 
@@ -52,10 +51,13 @@ class Span:
         source: the object that the program gave.
     """
 
-    view: memoryview
-    datatype: Datatype
-    count: int
-    source: Any = attrs.field(default=None, eq=False, repr=False)
+    __slots__ = ("count", "datatype", "source", "view")
+
+    def __init__(self, view: memoryview, datatype: Datatype, count: int, source: Any = None) -> None:
+        self.view = view
+        self.datatype = datatype
+        self.count = count
+        self.source = source
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
@@ -64,7 +66,7 @@ class Span:
 
 
 @attrs.frozen
-class Parts:
+class VectorBuffer:
     """A buffer of which each rank has a part.
 
     Attributes:
@@ -171,6 +173,18 @@ def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ER
     return number
 
 
+_BYTES = np.dtype(np.uint8)
+
+
+def bytes_of(given: Any, what: str, *, writable: bool = False) -> memoryview:
+    """Return the bytes that a buffer of one part means; as `span`, quickly where they are what they seem."""
+    if given.__class__ is np.ndarray and given.dtype is _BYTES and given.ndim == 1 and given.size:
+        view: memoryview = given.data
+        if view.c_contiguous and not (writable and view.readonly):
+            return view
+    return span(given, what, writable=writable).view
+
+
 def span(given: Any, what: str, *, writable: bool = False) -> Span:
     """Return what a buffer of one part means.
 
@@ -229,7 +243,7 @@ def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]
     return data, count, displacement, datatype
 
 
-def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
     """Return what a buffer means of which each of `size` ranks has a part, of sizes of their own.
 
     Raises:
@@ -276,10 +290,10 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
                 f"{what}: the part of rank {rank}, {count} elements from {place} on, leaves the buffer, which has "
                 f"{elements} of {datatype.name}"
             )
-    return Parts(view, datatype, counts, displacements, data)
+    return VectorBuffer(view, datatype, counts, displacements, data)
 
 
-def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
     """Return what a buffer means of which each of `size` ranks has a part of the same size; a count is that of one.
 
     Raises:
@@ -304,7 +318,7 @@ def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> 
             f"take {count * size * datatype.extent} bytes, the buffer has {max(elements, 0) * datatype.extent}"
         )
     places = tuple(displacement + rank * count for rank in range(size))
-    return Parts(view, datatype, (count,) * size, places, data)
+    return VectorBuffer(view, datatype, (count,) * size, places, data)
 
 
 def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:

@@ -236,10 +236,11 @@ def _checked(requests: Sequence[Request], *_: Any) -> None:
 
 async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> None:
     left = [each for each in requests if each._plain is not None]
-    if not left or enough(each._over() for each in left):
+    over = [each._over() for each in left]  # asked once: on real MPI the answer may change at any time
+    if not left or enough(over):
         return
     process = left[0]._of()
-    open_ = [each for each in left if not each._over()]
+    open_ = [each for each, done in zip(left, over, strict=True) if not done]
     words = open_[0]._what if len(open_) == 1 else f"{open_[0]._what}, and {len(open_) - 1} more"
     plains = [each._plain for each in left]
     ranks = sorted({rank for each in open_ for rank in each._ranks})
@@ -349,7 +350,7 @@ def _finish_all(requests: Sequence[Request], places: Sequence[int], statuses: li
         ) from error
 
 
-class Message:
+class MatchedMessage:
     """A message that was found by Mprobe or Improbe, for one receive.
 
     Args:
@@ -358,13 +359,13 @@ class Message:
 
     __slots__ = ("_plain", "_process", "_what")
 
-    def __init__(self, message: Message | None = None) -> None:
+    def __init__(self, message: MatchedMessage | None = None) -> None:
         self._plain: Any = None if message is None else message._plain
         self._process: Process | None = None if message is None else message._process
         self._what: str = "" if message is None else message._what
 
     @classmethod
-    def found(cls, process: Process, plain: Any, what: str) -> Message:
+    def found(cls, process: Process, plain: Any, what: str) -> MatchedMessage:
         """Return the handle of a message that was taken out."""
         made = cls()
         made._process, made._plain, made._what = process, plain, what
@@ -400,7 +401,7 @@ class Message:
         return self._plain is not None or self is MESSAGE_NO_PROC
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and (
+        return isinstance(other, MatchedMessage) and (
             self is other or (self._plain is other._plain and bool(self) == bool(other))
         )
 
@@ -408,5 +409,5 @@ class Message:
         return hash(id(self._plain))
 
 
-MESSAGE_NULL = Message()
-MESSAGE_NO_PROC = Message()
+MESSAGE_NULL = MatchedMessage()
+MESSAGE_NO_PROC = MatchedMessage()

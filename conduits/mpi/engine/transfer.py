@@ -26,7 +26,7 @@ class Mode(IntEnum):
     """Its receive is there already; an error where it is not."""
 
 
-class Owner(Protocol):
+class TransferEngine(Protocol):
     """What a transfer sees of its rank's engine.
 
     Attributes:
@@ -58,7 +58,7 @@ class Transfer:
 
     __slots__ = ("cancelled", "context", "data", "engine", "error", "over", "tag")
 
-    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview) -> None:
+    def __init__(self, engine: TransferEngine, context: int, tag: int, data: memoryview) -> None:
         self.engine = engine
         self.context = context
         self.tag = tag
@@ -95,9 +95,22 @@ class Send(Transfer):
     __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
 
     def __init__(
-        self, engine: Owner, context: int, tag: int, data: memoryview, dest: int, source: int, mode: Mode, number: int
+        self,
+        engine: TransferEngine,
+        context: int,
+        tag: int,
+        data: memoryview,
+        dest: int,
+        source: int,
+        mode: Mode,
+        number: int,
     ) -> None:
-        super().__init__(engine, context, tag, data)
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.dest = dest
         self.source = source
         self.mode = mode
@@ -129,8 +142,15 @@ class Receive(Transfer):
 
     __slots__ = ("arrival", "nbytes", "number", "received", "source")
 
-    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview, source: int, number: int) -> None:
-        super().__init__(engine, context, tag, data)
+    def __init__(
+        self, engine: TransferEngine, context: int, tag: int, data: memoryview, source: int, number: int
+    ) -> None:
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.source = source
         self.nbytes = 0
         self.arrival: object = None
@@ -140,7 +160,8 @@ class Receive(Transfer):
     @property
     def room(self) -> int:
         """How many bytes of the message are wanted: it may be longer than the buffer."""
-        return min(self.nbytes, len(self.data))
+        wanted, room = self.nbytes, len(self.data)
+        return wanted if wanted < room else room
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""

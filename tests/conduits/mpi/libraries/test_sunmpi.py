@@ -7,14 +7,14 @@ import conduit
 from conduits.mpi import MPI
 from conduits.mpi.libraries.sunmpi import Sunmpi
 from conduits.mpi.libraries.sunmpi import constants as c
-from conduits.mpi.libraries.sunmpi.layout import PoolShape
-from conduits.mpi.libraries.sunmpi.pool import Pool
+from conduits.mpi.libraries.sunmpi.layout import BufferPoolShape
+from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.wire import (
     HEADER,
     INLINE,
     LINE,
     POINTER,
-    Header,
+    PostboxHeader,
     ack,
     count,
     decode,
@@ -254,7 +254,7 @@ def test_options_that_cannot_be_are_refused():
 @pytest.mark.parametrize("size", [0, 24, 25, 80, 81, 2000])
 @pytest.mark.parametrize("number", [0, 5, 2**32 - 2])
 def test_an_entry_says_what_was_put_into_it(size, number):
-    header = Header(INLINE, 1, 0, 1 << 30, -1, 2**31 - 1, size, 2**32 - 1, 6)
+    header = PostboxHeader(INLINE, 1, 0, 1 << 30, -1, 2**31 - 1, size, 2**32 - 1, 6)
     data = bytes(range(256)) * 8
     lines = entry(header, data[:size], number)
     assert len(lines) == LINE * count(size)
@@ -275,7 +275,7 @@ def test_an_acknowledgement_changes_with_every_use_of_its_line():
 
 
 def test_a_pool_gives_no_block_twice_and_keeps_what_it_must():
-    pool = Pool(PoolShape(small=2048, large=4096, smalls=2, larges=4))
+    pool = BufferPool(BufferPoolShape(small=2048, large=4096, smalls=2, larges=4))
     assert pool.free_bytes == 20480
     assert pool.allocate([5000, 2000], keep=4096) == [(0, 4), (5,)]
     assert pool.free_bytes == 20480 - 4096 - 2 * 2048
@@ -296,3 +296,24 @@ def test_constants_name_their_sources():
     assert "s.t1.lat.on" in anchors["sis.entry"]
     assert "q.t4.on.1" in anchors["q.entry"]
     assert Sunmpi.constants[: len(list(c.CONSTANTS))] == tuple(c.CONSTANTS)
+
+
+def test_postboxes_of_an_empty_message_that_waits_are_acknowledged_once():
+    """Acknowledged again when it is received they would be free, or not, by what they held before."""
+
+    async def main(comm):
+        got, nothing = np.zeros(1, int), bytearray()
+        if comm.rank == 0:
+            await comm.Send(nothing, 1, 9)
+        for part in range(2):
+            for number in range(100):
+                if comm.rank == 0:
+                    await comm.Send(np.array([number]), 1, 3)
+                else:
+                    await comm.Recv(got, 0, 3)
+            if comm.rank == 1 and not part:
+                await comm.Recv(nothing, 0, 9)
+            await comm.Sendrecv(nothing, 1 - comm.rank, 4, nothing, 1 - comm.rank, 4)
+        return int(got[0])
+
+    assert MPI.run(main, ranks=2, library="sunmpi:postboxes=71").values[1] == 99
