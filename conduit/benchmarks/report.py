@@ -53,7 +53,7 @@ class ConduitResults:
         program: name of the benchmark.
         conduit: the spec.
         ranks: number of ranks.
-        clock: whose seconds the figures are.
+        clock: that of the seconds.
         parameters: what the program ran with, by name.
         options: all options of the conduit, with the values in effect.
         records: in the order measured.
