@@ -48,6 +48,9 @@ class Transfers:
         ep: the rank's endpoint.
         events: its outstanding operations.
 
+    Attributes:
+        reach: the segments to and from which bytes are copied without a message, by rank.
+
     Raises:
         conduit.BadRequest: the conduit's messages carry too few arguments.
     """
@@ -62,8 +65,8 @@ class Transfers:
         self._ep = ep
         self._events = events
         self._rma = ep.rma
-        # Where bytes are copied without a message: the own segment, and those that real ranks of a host share.
-        self._reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
+        # The own segment, and those that real ranks of a host share.
+        self.reach = {rank: flat(segment) for rank in ep.ranks_on_host if (segment := ep.segment_of(rank)) is not None}
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
@@ -92,11 +95,12 @@ class Transfers:
             wait: return when the operation is done (here, because a coroutine more would cost a small put time).
         """
         nbytes = len(data)
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None:
                 there[offset : offset + nbytes] = data
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
             return
         if self._rma is not None:
@@ -115,12 +119,18 @@ class Transfers:
                 raise
         else:
             send = self._ep.request_long_async if bulk else self._ep.request_long
-            view, chunk = memoryview(data), self._put_chunk
+            chunk, handler = self._put_chunk, self.handlers.put_long
             number = self._events.enter(operation, -(-nbytes // chunk))
-            handler = self.handlers.put_long
-            pieces = range(0, nbytes, chunk)
-            sends = (partial(send, dest, handler, view[at : at + chunk], offset + at, number) for at in pieces)
-            await self.issue(operation, number, sends)
+            if nbytes <= chunk:
+                try:
+                    await send(dest, handler, data, offset, number)
+                except BaseException:
+                    self._events.withdraw(number)
+                    raise
+            else:
+                view, pieces = memoryview(data), range(0, nbytes, chunk)
+                sends = (partial(send, dest, handler, view[at : at + chunk], offset + at, number) for at in pieces)
+                await self.issue(operation, number, sends)
         if wait:
             try:
                 await self._ep.block_until(operation.done, what=operation.call, ranks=(dest,))
@@ -138,11 +148,12 @@ class Transfers:
             out: flat writable view that is filled by the time the operation is done.
         """
         nbytes = len(out)
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None:
                 out[:] = there[offset : offset + nbytes]
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
         elif self._rma is not None:
             number = self._events.enter_native(operation)
@@ -191,11 +202,12 @@ class Transfers:
 
     async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
         """Begin to fill memory of a rank with one byte; return when all its messages are sent."""
-        there = self._reach.get(dest)
+        there = self.reach.get(dest)
         if there is not None or not nbytes:
             await self._ep.poll()
             if there is not None and nbytes:
                 fill(there[offset : offset + nbytes], byte)
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
             return
         if self._rma is not None:

@@ -119,7 +119,8 @@ class Case:
 
     def by_messages(self) -> "Case":
         """Give this case so that puts, gets and atomics are messages, for a check of these."""
-        return self.option(rma="am") if self.has_option("rma") else self
+        plain = {"rma": "am", "shared": False}  # no native operations, no segments that several ranks reach
+        return self.option(**{name: value for name, value in plain.items() if self.has_option(name)})
 
     def longest(self, *, reply: bool = False, at_most: int = 1 << 62) -> int:
         """Give the largest long payload in bytes that fits the limits, the largest segment and ``at_most``."""

@@ -32,6 +32,12 @@ class Processes(Protocol):
         Waits, between jobs and outside of Trio, until every process has called it.
         """
 
+    def send(self, dest: int, data: bytes) -> None:
+        """Send `data` to another process's `receive`; between jobs, and may wait until it is called."""
+
+    def receive(self, source: int, nbytes: int) -> bytes:
+        """Return the next bytes that another process has sent to this one, that many; waits, between jobs."""
+
     def abort(self, status: int) -> NoReturn:
         """End all of them at once with that exit status."""
 

@@ -12,10 +12,10 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, Limits, Message, Port, Told, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
-from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
+from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import Rma
 from conduit.errors import BadRequest, HandlerError
@@ -86,12 +86,12 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_acts",
         "_attached",
         "_attaches",
         "_auxiliary_bytes",
         "_auxiliary_taken",
         "_copies",
+        "_digest_log",
         "_dispatch",
         "_exits",
         "_indices",
@@ -131,7 +131,7 @@ class Endpoint:
         *,
         costs: Costs,
         simulated: bool,
-        acts: ActLog | None = None,
+        digest_log: DigestLog | None = None,
     ) -> None:
         self.rank = rank
         self.size = len(hosts)
@@ -151,14 +151,14 @@ class Endpoint:
         self._told = False  # whether the job has heard of the first of them
         self._over = False
         self.warnings: list[str] = []
-        self.reporters: list[Callable[[Told], object]] = []  # of `on_report`
+        self.reporters: list[Callable[[LayerReport], object]] = []  # of `on_report`
         self.hosts = hosts
         self._segment_bytes = segment_bytes
         self._auxiliary_bytes = 0
         self._auxiliary_taken = 0
         self._seed = seed
         self._random: random.Random | None = None
-        self._acts = acts
+        self._digest_log = digest_log
         self._exits: list[Action] = []
         self._left = False  # whether they have been run
 
@@ -183,7 +183,7 @@ class Endpoint:
         self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
         native = port.rma
-        self.rma = None if native is None else Rma(self, native, self._dispatch, self._acts, self._dispatch.doors)
+        self.rma = None if native is None else Rma(self, native, self._dispatch, self._digest_log, self._dispatch.hooks)
 
     # -- where and when ------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Endpoint:
         Raises:
             BadRequest: no number of bytes.
 
-        Source: GASNet's auxiliary segment, which its implementation shares with nobody.
+        Source: GASNet's auxiliary segment, which its implementation keeps to itself.
         """
         wanted = arguments.amount("ep.take_auxiliary", "nbytes", nbytes, 0, _MOST_COUNTED)
         start = self._auxiliary_taken
@@ -295,9 +295,9 @@ class Endpoint:
     async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
         before = len(self.handlers.entries)
-        self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
+        self.handlers.add(handlers)  # before the exchange: the first that leaves it may send to the others at once
         try:
-            tables = await self._port.exchange(names)
+            tables = await self._port.allgather(names)
         except BaseException as error:
             self._port.fail(error)  # an attach that some rank left can never end (S6)
             raise
@@ -445,7 +445,7 @@ class Endpoint:
         await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
         self.count_send(message, self.rank)
         self._dispatch.local.append(message)
-        self._port.nudge()
+        self._port.request_pass()
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
@@ -458,14 +458,14 @@ class Endpoint:
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
-        acts = self._acts
-        if acts is not None:
+        digest_log = self._digest_log
+        if digest_log is not None:
             check = crc32(args) if args else 0
             if nbytes:
                 check = crc32(message.payload, check)
-            acts += (self._port.ticks(), SEND | word, dest, nbytes, check)
-            if len(acts) > FLUSH:
-                acts.flush()
+            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     # -- waiting and working -------------------------------------------------------------------
 
@@ -529,11 +529,11 @@ class Endpoint:
         if self.forgotten:
             self._tell_forgotten()
         await self._port.block_until(predicate, what, ranks)
-        acts = self._acts
-        if acts is not None:
-            acts += (self._port.ticks(), WAKE)
-            if len(acts) > FLUSH:
-                acts.flush()
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._port.ticks(), WAKE)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     def compute(
         self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1
@@ -543,7 +543,7 @@ class Endpoint:
         Args:
             seconds: how long it takes; or
             flops: floating-point operations, on
-            threads: so many CPUs of the host.
+            threads: that many CPUs of the host.
 
         Raises:
             BadRequest: a wrong argument.
@@ -657,7 +657,7 @@ class Endpoint:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
 
-    def on_report(self, function: Callable[[Told], object]) -> None:
+    def on_report(self, function: Callable[[LayerReport], object]) -> None:
         """Let a layer tell what it knows of this rank when a report is made of a job that gets no further.
 
         Args:
@@ -676,9 +676,9 @@ class Endpoint:
             )
         self.reporters.append(function)
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of this rank; what fails is left out."""
-        told = Told()
+        told = LayerReport()
         for function in self.reporters:
             with suppress(Exception):
                 function(told)

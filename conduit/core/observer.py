@@ -2,7 +2,7 @@
 
 An observer is an object of one or more of the classes below.  It is told in the order of the simulation's events; the
 times that it is told are those of the rank, and may be before or after those it was told last.  All are picoseconds.
-It must not change anything of the job.  A kind that nobody listens to costs nothing: the classes of which a job is made
+It must not change anything of the job.  A kind without a listener costs nothing: the classes of which a job is made
 are chosen when it starts.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conduit.contract import Door, Doors, Identity
+from conduit.contract import Hook, Hooks, Identity
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
 
@@ -23,12 +23,13 @@ class CpuListener:
         """A span of it: those of a rank come in order and do not overlap; between them the CPU had nothing to do.
 
         Args:
-            rank: whose CPU.
+            rank: that of the CPU.
             begin: picoseconds.
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply",
-                "interrupt", or "copy" (of payloads, in whichever of these; also what programs charge as `copied`).
+                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", "move"
+                (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also what
+                programs charge as `copied`).
         """
 
 
@@ -78,7 +79,7 @@ class LandingListener:
         """Bytes have been written to a segment.
 
         Args:
-            rank: whose segment.
+            rank: that of the segment.
             when: in which event, picoseconds; of a message to itself, the rank's time.
             offset: where.
             nbytes: how many.
@@ -96,7 +97,7 @@ class WaitListener:
         """A task begins to wait.
 
         Args:
-            rank: whose task.
+            rank: that of the task.
             when: picoseconds.
             task: the Trio task.
             what: it waits for, in words; "" where the program does not say.
@@ -116,7 +117,7 @@ _KINDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def doors_to(observers: Sequence[object]) -> Doors | None:
+def hooks_to(observers: Sequence[object]) -> Hooks | None:
     """Return what lets a job tell `observers`, None where there are none.
 
     Raises:
@@ -126,16 +127,16 @@ def doors_to(observers: Sequence[object]) -> Doors | None:
         if not isinstance(each, tuple(_KINDS)):
             names = ", ".join(kind.__name__ for kind in _KINDS)
             raise BadRequest(f"run: observers: {shown(each)} listens to nothing; derive its class of {names}")
-    doors: dict[str, Any] = {
+    hooks: dict[str, Any] = {
         "messages": any(isinstance(each, (MessageListener, LandingListener)) for each in observers)
     }
     for kind, calls in _KINDS.items():
         listeners = [each for each in observers if isinstance(each, kind)]
-        doors.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
-    return Doors(**doors) if observers else None
+        hooks.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
+    return Hooks(**hooks) if observers else None
 
 
-def _all(calls: Sequence[Callable[..., object]]) -> Door:
+def _all(calls: Sequence[Callable[..., object]]) -> Hook:
     """Return one call for all of these."""
     if len(calls) < 2:
         return calls[0] if calls else None

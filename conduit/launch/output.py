@@ -39,7 +39,7 @@ class WholeLines(io.TextIOBase):
 
     Args:
         file: where to; its descriptor is written to directly.
-        rank: whose lines they are, for frames.
+        rank: that of the lines, for frames.
         framed: whether there are frames.
     """
 
@@ -120,6 +120,8 @@ class Speech:
             stream = getattr(sys, name)
             if stream is not None and stream is getattr(sys, f"__{name}__"):
                 setattr(sys, name, self._whole(stream))
+                if name == "stderr" and sys.stdout is stream:  # what is printed goes there too
+                    sys.stdout = sys.stderr
         self.framed = self.framed and bool(self._streams)
         if self.framed:
             self._streams[-1].send(PROCESS, b"%d" % os.getpid())
@@ -180,7 +182,7 @@ def complain(text: str, *, alike: bool = False) -> None:
 
     Args:
         text: whole lines.
-        alike: whether all ranks say the same, so that rank 0 alone need do so, where nobody reads frames.
+        alike: whether all ranks say the same, so that rank 0 alone need do so, where frames are not read.
     """
     own = speech()
     if own is None:

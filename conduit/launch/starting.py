@@ -22,7 +22,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, standstill
+from conduit.launch import output, stall
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -43,11 +43,13 @@ class Outcome:
         status: the launcher's exit status, 128 + n where signal n has ended it.
         results: what ranks handed over, in the order of its coming.
         explained: whether a rank has said why the job ended before its time.
+        interrupted: whether Ctrl-C has ended them; some rank has handed over what it had by then.
     """
 
     status: int
     results: list[bytes] = attrs.Factory(list)
     explained: bool = False
+    interrupted: bool = False
 
 
 def start(command: Sequence[str], defaults: Mapping[str, str], extra: Mapping[str, str]) -> Outcome:
@@ -59,7 +61,7 @@ def start(command: Sequence[str], defaults: Mapping[str, str], extra: Mapping[st
         extra: environment variables that are set in any case.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the processes have ended.
+        KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
     return _Launcher(command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}).run()
@@ -73,8 +75,9 @@ class _Launcher:
         self._lock = threading.Lock()
         self._errors: set[bytes] = set()  # that were shown
         self._explained = False  # whether a rank has said why the job ends
+        self._hurried = False  # whether the processes were told to end
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -97,17 +100,24 @@ class _Launcher:
 
     def run(self) -> Outcome:
         """See it to its end."""
+        pressed: KeyboardInterrupt | None = None
         try:
             with _terminated():
                 while self._process.poll() is None:
                     self._turn()
-        except BaseException:
+        except BaseException as error:
             self._interrupt()
-            raise
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            pressed = error
         finally:
             self._sweep()
-            if self._states:
-                print(standstill.interrupted(self._states), file=sys.stderr)
+            if self._states and not self._outcome.results:
+                print(stall.interrupted(self._states), file=sys.stderr)
+        if pressed is not None:
+            if not self._outcome.results:
+                raise pressed
+            self._outcome.interrupted = True
         status = self._process.returncode
         self._outcome.status = 128 - status if status < 0 else status
         self._outcome.explained = self._explained
@@ -130,7 +140,7 @@ class _Launcher:
 
     def _interrupt(self) -> None:
         """Let the launcher end its processes; by force if it does not."""
-        self._explained = True
+        self._explained = self._hurried = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
@@ -141,7 +151,7 @@ class _Launcher:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
-        limit = time.monotonic() + (0.0 if sys.exc_info()[0] else GRACE_S)
+        limit = time.monotonic() + (0.0 if self._hurried else GRACE_S)
         for reader in self._readers:  # they end when the last process has
             reader.thread.join(max(limit - time.monotonic(), 0.1))
         for descriptor in self._ranks:
@@ -224,7 +234,7 @@ class _Reader:
         self.thread.start()
 
     def show(self, data: bytes) -> None:
-        """Show lines; where nobody reads any more, they are read here all the same."""
+        """Show lines; where they are not read any more, they are read here all the same."""
         with suppress(OSError, ValueError):
             self._sink.write(data.decode("utf-8", "replace"))
             self._sink.flush()

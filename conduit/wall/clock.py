@@ -27,7 +27,7 @@ GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
 _NOT_OURS = ("to_thread_run_sync", "_nested_child_finished")  # of Trio: what it waits for there must not be disturbed
 
 
-class Ending(BaseException):
+class WallEnding(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
     Not an Exception, so that a program's `except Exception` does not keep it alive.
@@ -38,7 +38,7 @@ class Poller(Protocol):
     """A port that polls for tasks which wait."""
 
     def step(self) -> None:
-        """Poll once; let tasks go on whose wait is over."""
+        """Poll once; let tasks that are ready go on."""
 
     def let_out(self) -> None:
         """Let every task out of its wait."""
@@ -77,9 +77,9 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self.ending = False
         self.end = WallEnd()
         self.task: trio.lowlevel.Task | None = None
-        """The task whose step is running, None while Trio's loop runs."""
+        """The task that runs now, None while Trio's loop runs."""
         self.polling: dict[Poller, None] = {}
-        """The ports whose tasks wait."""
+        """The ports with tasks that wait."""
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
         self.describe: Callable[[trio.lowlevel.Task], str] = str
@@ -110,6 +110,11 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         """Let every task of the job out of its wait (D6)."""
         self.ending = True
         self._guard.set()
+
+    @property
+    def zero(self) -> int:
+        """What `time.perf_counter_ns` of this process showed at the start of the job."""
+        return self._zero
 
     # -- for run_tasks -------------------------------------------------------------------------
 
@@ -168,7 +173,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self._woken = True
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note whose code runs."""
+        """Note which rank runs."""
         self.task = task
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
@@ -181,7 +186,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
             self._poll()
 
     def _poll(self) -> None:
-        """Let each port whose tasks wait poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
+        """Let each port with waiting tasks poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
         try:
             _poll_all(list(self.polling))
         except KeyboardInterrupt as error:
@@ -195,7 +200,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self._closed = perf_counter_ns()
         for task in _waiting_leaves(self._main):
             self.end.abandoned.append(f"a shielded wait was ended by force: {self.describe(task)}")
-            trio.lowlevel.reschedule(task, outcome.Error(Ending()))
+            trio.lowlevel.reschedule(task, outcome.Error(WallEnding()))
 
 
 @trio.lowlevel.disable_ki_protection

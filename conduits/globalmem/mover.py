@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from conduit.sim import Cpu, Kernel
 from conduit.sim.link import Route
-from conduits.globalmem.fabric import Fabric
+from conduits.globalmem.fabric import MemoryFabric
 from conduits.globalmem.pace import Pace
 
 Then: TypeAlias = Callable[[], object]
@@ -38,7 +38,7 @@ class Mover:
     """
 
     def __init__(
-        self, cpu: Cpu, node: int, fabric: Fabric, pace: Pace, scatter: Random | None = None, late: int = 0
+        self, cpu: Cpu, node: int, fabric: MemoryFabric, pace: Pace, scatter: Random | None = None, late: int = 0
     ) -> None:
         self.cpu = cpu
         self.node = node
@@ -54,7 +54,7 @@ class Mover:
         """Move bytes from a memory here, now; the CPU is taken until `done()`.
 
         Args:
-            node: whose memory.
+            node: where the memory is.
             parts: the pieces, each as the sizes of its runs.
             read: ``read(i)`` is called when piece i is read.
             done: is called when the last byte is here.
@@ -67,7 +67,7 @@ class Mover:
         """Move bytes from here into a memory, now.
 
         Args:
-            node: whose memory.
+            node: where the memory is.
             parts: the pieces, each as the sizes of its runs.
             land: ``land(i)`` is called when piece i is in that memory.
             free: is called when the CPU has done its part.

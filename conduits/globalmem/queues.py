@@ -43,7 +43,7 @@ class QueueCosts:
     take: int
 
 
-class Queue:
+class SlotQueue:
     """A rank's queue of arrived slots; an entry is source + 1 (from bit 16 on), reply (15), slot (0-14), or 0."""
 
     __slots__ = ("_capacity", "_memory", "head", "tail")
@@ -110,7 +110,7 @@ class QueuePath(Path):
         self._piece = piece
         self._paths = paths
         self._nodes = nodes
-        self.queue = Queue(2 * slots * len(port.hosts))
+        self.queue = SlotQueue(2 * slots * len(port.hosts))
         self._here: dict[tuple[int, bool], Memory] = {}
         self._free: dict[int, list[int]] = {}
 
@@ -155,7 +155,7 @@ class QueuePath(Path):
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send the reply into the slot paired with the request's; a bare answer is that slot's word alone."""
         if reply.control:
-            self.port.conduit.messages_sent -= 1  # nobody takes it
+            self.port.conduit.messages_sent -= 1  # it is not taken
             there = self._paths(request.source)
             freed = partial(there._freed, self.port.rank, request.slot)
             Chain(self.port.kernel, self.port.cpu, self._bare(request.source, freed), then)
@@ -237,7 +237,7 @@ class QueuePath(Path):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the request slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

@@ -12,7 +12,7 @@ of one host share - comes from `conduit.simnet`.
 The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
 the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
 accepts the next message of this rank g after the last one.  It reaches its receiver L later, and comes
-in as it went out: the next one, whoever sent it, g later at the earliest.  The receiver's polling
+in as it went out: the next one, of any sender, g later at the earliest.  The receiver's polling
 notices it, and taking it costs o_r of CPU time.
 """
 
@@ -30,6 +30,7 @@ from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, Me
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
+from conduit.simnet.constants import named
 from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ class LoggpOptions(SimOptions):
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
         given: float | None = getattr(self, name)
-        return ps(PARAMETER_SETS[self.set][name] if given is None else given)
+        return named(ps(PARAMETER_SETS[self.set][name] if given is None else given), name)
 
     def in_effect(self) -> Mapping[str, object]:
         """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
@@ -139,14 +140,14 @@ class Loggp(SimulatedConduit):
         """Return the network as `port.rank` sees it."""
         return LoggpPath(port, self)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
         rounds = (self.setup.ranks - 1).bit_length()
         options: LoggpOptions = self.options
         return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
-class Delays:
+class Jitter:
     """By how much messages of a rank come later than L says, drawn for each.
 
     Args:
@@ -206,7 +207,7 @@ class LoggpPath(Path):
         options: LoggpOptions = conduit.options
         self.conduit = conduit
         self.kernel = port.kernel
-        self.miss_ps = ps(options.poll)
+        self.miss_ps = named(ps(options.poll), "poll")
         # The five parameters, in picoseconds.
         self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
             options.time(name) for name in ("L", "o_s", "o_r", "g", "G")
@@ -222,7 +223,7 @@ class LoggpPath(Path):
         # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
         drawn = options.order == "weak" or options.late or options.overtake
-        self.delays = Delays(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
+        self.delays = Jitter(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
 
     # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
 
@@ -322,7 +323,7 @@ class LoggpPath(Path):
         """Return the counts of the path."""
         return {"loggp_gap_waits": self.gap_waits, "loggp_receive_gap_waits": self.receive_waits}
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

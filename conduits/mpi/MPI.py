@@ -31,9 +31,12 @@ from conduits.mpi.awaited.operators import (
     PROD,
     REPLACE,
     SUM,
-    Op,
 )
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Message, Prequest, Request
+from conduits.mpi.awaited.operators import (
+    ReductionOp as Op,
+)
+from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Prequest, Request
+from conduits.mpi.awaited.request import MatchedMessage as Message
 from conduits.mpi.awaited.status import UNDEFINED, Status
 from conduits.mpi.engine.buffered import OVERHEAD as BSEND_OVERHEAD
 from conduits.mpi.engine.plain import TAG_UB

@@ -20,11 +20,11 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import Kernel
 from conduits.startx import constants as c
-from conduits.startx.hardware import GRANT, HIGH, LOW, Armed, Fabric, StartXError
+from conduits.startx.hardware import GRANT, HIGH, LOW, ArcticFabric, Armed, StartXError
 from conduits.startx.hardware.niu import HEADER, PAYLOAD_MAX, PAYLOAD_MIN, grant_payload, head
 
 __all__ = [
-    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "Lock", "StartXError",
+    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "SpinLock", "StartXError",
     "StartXProcess", "access_cost",
 ]  # fmt: skip
 
@@ -88,17 +88,17 @@ class LockStatistics(NamedTuple):
     wait_ps: int
 
 
-class Lock:
+class SpinLock:
     """A spin lock in the shared memory of an SMP; who waits gets it in order of arrival.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         name: for reports.
     """
 
     __slots__ = ("_asked", "_busy", "_kernel", "_since", "_taken", "_wait_ps", "_waited", "_waiting", "name")
 
-    OBSERVED: ClassVar[type[Lock]]
+    OBSERVED: ClassVar[type[SpinLock]]
     _since: int  # when it was taken; where somebody listens
 
     def __init__(self, kernel: Kernel, name: str = "lock") -> None:
@@ -137,7 +137,7 @@ class Lock:
         return LockStatistics(self._taken, self._waited, self._wait_ps)
 
 
-class _ObservedLock(Lock):
+class _ObservedLock(SpinLock):
     """A lock that tells for how long it is held."""
 
     __slots__ = ()
@@ -158,7 +158,7 @@ class _ObservedLock(Lock):
         super()._left()
 
 
-Lock.OBSERVED = _ObservedLock
+SpinLock.OBSERVED = _ObservedLock
 
 
 class Buffer:
@@ -175,7 +175,7 @@ class Buffer:
 
     __slots__ = ("_memory", "address", "nbytes")
 
-    def __init__(self, fabric: Fabric, host: int, nbytes: int) -> None:
+    def __init__(self, fabric: ArcticFabric, host: int, nbytes: int) -> None:
         region = fabric.memory(host)
         self.nbytes = nbytes
         self.address = region.allocate(nbytes)
@@ -201,7 +201,7 @@ class StartXProcess:
 
     __slots__ = ("_costs", "_drain", "access", "fabric", "host", "kernel", "niu")
 
-    def __init__(self, fabric: Fabric, host: int, access: Access = "block") -> None:
+    def __init__(self, fabric: ArcticFabric, host: int, access: Access = "block") -> None:
         self.fabric = fabric
         self.kernel = fabric.kernel
         self.host = host
@@ -274,8 +274,9 @@ class StartXProcess:
         return Buffer(self.fabric, self.host, nbytes)
 
     def arm(
-        self, channel: int, target: int, buffer: Buffer, nbytes: int, done: Tell, ready: Sequence[int] = ()
-    ) -> None:
+        self, channel: int, target: int, buffer: Buffer, nbytes: int, done: Tell, ready: Sequence[int] = (), *,
+        posted: bool = False,
+    ) -> None:  # fmt: skip
         """Prepare an RDMA of the first `nbytes` of `buffer` to host `target`; it begins with the grant.
 
         Args:
@@ -285,13 +286,22 @@ class StartXProcess:
             nbytes: a multiple of 8, at most 16 MiB.
             done: called in the event in which the last byte has left.
             ready: when the processor will have filled each piece, picoseconds; empty: it has.
+            posted: no piece is filled yet, and the engine will be told of each; see `post`.
 
         Raises:
             StartXError: the channel is armed already, or the size is refused.
         """
         if nbytes > buffer.nbytes:
             raise StartXError(f"host {self.host}: RDMA of {nbytes} bytes out of a buffer of {buffer.nbytes}")
-        self.niu.rdma_out.arm(channel, Armed(target, buffer.address, nbytes, ready, done))
+        self.niu.rdma_out.arm(channel, Armed(target, buffer.address, nbytes, ready, done, posted))
+
+    def post(self, channel: int) -> None:
+        """Tell the engine that the next piece of a transfer is in its buffer now; takes `POST_PS`.
+
+        Raises:
+            StartXError: no transfer of that channel waits for pieces.
+        """
+        self.niu.rdma_out.post(channel)
 
     def accept(
         self,

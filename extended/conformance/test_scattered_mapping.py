@@ -94,7 +94,7 @@ def test_a_strided_transfer_says_in_each_message_where_its_array_lies(case: Case
 
 @pytest.mark.rule("X50", "X11")
 def test_what_lies_together_there_is_a_plain_put_or_get(case: Case) -> None:
-    """Neighbouring pieces are one: the same messages as for so many bytes in a row."""
+    """Neighbouring pieces are one: the same messages as for that many bytes in a row."""
     case = case.by_messages()
     case = case.with_ranks(2)
     limits = case.limits
@@ -128,6 +128,33 @@ def test_what_lies_together_there_is_a_plain_put_or_get(case: Case) -> None:
         assert sent(form) == sent("put"), form
     assert sent("get_indexed") == sent("get")
     assert sent("get_vector inside") == sent("get_strided inside") == sent("get inside")
+
+
+@pytest.mark.rule("X50")
+def test_memory_that_ranks_of_a_host_share_is_copied_without_a_message(case: Case) -> None:
+    """Where it is shared; packed or not, and whatever the size."""
+    case = case.with_ranks(2)
+    offsets, long = range(0, 600, 11), case.limits.max_medium + 5
+
+    async def main(ep: Endpoint, form: str) -> bool:
+        x = await attached(ep)
+        data = np.zeros(2 * long, np.uint8)
+        calls: dict[str, Callable[[], Any]] = {
+            "put_indexed": lambda: x.put_indexed(1, offsets, 8, data[: 8 * len(offsets)]),
+            "put_vector": lambda: x.put_vector(1, [(0, long), (long + 1, long)], data),
+            "put_strided": lambda: x.put_strided(1, 0, (11, 1), data[:480].reshape(60, 8)),
+            "get_indexed": lambda: x.get_indexed(1, offsets, 8, data[: 8 * len(offsets)]),
+            "get_vector": lambda: x.get_vector(1, [(0, long), (long + 1, long)], data),
+            "get_strided": lambda: x.get_strided(1, 0, (11, 1), data[:480].reshape(60, 8)),
+        }
+        if ep.rank == 0:
+            await calls[form]()
+        return ep.segment_of(1) is not None
+
+    for form in ("put_indexed", "put_vector", "put_strided", "get_indexed", "get_vector", "get_strided"):
+        result = case.run(partial(main, form=form), segment=2 * long + 1)
+        if result.values[0]:
+            assert [counts["requests_sent"] for counts in result.statistics] == [0, 0], form
 
 
 @pytest.mark.rule("X51", "X11")
@@ -211,7 +238,7 @@ def test_packing_and_unpacking_are_charged(case: Case, suffix: str, monkeypatch:
         copied[ep.rank] += kinds.get("copied", 0)
         charge(ep, *args, **kinds)
 
-    async def main(ep: Endpoint) -> tuple[list[int], bool]:
+    async def main(ep: Endpoint) -> list[int]:
         x = await attached(ep)
         charged = [copied[ep.rank]]
         await x.barrier()  # before and behind each look: what rank 0 does next may be here before this rank goes on
@@ -233,12 +260,10 @@ def test_packing_and_unpacking_are_charged(case: Case, suffix: str, monkeypatch:
             await x.barrier()
             charged.append(copied[ep.rank])
             await x.barrier()
-        return list(np.diff(charged)), ep.segment_of(1) is not None
+        return list(np.diff(charged))
 
     monkeypatch.setattr(Endpoint, "charge", watch)
-    (here, reached), (there, _) = case.run(main).values
-    assert here == [nbytes] * 6
-    assert there == ([0] if reached else [nbytes]) * 6  # memory that rank 0 writes itself, it writes where it belongs
+    assert case.run(main).values == [[nbytes] * 6] * 2
 
 
 @pytest.mark.rule("X50")

@@ -4,6 +4,8 @@ import io
 import json
 import os
 import re
+import signal
+import sys
 
 import pytest
 
@@ -94,6 +96,86 @@ def test_a_benchmark_joins_the_processes_of_a_launcher(shell):
     assert done.status == 0, done.err
     assert sum("AMShort flood one-way Req" in line for line in done.lines) == 1
     assert sum("2 ranks, wall time" in line for line in done.lines) == 1
+
+
+TELLS_HOW_FAR = """
+import os
+
+if os.environ.get("PMI_RANK") == "0":
+    from conduit.benchmarks.progress import Progress
+
+    advance = Progress.advance
+
+    def telling(self, doing=""):
+        print("begins a row", flush=True)
+        advance(self, doing)
+
+    Progress.advance = telling
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell):
+    shell.file(TELLS_HOW_FAR, "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    words = ["--conduit", MPI, "--iterations", "200", "--json", "found.json", "--conduit", "sci"]
+    process = shell.begin(sys.executable, "-m", "conduit", "testam", *words)
+    begun = 0
+    while begun < 3:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        begun += line == "begins a row\n"
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert (done.status, done.err) == (130, "interrupted\n")
+    rows = sum("AMShort" in line for line in done.lines)
+    assert rows >= 2
+    (found,) = json.loads((shell.folder / "found.json").read_text())  # on sci it has not begun
+    assert (found["conduit"], found["interrupted"], found["clock"]) == (MPI, True, "wall")
+    assert len([record for record in found["records"] if record["operation"].startswith("AMShort")]) == rows
+
+
+@pytest.mark.slow
+def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
+    shell.file(TELLS_HOW_FAR, "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    process = shell.begin(
+        sys.executable, "-m", "conduit", "testam", "--conduit", MPI, "--sections", "A", "--iterations", 10**8
+    )
+    while process.stdout.readline() not in ("begins a row\n", ""):
+        pass
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    assert done.err.startswith("interrupted: where the ranks were")
+    assert done.err.endswith("\ninterrupted\n")
+    assert "AMShort" not in done.out
+
+
+@pytest.mark.slow
+def test_json_is_printed_alone_where_ranks_are_processes(run_program):
+    program = "async def main(ep):\n    print('rank', ep.rank)\n    ep.warn('beware')\n"
+    done = run_program(program, ranks=3, options=("--json", "-", "--stats"))
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)
+    assert (found["conduit"], found["ranks"], found["clock"], found["digest"]) == (MPI, 3, "wall", None)
+    assert [counts["requests_sent"] for counts in found["statistics"]] == [0, 0, 0]
+    assert found["warnings"] == [{"of": "ranks 0-2", "text": "beware"}]
+    said = done.err.splitlines()
+    assert sorted(line for line in said if line.startswith("rank ")) == ["rank 0", "rank 1", "rank 2"]
+    assert said.count("warning from ranks 0-2: beware") == 1
+    assert sum(line.startswith(f"ranks=3 conduit={MPI} seconds=") for line in said) == 1
+    assert any(line.split()[:1] == ["requests_sent"] for line in said)
+
+
+@pytest.mark.slow
+def test_json_is_printed_alone_under_a_launcher(shell):
+    program = shell.file("async def main(ep):\n    print('rank', ep.rank)\n")
+    done = shell.mpiexec(2, "-m", "conduit", "run", program, "--conduit", MPI, "--json", "-")
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)
+    assert (found["conduit"], found["ranks"]) == (MPI, 2)
+    assert sorted(line for line in done.err.splitlines() if line.startswith("rank ")) == ["rank 0", "rank 1"]
 
 
 def test_too_few_ranks_are_refused_before_any_process_starts(shell):

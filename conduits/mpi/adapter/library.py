@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any, NoReturn
 
-from conduits.mpi.adapter.transfer import Begun, Found, Seen, own_error
+from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, Done, Persistent
+from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, CompletedRequest, Persistent
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -47,16 +47,16 @@ class Library:
         self._schedules: list[Schedule] = []
         self._next_context = 0
         size, rank = everyone.Get_size(), everyone.Get_rank()
-        self._comms: list[Comm] = []
+        self._comms: list[AdapterComm] = []
         self.world = self._kept(everyone, tuple(range(size)), "MPI_COMM_WORLD")
         self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")
 
-    def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> Comm:
+    def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> AdapterComm:
         self._next_context += CONTEXTS
         return self._made([comm.Dup() for _ in range(CONTEXTS)], group, name)
 
-    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> Comm:
-        made = Comm(self, comms, group, name)
+    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> AdapterComm:
+        made = AdapterComm(self, comms, group, name)
         self._comms.append(made)
         return made
 
@@ -112,7 +112,12 @@ class Making:
     """
 
     def __init__(
-        self, library: Library, everyone: Any, group: Sequence[int], context: int, made: Callable[[list[Any]], Comm]
+        self,
+        library: Library,
+        everyone: Any,
+        group: Sequence[int],
+        context: int,
+        made: Callable[[list[Any]], AdapterComm],
     ) -> None:
         self._library = library
         self._made = made
@@ -127,7 +132,7 @@ class Making:
         """Whether it is made."""
         return not self._thread.is_alive()
 
-    def result(self) -> Comm:
+    def result(self) -> AdapterComm:
         """Return it.
 
         Raises:
@@ -149,7 +154,7 @@ class Making:
             group.Free()
 
 
-class Comm:
+class AdapterComm:
     """A communicator.
 
     Args:
@@ -196,19 +201,19 @@ class Comm:
 
     # -- sends -----------------------------------------------------------------------------------------
 
-    def Isend(self, buf: Any, dest: int, tag: int = 0, *, hidden: int = P2P) -> Begun | Done:
+    def Isend(self, buf: Any, dest: int, tag: int = 0, *, hidden: int = P2P) -> Begun | CompletedRequest:
         """Begin a send of all bytes of a buffer."""
         return self._send("Isend", buf, dest, tag, hidden)
 
-    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Begun | Done:
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
         """Begin a send that is over only when its receive was found."""
         return self._send("Issend", buf, dest, tag)
 
-    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Begun | Done:
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
         """Begin a send whose receive is there already; MPI need not notice where it is not."""
         return self._send("Irsend", buf, dest, tag)
 
-    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Done:
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> CompletedRequest:
         """Begin a send from the attached buffer, into which it copies the bytes now.
 
         Raises:
@@ -217,7 +222,7 @@ class Comm:
         if dest != PROC_NULL:
             kept = self._library.buffer.keep(memoryview(buf).cast("B"))
             kept.begun(self._send("Isend", kept.data, dest, tag))
-        return Done()
+        return CompletedRequest()
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
         """Make a persistent send."""
@@ -237,10 +242,12 @@ class Comm:
 
     # -- receives --------------------------------------------------------------------------------------
 
-    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P) -> Begun | Done:
+    def Irecv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P
+    ) -> Begun | CompletedRequest:
         """Begin a receive into a buffer, at most as many bytes as it has."""
         if source == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         mpi = self._mpi
         source, tag = self._wanted(source, tag)
         try:
@@ -253,16 +260,16 @@ class Comm:
         """Make a persistent receive."""
         return Persistent(lambda: self.Irecv(buf, source, tag))
 
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Seen | Done | None:
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ProbedMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""
         if source == PROC_NULL:
-            return Done()
-        return Seen(self._library) if self.has(source, tag) else None
+            return CompletedRequest()
+        return ProbedMessage(self._library) if self.has(source, tag) else None
 
-    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ExtractedMessage | None:
         """Take out the message that such a receive would get; None while there is none."""
         message = self._own.Improbe(*self._wanted(source, tag), self._library.status)
-        return None if message is None else Found(self._library, message)
+        return None if message is None else ExtractedMessage(self._library, message)
 
     def has(self, source: int, tag: int) -> bool:
         """Return whether a probe would find anything."""
@@ -304,9 +311,9 @@ class Comm:
 
     # -- inside ----------------------------------------------------------------------------------------
 
-    def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | Done:
+    def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | CompletedRequest:
         if dest == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         mpi = self._mpi
         try:
             request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)

@@ -13,7 +13,7 @@ from conduits.mpi.awaited.group import Group
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import current
 from conduits.mpi.awaited.status import UNDEFINED
-from conduits.mpi.collectives.channel import Channel, all_gather_bytes
+from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
 
 COMM_TYPE_SHARED = 1
@@ -121,7 +121,7 @@ class Comm(PointToPoint, Collective):
         first = process.library.next_context()
 
         def agree() -> Any:
-            channel = Channel(plain, plain.GROUP, tag, hosts, process, members)
+            channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
             return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
 
         given = await self._all(agree, "Create_group", group.members)

@@ -29,7 +29,7 @@ class Process(ABC):
     """One rank, simulated or real.
 
     Args:
-        library: its plain interface: `conduits.mpi.engine.plain.Library`, or what does the same on real MPI.
+        library: its plain interface: `conduits.mpi.engine.plain.EngineLibrary`, or what does the same on real MPI.
         rank: its number in the world.
         hosts: the host of every rank.
 

@@ -11,9 +11,9 @@ from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from conduits.mpi.errors import ErrorClass, MpiError
-from conduits.mpi.interface import Request
+from conduits.mpi.interface import PlainRequest
 
-Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
 class Tally:
@@ -31,7 +31,7 @@ class Tally:
         self.counts[level, nbytes] += 1
 
 
-class Costs(Protocol):
+class LocalCosts(Protocol):
     """What an algorithm's own work costs the rank.
 
     Attributes:
@@ -47,7 +47,7 @@ class Costs(Protocol):
         """Take the CPU for combining so many bytes with as many others."""
 
 
-class Channel:
+class CollectiveChannel:
     """One call's messages in one communicator.
 
     Args:
@@ -67,7 +67,13 @@ class Channel:
     __slots__ = ("_comm", "_costs", "_expected", "_hidden", "_members", "_tag", "hosts", "rank", "size")
 
     def __init__(
-        self, comm: Any, hidden: int, tag: int, hosts: Sequence[int], costs: Costs, members: Sequence[int] | None = None
+        self,
+        comm: Any,
+        hidden: int,
+        tag: int,
+        hosts: Sequence[int],
+        costs: LocalCosts,
+        members: Sequence[int] | None = None,
     ) -> None:
         self._comm = comm
         self._hidden = hidden
@@ -79,30 +85,30 @@ class Channel:
         self.hosts = tuple(hosts)
         self._expected: list[tuple[Any, int, int]] = []
 
-    def part(self, members: Sequence[int]) -> Channel:
+    def part(self, members: Sequence[int]) -> CollectiveChannel:
         """Return the channel of some of those that take part, in this order; this rank is one of them."""
         chosen = [self._members[each] for each in members]
         hosts = [self.hosts[each] for each in members]
-        made = Channel(self._comm, self._hidden, self._tag, hosts, self._costs, chosen)
+        made = CollectiveChannel(self._comm, self._hidden, self._tag, hosts, self._costs, chosen)
         made._expected = self._expected
         return made
 
-    def send(self, dest: int, data: Any) -> Request:
+    def send(self, dest: int, data: Any) -> PlainRequest:
         """Begin a send of bytes; they must not change until it is over."""
         if self._costs.tally is not None:
             self._costs.tally.add("channel", len(data))
-        begun: Request = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
+        begun: PlainRequest = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
         return begun
 
-    def recv(self, source: int, data: Any) -> Request:
+    def recv(self, source: int, data: Any) -> PlainRequest:
         """Begin a receive of exactly as many bytes as there is room."""
-        begun: Request = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
+        begun: PlainRequest = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
         self._expected.append((begun, self._members[source], len(data)))
         return begun
 
-    def native(self, call: str, *args: Any) -> Request:
+    def native(self, call: str, *args: Any) -> PlainRequest:
         """Begin a collective of the library's own, of which real MPI alone has any; all of its ranks take part."""
-        begun: Request = self._comm.collective(call, *args)
+        begun: PlainRequest = self._comm.collective(call, *args)
         return begun
 
     def operator(self, combine: Any) -> Any:
@@ -154,7 +160,7 @@ class Channel:
                     )
 
 
-def all_gather_bytes(channel: Channel, data: bytes) -> Steps:
+def all_gather_bytes(channel: CollectiveChannel, data: bytes) -> Steps:
     """Give `data`, of the same size everywhere, to all; returns theirs by rank.
 
     Bruck's way: in round k every rank passes all that it has on to the rank 2**k before it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 Apply = Callable[[memoryview, memoryview], object]
 """`apply(incoming, inout)`: inout = incoming op inout."""
@@ -26,7 +26,7 @@ class Combining:
 
     __slots__ = ("_apply", "_channel", "datatype", "op", "unit")
 
-    def __init__(self, channel: Channel, apply: Apply, unit: int, op: str = "", datatype: str = "") -> None:
+    def __init__(self, channel: CollectiveChannel, apply: Apply, unit: int, op: str = "", datatype: str = "") -> None:
         self._channel = channel
         self._apply = apply
         self.unit = unit

@@ -8,42 +8,42 @@ from __future__ import annotations
 from conduits.mpi.collectives import reduce as reductions
 from conduits.mpi.collectives import scan as scans
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 from conduits.mpi.collectives.reduce_scatter import reduce_then_scatter
 
 
-def barrier(channel: Channel) -> Steps:
+def barrier(channel: CollectiveChannel) -> Steps:
     """Wait for all."""
     yield [channel.native("Ibarrier")]
 
 
-def broadcast(channel: Channel, data: memoryview, root: int) -> Steps:
+def broadcast(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
     """Broadcast."""
     yield [channel.native("Ibcast", data, root)]
 
 
-def scatter(channel: Channel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
+def scatter(channel: CollectiveChannel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
     """Scatter."""
     yield [channel.native("Iscatterv", blocks, channel.elements(mine, "MPI_BYTE"), root)]
 
 
-def gather(channel: Channel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
+def gather(channel: CollectiveChannel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
     """Gather."""
     yield [channel.native("Igatherv", channel.elements(mine, "MPI_BYTE"), blocks, root)]
 
 
-def allgather(channel: Channel, blocks: Blocks) -> Steps:
+def allgather(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """Gather everywhere; each rank's own block is at its place."""
     yield [channel.native("Iallgatherv", channel.elements(None, ""), blocks)]
 
 
-def alltoall(channel: Channel, out: Blocks, into: Blocks) -> Steps:
+def alltoall(channel: CollectiveChannel, out: Blocks, into: Blocks) -> Steps:
     """Exchange blocks."""
     yield [channel.native("Ialltoallv", out, into)]
 
 
-def reduce(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def reduce(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Reduce to the root; with an operator of the program's own in the order of the ranks."""
     op = channel.operator(combine)
     if op is None:
@@ -56,7 +56,7 @@ def reduce(channel: Channel, data: memoryview, combine: Combining, root: int) ->
     return data
 
 
-def allreduce(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def allreduce(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Reduce everywhere."""
     op = channel.operator(combine)
     if op is None:
@@ -68,7 +68,7 @@ def allreduce(channel: Channel, data: memoryview, combine: Combining) -> Steps:
     return data
 
 
-def reduce_scatter(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
+def reduce_scatter(channel: CollectiveChannel, blocks: Blocks, combine: Combining) -> Steps:
     """Reduce; each rank gets a block."""
     op = channel.operator(combine)
     if op is None:
@@ -80,7 +80,7 @@ def reduce_scatter(channel: Channel, blocks: Blocks, combine: Combining) -> Step
     return mine
 
 
-def scan(channel: Channel, data: memoryview, combine: Combining, own: bool) -> Steps:
+def scan(channel: CollectiveChannel, data: memoryview, combine: Combining, own: bool) -> Steps:
     """Reduce the operands of the ranks up to this one, or before it."""
     op = channel.operator(combine)
     if op is None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
-from conduits.mpi.interface import Request
+from conduits.mpi.interface import PlainRequest
 
-Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
 class Schedule:

@@ -4,7 +4,7 @@ An *entry* is a range of memory that others reach, and what they may do there.  
 that are issued from then on; what is under way still lands.
 
 An *interrupt range* is declared to be no memory.  An interrupt is an ordinary store of a line, so user code may send
-one.  The receiving NI writes the sender's identity over the line's first bytes, where nobody can forge it, and hands
+one.  The receiving NI writes the sender's identity over the line's first bytes, where it cannot be forged, and hands
 the line to the processor that the table names.
 
 Source: Sistare and Jackson, sections 2.5 and 2.6; that the identity is host and processor, 4 bytes each, is ours.
@@ -35,11 +35,11 @@ class HostCpu(Protocol):
     index: int
 
 
-class Entry:
+class TableEntry:
     """A range of a host's memory in the tables of its NIs.
 
     Attributes:
-        host: whose memory it is.
+        host: its host.
         memory: its bytes.
         nbytes: its size.
         number: its id, -1 while it is in no table.
@@ -60,9 +60,9 @@ class Entry:
         self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
-    def again(self) -> Entry:
+    def again(self) -> TableEntry:
         """Return the same memory as something that is in no table yet."""
-        made = Entry(self.host, self.memory, self.nbytes)
+        made = TableEntry(self.host, self.memory, self.nbytes)
         made.landing, made.signalled = self.landing, self.signalled
         return made
 

@@ -3,7 +3,7 @@
 A pool serves all receivers on its host.  Its one writer allocates without asking anybody, and gets a block back
 when the receiver acknowledges the postbox that pointed to it.
 
-A block whose writing failed is *withdrawn*: what was on its way to it may still land, so nobody gets it before a
+A block whose writing failed is *withdrawn*: what was on its way to it may still land, so it is not given out before a
 memory barrier was good.
 
 Source: SIS 3 (small and large blocks); sizes sf.sis.block_small, sf.sis.block_large, sf.q.buffer.
@@ -20,7 +20,7 @@ from conduit.errors import BadRequest
 
 
 @attrs.frozen
-class PoolShape:
+class BlockPoolShape:
     """How a pool is cut into blocks.  Small blocks have the numbers behind the large ones.
 
     Attributes:
@@ -81,8 +81,11 @@ class Grant:
         self.open = True
 
 
-class Pool:
+class BlockPool:
     """The free list of one pool, kept by its writer.
+
+    Invariants: every block is in one place, the free list, an open grant or the withdrawn ones.  `free_bytes` is the
+    sum of the free blocks, and `reserved` is never more than that.  So a message that has reserved blocks gets them.
 
     Args:
         shape: how it is cut.
@@ -95,7 +98,7 @@ class Pool:
 
     __slots__ = ("_larges", "_smalls", "_withdrawn", "free_bytes", "reserved", "shape")
 
-    def __init__(self, shape: PoolShape) -> None:
+    def __init__(self, shape: BlockPoolShape) -> None:
         self.shape = shape
         self.free_bytes = shape.nbytes
         self.reserved = 0

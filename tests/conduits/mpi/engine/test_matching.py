@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel
-from conduits.mpi.engine.device import Arrival, Device
+from conduits.mpi.engine.device import Device, IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import Found
 from conduits.mpi.engine.software import Software
@@ -64,7 +64,7 @@ class NoDevice(Device):
         return True
 
 
-class Message(Arrival):
+class Message(IncomingMessage):
     """Its bytes are its number, over and over; a large one's come later."""
 
     def __init__(self, engine, number, context, source, tag, nbytes, mode, later):
