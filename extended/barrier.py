@@ -26,16 +26,16 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import conduit
-from extended.levels import above, below
+from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
-from extended.outgoing import Outgoing
-from extended.telling import team_name
+from extended.outgoing import RequestQueue
+from extended.reporting import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conduit import Endpoint, Token
-    from extended.telling import Told
+    from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
@@ -117,7 +117,7 @@ class Phase:
         first = (1 << number) - 1
         return self.steps & first == first
 
-    def missing(self, places: Places, members: Sequence[int]) -> tuple[int, ...]:
+    def missing(self, places: BarrierPeers, members: Sequence[int]) -> tuple[int, ...]:
         """Return the ranks of the job whose signals this rank waits for before it can do anything else."""
         if self.done:
             return ()
@@ -130,7 +130,7 @@ class Phase:
         return tuple(members[origin] for step, origin in enumerate(places.origins) if not self.steps >> step & 1)[:1]
 
 
-class Places:
+class BarrierPeers:
     """With whom a rank exchanges signals; all ranks are those of the team.
 
     Attributes:
@@ -147,9 +147,9 @@ class Places:
     def __init__(self, topology: Topology, rank: int) -> None:
         groups, here = topology.groups, topology.group_of[rank]
         peers, place = groups[here], topology.place_of[rank]
-        parent = above(place)
+        parent = parent_of(place)
         self.parent = None if parent is None else peers[parent]
-        self.children = tuple(peers[child] for child in below(place, len(peers)))
+        self.children = tuple(peers[child] for child in children_of(place, len(peers)))
         self.to: tuple[int, ...] = ()
         self.origins: tuple[int, ...] = ()
         if self.parent is None:
@@ -172,7 +172,7 @@ class Barriers:
         self._ep = ep
         self._barriers: dict[Identity, Barrier] = {}
         self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
-        self.outgoing = Outgoing(ep)
+        self.outgoing = RequestQueue(ep)
 
     def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
         """Make the barrier of a team.
@@ -184,7 +184,7 @@ class Barriers:
             rank: this rank in it.
         """
         phases = self._early.pop(identity, None) or [Phase(), Phase()]
-        barrier = Barrier(self._ep, self, phases, identity, members, Places(topology, rank))
+        barrier = Barrier(self._ep, self, phases, identity, members, BarrierPeers(topology, rank))
         self._barriers[identity] = barrier
         return barrier
 
@@ -192,10 +192,10 @@ class Barriers:
         """Forget the barrier of a team that is no more."""
         del self._barriers[identity]
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come to the barrier of each of its teams."""
         for barrier in self._barriers.values():
-            barrier.tell(told)
+            barrier.tell(sink)
 
     def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
         """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
@@ -229,7 +229,7 @@ class Barrier:
         phases: list[Phase],
         identity: Identity,
         members: Sequence[int],
-        places: Places,
+        places: BarrierPeers,
     ) -> None:
         self._ep = ep
         self._barriers = barriers
@@ -241,11 +241,11 @@ class Barrier:
         self._waiting = False  # a task of this rank waits for the phase
         self._come = 0  # how often this rank has notified
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come, and for which turn it waits."""
         name = f"barriers{team_name(self._members)}, led by {self._identity}"
         waits = {self._what(): self._come - 1} if self._waiting else {}
-        told.part(name, self._members, self._come, waits, everybody=True)
+        sink.part(name, self._members, self._come, waits, everybody=True)
 
     def _what(self) -> str:
         id = self.phases[self._parity].id

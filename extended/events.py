@@ -33,7 +33,7 @@ EVERYTHING = (PUT, GET)
 _PROGRAMS = ("extended.commands.", "extended.conformance.")
 
 
-class Awaited(Protocol):
+class Completion(Protocol):
     """What a handle waits for.
 
     Attributes:
@@ -49,7 +49,7 @@ class Awaited(Protocol):
         """Return the ranks that it waits for, as far as is known."""
 
 
-class Group:
+class OperationGroup:
     """Operations that are waited for together, as numbers of outstanding puts and gets.
 
     Args:
@@ -99,7 +99,7 @@ class Operation:
     out: memoryview
     chunk: int
 
-    def __init__(self, kind: int, call: str, peer: int, group: Group | None = None) -> None:
+    def __init__(self, kind: int, call: str, peer: int, group: OperationGroup | None = None) -> None:
         self.kind = kind
         self.call = call
         self.peer = peer
@@ -138,9 +138,9 @@ class Events:
         self.completed = 0
         self.operations: list[Operation | None] = []
         self._free: list[int] = []
-        self._implicit = Group(self.operations)
-        self._earlier: list[Group] = []  # closed by a sync, not yet seen complete
-        self._regions: dict[trio.lowlevel.Task, Group] = {}
+        self._implicit = OperationGroup(self.operations)
+        self._earlier: list[OperationGroup] = []  # closed by a sync, not yet seen complete
+        self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
         self._unsynced: dict[Handle[Any], None] = {}
 
     # ------------------------------------------------------------------------------------- operations and their numbers
@@ -201,7 +201,7 @@ class Events:
             self.adopt(operation)
             raise
 
-    async def wait_until(self, done: Callable[[], bool], awaited: Sequence[Awaited], what: str) -> None:
+    async def wait_until(self, done: Callable[[], bool], awaited: Sequence[Completion], what: str) -> None:
         """Wait until `done()`, polling at least once; cancelled, what is `awaited` goes on in the implicit set."""
         if done():
             return await self.ep.poll()
@@ -212,18 +212,18 @@ class Events:
                 self.adopt(one)
             raise
 
-    def adopt(self, awaited: Awaited) -> None:
+    def adopt(self, awaited: Completion) -> None:
         """Let the next sync wait for the puts and gets that a cancelled task was waiting for."""
         if awaited.done():
             return
-        if isinstance(awaited, Group):
+        if isinstance(awaited, OperationGroup):
             if awaited is not self._implicit and awaited not in self._earlier:
                 self._earlier.append(awaited)
         elif isinstance(awaited, Operation) and awaited.group is None:
             awaited.group = self._implicit
             self._implicit.outstanding[awaited.kind] += 1
 
-    def group(self) -> Group:
+    def group(self) -> OperationGroup:
         """Return the group that an implicit operation of the running task belongs to."""
         if self._regions:
             region = self._regions.get(trio.lowlevel.current_task())
@@ -256,17 +256,17 @@ class Events:
                 ranks=Missing(lambda: sorted({rank for group in groups for rank in group.missing(kinds)})),
             )
 
-    def _close(self) -> list[Group]:
+    def _close(self) -> list[OperationGroup]:
         # Operations that other tasks begin from now on count in a new group: they cannot keep this sync waiting.
         self._earlier = [group for group in self._earlier if not group.done()]
         if not self._implicit.done():
             self._earlier.append(self._implicit)
-            self._implicit = Group(self.operations)
+            self._implicit = OperationGroup(self.operations)
         return list(self._earlier)
 
     # --------------------------------------------------------------------------------------------------------- regions
 
-    def open_region(self) -> Group:
+    def open_region(self) -> OperationGroup:
         """Collect the implicit operations of the running task from now on.
 
         Raises:
@@ -277,10 +277,10 @@ class Events:
             raise conduit.BadRequest(
                 "access_region: this task is inside one already, and they do not nest; leave it first"
             )
-        region = self._regions[task] = Group(self.operations)
+        region = self._regions[task] = OperationGroup(self.operations)
         return region
 
-    def close_region(self, group: Group, *, failed: bool) -> None:
+    def close_region(self, group: OperationGroup, *, failed: bool) -> None:
         """End a region; what one that failed leaves behind is waited for by the next sync."""
         self._regions = {task: region for task, region in self._regions.items() if region is not group}
         if failed:
@@ -288,7 +288,7 @@ class Events:
 
     # --------------------------------------------------------------------------------------------------------- handles
 
-    def handle(self, call: str, awaited: Awaited, result: Callable[[], T], *, expected: bool = True) -> Handle[T]:
+    def handle(self, call: str, awaited: Completion, result: Callable[[], T], *, expected: bool = True) -> Handle[T]:
         """Make the handle of an operation or of a region's operations.
 
         Args:
@@ -327,7 +327,7 @@ class Handle(Generic[T_co]):
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")
 
-    def __init__(self, events: Events, call: str, awaited: Awaited, result: Callable[[], T_co]) -> None:
+    def __init__(self, events: Events, call: str, awaited: Completion, result: Callable[[], T_co]) -> None:
         self._events = events
         self._result = result
         self._line = program_line()
@@ -373,7 +373,7 @@ class Handle(Generic[T_co]):
         return f"<Handle of {self.call} at {self.place}, {'done' if self.awaited.done() else 'pending'}>"
 
 
-def _missing(awaited: Sequence[Awaited]) -> list[int]:
+def _missing(awaited: Sequence[Completion]) -> list[int]:
     return sorted({rank for one in awaited for rank in one.missing()})
 
 

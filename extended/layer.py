@@ -9,13 +9,13 @@ import conduit
 from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barriers
 from extended.calls import public
-from extended.collectives.exchange import Exchange
+from extended.collectives.engine import CollectiveEngine
 from extended.events import Events
 from extended.heap.calls import SymmetricHeap
-from extended.heap.meeting import Meeting
+from extended.heap.combining import HeapCalls
 from extended.locks import Lock, Locks
 from extended.putget import PutGet
-from extended.teams import Parts, Team
+from extended.teams import SharedParts, Team
 from extended.transfers import Transfers
 from extended.vis.indexed import Indexed
 from extended.vis.scatter import Scatter
@@ -25,7 +25,7 @@ from extended.vis.vector import Vector
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from extended.telling import Told
+    from extended.reporting import ReportSink
 
 
 class Attachment:
@@ -41,8 +41,8 @@ class Attachment:
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
         self.scatter = Scatter(ep, self.events, self.transfers)
-        self.heap = Meeting(ep)
-        self.exchange = Exchange(ep, self.events)
+        self.heap = HeapCalls(ep)
+        self.collectives = CollectiveEngine(ep, self.events)
         self.barriers = Barriers(ep)
         self.atomics = Atomics(ep, self.events, self.transfers)
         self.locks = Locks(ep)
@@ -62,10 +62,10 @@ class Attachment:
                 *self.scatter.handlers.table(),
                 *self.heap.table(),
                 self.barriers.barrier_signal,
-                *self.exchange.handlers.table(),
+                *self.collectives.handlers.table(),
                 *self.atomics.table(),
                 *self.locks.table(),
-                *self.exchange.handlers.table_of_staging(),
+                *self.collectives.handlers.table_of_staging(),
             )
         except Exception as error:
             self.failed = error
@@ -79,15 +79,15 @@ class Attachment:
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
         await self.barriers.outgoing.send()
-        await self.exchange.progress()
+        await self.collectives.progress()
         await self.heap.outgoing.send()
         await self.locks.outgoing.send()
         await self.transfers.progress()
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell what the layer knows of this rank, for the report of a job that gets no further."""
-        for part in (self.barriers, self.exchange, self.heap, self.locks):
-            part.tell(told)
+        for part in (self.barriers, self.collectives, self.heap, self.locks):
+            part.tell(sink)
 
     async def finish(self) -> None:
         """End the layer's work on a rank whose main has returned."""
@@ -119,7 +119,9 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         if not isinstance(parts, Attachment):
             raise conduit.BadRequest("Extended: the layer is not made by calling it; write `await Extended.attach(ep)`")
         PutGet.__init__(self, parts.ep, parts.events, parts.transfers)
-        Team.__init__(self, Parts(parts.ep, parts.events, parts.exchange, parts.barriers), (0, 0), range(parts.ep.size))
+        Team.__init__(
+            self, SharedParts(parts.ep, parts.events, parts.collectives, parts.barriers), (0, 0), range(parts.ep.size)
+        )
         self._scatter = parts.scatter
         self._heap = parts.heap
         self._atomics = parts.atomics

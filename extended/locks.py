@@ -26,22 +26,22 @@ import conduit
 from extended import checks
 from extended.calls import public
 from extended.events import program_line
-from extended.outgoing import Outgoing
-from extended.telling import queue_text
+from extended.outgoing import RequestQueue
+from extended.reporting import queue_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from conduit import Endpoint, Token
-    from extended.telling import Told
+    from extended.reporting import ReportSink
 
     Place = tuple[int, int]  # rank and ticket
 
 _TICKETS = 1 << 31
 
 
-class State(IntEnum):
+class LockState(IntEnum):
     """How far a request for a lock has come; the values travel in answers."""
 
     ASKED = 0
@@ -50,7 +50,7 @@ class State(IntEnum):
     REFUSED = 3
 
 
-class Queue:
+class LockQueue:
     """A lock that is held, at its home.
 
     Attributes:
@@ -67,7 +67,7 @@ class Queue:
         self.waiting: dict[Place, None] = {}
 
 
-class Request:
+class LockRequest:
     """A task's wish for a lock, where the task is.
 
     Attributes:
@@ -85,7 +85,7 @@ class Request:
     def __init__(self, lock: Lock, ticket: int) -> None:
         self.lock = lock
         self.ticket = ticket
-        self.state = State.ASKED
+        self.state = LockState.ASKED
         self.abandoned = False
         self.ahead = lock.home
         self.position = _TICKETS
@@ -94,7 +94,7 @@ class Request:
     @property
     def what(self) -> str:
         """What its task waits for, in words."""
-        if self.state == State.ASKED:
+        if self.state == LockState.ASKED:
             return f"{self.lock.title}, whose queue rank {self.ahead} keeps"
         if self.position == 1:
             return f"{self.lock.title}, held by rank {self.ahead}"
@@ -138,12 +138,12 @@ class Locks:
     def __init__(self, ep: Endpoint) -> None:
         self.ep = ep
         self._ticket = 0
-        self._requests: dict[int, Request] = {}
+        self._requests: dict[int, LockRequest] = {}
         self._holds: dict[bytes, Hold] = {}
         # What follows is of the locks whose home is here.
-        self._queues: dict[bytes, Queue] = {}
-        self._places: dict[Place, Queue] = {}
-        self.outgoing = Outgoing(ep)
+        self._queues: dict[bytes, LockQueue] = {}
+        self._places: dict[Place, LockQueue] = {}
+        self.outgoing = RequestQueue(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
@@ -164,7 +164,7 @@ class Locks:
                 f"{call}: this task holds {lock.title} already, since {hold.place}; release it first, or let the code "
                 "that needs it be called with it held"
             )
-        request = Request(lock, self._ticket)
+        request = LockRequest(lock, self._ticket)
         self._ticket = (self._ticket + 1) % _TICKETS
         self._requests[request.ticket] = request
         try:
@@ -178,14 +178,14 @@ class Locks:
             await self._give_up(request)
             raise
         del self._requests[request.ticket]
-        if request.state == State.REFUSED:
+        if request.state == LockState.REFUSED:
             return False
         file, line = program_line()
         self._holds[lock.key] = Hold(lock.title, task, request.ticket, f"{file}:{line}")
         return True
 
-    async def _settled(self, request: Request) -> None:
-        while request.state in (State.ASKED, State.QUEUED):
+    async def _settled(self, request: LockRequest) -> None:
+        while request.state in (LockState.ASKED, LockState.QUEUED):
             seen = request.news
             # A wait for each thing that is told, so that the report of a deadlock says what was told last.
             await self.ep.block_until(
@@ -194,12 +194,12 @@ class Locks:
                 ranks=(request.ahead,),
             )
 
-    async def _give_up(self, request: Request) -> None:
-        if request.state == State.ASKED:
+    async def _give_up(self, request: LockRequest) -> None:
+        if request.state == LockState.ASKED:
             request.abandoned = True  # the answer's handler does the rest
             return
         del self._requests[request.ticket]
-        if request.state != State.REFUSED:
+        if request.state != LockState.REFUSED:
             await self._leave(request.lock.home, request.ticket)
 
     async def give(self, call: str, lock: Lock) -> None:
@@ -230,15 +230,15 @@ class Locks:
                 "`async with`, else no rank ever gets it"
             )
 
-    def tell(self, told: Told) -> None:
+    def tell(self, sink: ReportSink) -> None:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
-            told.note(f"holds {hold.title}, taken at {hold.place}")
+            sink.note(f"holds {hold.title}, taken at {hold.place}")
         for queue in self._queues.values():
             if queue.waiting:
                 waiting = [rank for rank, _ in queue.waiting]
                 held = f"held by rank {queue.holder[0]}"
-                told.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
+                sink.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")
 
     # ---------------------------------------------------------------------------------------------- handlers: the home
 
@@ -247,16 +247,16 @@ class Locks:
         key, place = bytes(payload), (token.rank, ticket)
         queue = self._queues.get(key)
         if queue is None:
-            queue = self._queues[key] = Queue(key, place)
+            queue = self._queues[key] = LockQueue(key, place)
             self._places[place] = queue
-            token.reply_short(self.lock_answered, ticket, State.GRANTED)
+            token.reply_short(self.lock_answered, ticket, LockState.GRANTED)
         elif wait:
             ahead = next(reversed(queue.waiting), queue.holder)
             queue.waiting[place] = None
             self._places[place] = queue
-            token.reply_short(self.lock_answered, ticket, State.QUEUED, ahead[0], len(queue.waiting))
+            token.reply_short(self.lock_answered, ticket, LockState.QUEUED, ahead[0], len(queue.waiting))
         else:
-            token.reply_short(self.lock_answered, ticket, State.REFUSED)
+            token.reply_short(self.lock_answered, ticket, LockState.REFUSED)
 
     def lock_left(self, token: Token, ticket: int) -> None:
         """Request: release a lock, or give up waiting for it."""
@@ -267,7 +267,7 @@ class Locks:
         else:
             self._close_up(queue, place)
 
-    def _pass_on(self, queue: Queue) -> None:
+    def _pass_on(self, queue: LockQueue) -> None:
         if not queue.waiting:
             del self._queues[queue.key]
             return
@@ -276,7 +276,7 @@ class Locks:
         rank, ticket = queue.holder
         self._send(rank, self.lock_granted, ticket)
 
-    def _close_up(self, queue: Queue, place: Place) -> None:
+    def _close_up(self, queue: LockQueue, place: Place) -> None:
         waiting = [queue.holder, *queue.waiting]
         gone = waiting.index(place)
         del queue.waiting[place]
@@ -293,23 +293,23 @@ class Locks:
     def lock_answered(self, token: Token, ticket: int, state: int, ahead: int = 0, position: int = 0) -> None:
         """Reply: what the home did with a request."""
         request = self._requests.get(ticket)
-        if request is None or request.state != State.ASKED:
+        if request is None or request.state != LockState.ASKED:
             return  # the grant has overtaken this
         if request.abandoned:
             del self._requests[ticket]
-            if state != State.REFUSED:
+            if state != LockState.REFUSED:
                 self._send(request.lock.home, self.lock_left, ticket)
         else:
-            request.state = State(state)
+            request.state = LockState(state)
             request.news += 1
-            if state == State.QUEUED:
+            if state == LockState.QUEUED:
                 request.follows(ahead, position)
 
     def lock_granted(self, token: Token, ticket: int) -> None:
         """Request: a request that was queued is granted; one that was given up, its giving up releases."""
         request = self._requests.get(ticket)
         if request is not None and not request.abandoned:
-            request.state = State.GRANTED
+            request.state = LockState.GRANTED
             request.news += 1
 
     def lock_follows(self, token: Token, ticket: int, ahead: int, position: int) -> None:

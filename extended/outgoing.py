@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
 
 
-class Outgoing:
+class RequestQueue:
     """Short requests that are still to be sent, in order.
 
     Args:

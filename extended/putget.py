@@ -11,7 +11,7 @@ import conduit
 from extended import checks
 from extended.buffers import check_readable, check_writable, flat
 from extended.calls import public
-from extended.events import EVERYTHING, GET, PUT, Events, Group, Handle, Operation, check_handles
+from extended.events import EVERYTHING, GET, PUT, Events, Handle, Operation, OperationGroup, check_handles
 from extended.regions import AccessRegion
 from extended.transfers import Transfers
 
@@ -453,7 +453,7 @@ class PutGet:
         await self._transfers.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
 
     def _implicit(self, kind: int, call: str, dest: SupportsIndex) -> Operation:
-        group: Group = self._events.group()
+        group: OperationGroup = self._events.group()
         return Operation(kind, call, index(dest), group)
 
     @public()

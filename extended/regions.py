@@ -10,7 +10,7 @@ from extended.events import Handle
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from extended.events import Events, Group
+    from extended.events import Events, OperationGroup
 
 
 class AccessRegion:
@@ -22,7 +22,7 @@ class AccessRegion:
 
     def __init__(self, events: Events) -> None:
         self._events = events
-        self._group: Group | None = None
+        self._group: OperationGroup | None = None
         self._handle: Handle[None] | None = None
 
     @property

@@ -17,7 +17,7 @@ from extended import checks
 from extended.calls import public
 from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
-from extended.collectives.operands import Result, as_bytes
+from extended.collectives.operands import ResultBuffer, as_bytes
 from extended.topology import topology
 
 if TYPE_CHECKING:
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint
     from extended.barrier import Barriers
-    from extended.collectives.exchange import Exchange
+    from extended.collectives.engine import CollectiveEngine
     from extended.events import Events
 
 WIDEST = 1 << 63
 
 
-class Parts:
+class SharedParts:
     """What all teams of one rank share.
 
     Attributes:
         ep: the rank's endpoint.
         events: its operations.
-        exchange: its collective calls.
+        collectives: its collective calls.
         barriers: its barriers.
 
     Args:
         ep: the rank's endpoint.
         events: its operations.
-        exchange: its collective calls.
+        collectives: its collective calls.
         barriers: its barriers.
     """
 
-    def __init__(self, ep: Endpoint, events: Events, exchange: Exchange, barriers: Barriers) -> None:
+    def __init__(self, ep: Endpoint, events: Events, collectives: CollectiveEngine, barriers: Barriers) -> None:
         self.ep = ep
         self.events = events
-        self.exchange = exchange
+        self.collectives = collectives
         self.barriers = barriers
         self._offered = 0
 
@@ -93,18 +93,18 @@ class Team(Collectives):
         topology: the team's ranks by host.
     """
 
-    def __init__(self, parts: Parts, identity: tuple[int, int], members: Sequence[int]) -> None:
+    def __init__(self, parts: SharedParts, identity: tuple[int, int], members: Sequence[int]) -> None:
         ep = parts.ep
         self.ep = ep
         self._parts = parts
         self._events = parts.events
-        self._exchange = parts.exchange
+        self._collectives = parts.collectives
         self._members = members
         self._ranks: dict[int, int] | None = None  # made at first use
         self._rank = members.index(ep.rank)
         hosts = ep.hosts
         self.topology = topology(hosts if isinstance(members, range) else tuple(hosts[rank] for rank in members))
-        self._box = parts.exchange.open(identity, members, self.topology, self._rank)
+        self._team_calls = parts.collectives.open(identity, members, self.topology, self._rank)
         self._barrier = parts.barriers.make(identity, members, self.topology, self._rank)
         self._ending = False  # a task of this rank is in `destroy`
         self._destroyed = False
@@ -195,8 +195,8 @@ class Team(Collectives):
             raise conduit.BadRequest("destroy: this rank has notified the team's barrier and not waited; wait first")
 
     def _why_broken(self) -> str:
-        broken = self._box.broken
-        return broken.text if broken is not None and self._box.is_broken() else ""
+        broken = self._team_calls.broken
+        return broken.text if broken is not None and self._team_calls.is_broken() else ""
 
     def _check_alive(self, call: str) -> None:
         if self._destroyed or (self._ending and call not in ("rank", "size", "job_rank", "rank_of")):
@@ -224,11 +224,11 @@ class Team(Collectives):
         _for_split(self, color, key)
         await self.poll_alone("split")
         mine = np.array([color is not None, index(color or 0), index(key), self._parts.offer()], np.int64)
-        result = Result(mine.dtype, (len(self._members), 4), None, number=False)
+        result = ResultBuffer(mine.dtype, (len(self._members), 4), None, number=False)
         made = as_bytes(result.array).reshape(len(self._members), mine.nbytes)
         work = Work(given=as_bytes(mine), made=made, result=result)
-        call = await self._exchange.begin(self._box, "split", work, used="dissemination")
-        rows: list[list[int]] = (await self._exchange.finish(self._box, call)).tolist()
+        call = await self._collectives.begin(self._team_calls, "split", work, used="dissemination")
+        rows: list[list[int]] = (await self._collectives.finish(self._team_calls, call)).tolist()
         if color is None:
             return None
         chosen = [rank for rank, (member, other, _, _) in enumerate(rows) if member and other == index(color)]
@@ -248,14 +248,14 @@ class Team(Collectives):
         _for_destroy(self)
         self._ending = True
         try:
-            await self._exchange.settle(self._box)
-            call = await self._exchange.begin(self._box, "destroy", Work(), used="dissemination")
-            await self._exchange.finish(self._box, call)
+            await self._collectives.settle(self._team_calls)
+            call = await self._collectives.begin(self._team_calls, "destroy", Work(), used="dissemination")
+            await self._collectives.finish(self._team_calls, call)
         finally:
             self._ending = False
         self._destroyed = True
-        self._exchange.close(self._box)
-        self._parts.barriers.drop(self._box.identity)
+        self._collectives.close(self._team_calls)
+        self._parts.barriers.drop(self._team_calls.identity)
 
     # --------------------------------------------------------------------------------------------------------- barrier
 
@@ -326,5 +326,5 @@ class Team(Collectives):
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
-        if not await self._barrier.wait(call, name, self._box):
+        if not await self._barrier.wait(call, name, self._team_calls):
             raise conduit.ConduitError(f"{call}: this team is broken: {self._why_broken()}")

@@ -4,27 +4,27 @@ A benchmark is a `Program`: an `async def main(ep, parameters, progress)` that m
 `Record`s, and a few facts about it.  `execute` runs it on every conduit that the user named and shows the figures.
 
 ```python
-from conduit.benchmarks import Options, Program, execute
+from conduit.benchmarks import BenchmarkOptions, Program, execute
 
-def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:
+def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = BenchmarkOptions()) -> int:
     return execute(Program(name="testsmall", main=main, sections="ABCDEF", sizes=(1, 2048), segment=needed), options)
 ```
 """
 
-from conduit.benchmarks.barrier import Barrier
+from conduit.benchmarks.barrier import BenchmarkBarrier
 from conduit.benchmarks.execute import Program, execute
-from conduit.benchmarks.options import Options, Parameters
-from conduit.benchmarks.pairs import Pair, pair
+from conduit.benchmarks.options import BenchmarkOptions, Parameters
+from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
 from conduit.contract import Limits
 
 __all__ = [
-    "Barrier",
+    "BenchmarkBarrier",
+    "BenchmarkOptions",
+    "BenchmarkPair",
     "Limits",
-    "Options",
-    "Pair",
     "Parameters",
     "Program",
     "Progress",

@@ -3,7 +3,7 @@
 from conduit import Endpoint, Token
 
 
-class Barrier:
+class BenchmarkBarrier:
     """The dissemination barrier: in round k every rank tells the one 2**k further on, and waits for its own news.
 
     Attach its `on_arrival`, then await `wait()` on every rank.

@@ -13,15 +13,16 @@ from rich.console import Console
 import conduit
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks.console import make_console, print_text
-from conduit.benchmarks.files import STANDARD_OUTPUT, check_file, write_file
-from conduit.benchmarks.options import SIMULATED_RANKS, Options, Parameters, parameters_for
+from conduit.benchmarks.files import STANDARD_OUTPUT, check_file, check_trace, write_file
+from conduit.benchmarks.options import SIMULATED_RANKS, BenchmarkOptions, Parameters, parameters_for
 from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge, middle
-from conduit.benchmarks.report import Rate, Run, print_runs, runs_as_csv, runs_as_json
+from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_csv, runs_as_json
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
+from conduit.launch.tracing import tracing
 from conduit.options import in_effect, render
 
 Plan: TypeAlias = tuple[Parameters, int, str]
@@ -66,7 +67,7 @@ class Program:
     totals: bool = True
 
 
-def execute(program: Program, options: Options, console: Console | None = None) -> int:
+def execute(program: Program, options: BenchmarkOptions, console: Console | None = None) -> int:
     """Run a benchmark as its command does: parameters, results, JSON.
 
     Args:
@@ -89,21 +90,23 @@ def execute(program: Program, options: Options, console: Console | None = None) 
         raise BadRequest("--json - and --csv - would both be printed; name a file for one of them")
     for option, path in files.items():
         check_file(option, path)
+    check_trace(options.trace, specs)
     plans = [_plan(program, options, spec) for spec in specs]
     part = os.environ.pop(_PART, "")
     if part:
         spec, plan = specs[int(part)], plans[int(part)]
         _hand_over(_run(program, options, spec, plan, console))
         return 0
-    runs: list[Run] = []
+    runs: list[ConduitResults] = []
     try:
-        for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
-            if processes.wanted(spec):
-                runs.append(_in_processes(options, spec, number))
-            else:
-                runs.append(_run(program, options, spec, plan, console))
-            if runs[-1].interrupted:
-                raise KeyboardInterrupt
+        with tracing(options.trace):
+            for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+                if processes.wanted(spec):
+                    runs.append(_in_processes(options, spec, number))
+                else:
+                    runs.append(_run(program, options, spec, plan, console))
+                if runs[-1].interrupted:
+                    raise KeyboardInterrupt
     finally:  # what was measured is shown even if a later conduit fails, or Ctrl-C ends it
         if runs and output.is_first():
             print_runs(console, runs, program.rate, options.columns)
@@ -116,7 +119,7 @@ def execute(program: Program, options: Options, console: Console | None = None) 
     return 0
 
 
-def _in_processes(options: Options, spec: Spec, number: int) -> Run:
+def _in_processes(options: BenchmarkOptions, spec: Spec, number: int) -> ConduitResults:
     """Have processes run the benchmark on a conduit, the one of that number, and return their results.
 
     Raises:
@@ -125,18 +128,18 @@ def _in_processes(options: Options, spec: Spec, number: int) -> Run:
     outcome = processes.start(spec, options.ranks, {_PART: str(number)})
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
-    run: Run = pickle.loads(outcome.results[0])
+    run: ConduitResults = pickle.loads(outcome.results[0])
     return run
 
 
-def _hand_over(run: Run) -> None:
+def _hand_over(run: ConduitResults) -> None:
     """Give the results, on rank 0, to who has started this process."""
     own = output.speech()
     if own is not None and own.rank == 0:
         own.result(pickle.dumps(run))
 
 
-def _plan(program: Program, options: Options, spec: Spec) -> Plan:
+def _plan(program: Program, options: BenchmarkOptions, spec: Spec) -> Plan:
     """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
     parameters = parameters_for(options, spec.simulated, program.sections, program.sizes)
     _check_needs(program, options, spec, parameters)
@@ -159,7 +162,7 @@ def _plan(program: Program, options: Options, spec: Spec) -> Plan:
     return parameters, needed, note
 
 
-def _check_needs(program: Program, options: Options, spec: Spec, parameters: Parameters) -> None:
+def _check_needs(program: Program, options: BenchmarkOptions, spec: Spec, parameters: Parameters) -> None:
     """Refuse ranks that the conduit cannot place, and ranks and sizes with which nothing can be measured."""
     if parameters.max_size < program.least_size:
         raise BadRequest(
@@ -176,11 +179,11 @@ def _check_needs(program: Program, options: Options, spec: Spec, parameters: Par
 
 def _run(
     program: Program,
-    options: Options,
+    options: BenchmarkOptions,
     spec: Spec,
     plan: Plan,
     console: Console,
-) -> Run:
+) -> ConduitResults:
     parameters, segment, note = plan
     hosts: tuple[int, ...] = ()
     announced = False
@@ -230,7 +233,7 @@ def _run(
             f"--min-size {parameters.min_size} leaves nothing to measure in sections {parameters.sections} on "
             f"'{spec.text}', whose limits are lower; give a smaller one or other sections"
         )
-    return Run(
+    return ConduitResults(
         program=program.name,
         conduit=spec.text,
         ranks=len(hosts),
@@ -280,7 +283,7 @@ def _announce(
     print_text(console, "\n".join(lines))
 
 
-def _print_notes(program: Program, run: Run, console: Console) -> None:
+def _print_notes(program: Program, run: ConduitResults, console: Console) -> None:
     lines = list(program.notes(run.records))
     if lines:
         print_text(console, "\n".join([f"{run.conduit}:", *(f"  {line}" for line in lines)]))

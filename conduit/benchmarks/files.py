@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 from conduit import BadRequest, ConduitError
-from conduit.launch.registry import DISTRIBUTION
+from conduit.launch.registry import DISTRIBUTION, Spec
 
 STANDARD_OUTPUT = Path("-")
 
@@ -46,6 +46,29 @@ def check_file(option: str, path: Path | None) -> None:
         raise BadRequest(f"--{option} {path} cannot be written; name a file in a folder that exists")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise BadRequest(f"--{option} {path} may not be written; name a file that may")
+
+
+def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
+    """Refuse a trace that cannot be written, or of what cannot be traced, before the work.
+
+    Args:
+        path: what `--trace` names, None where there is to be none.
+        specs: what will be traced.
+
+    Raises:
+        BadRequest: as `check_file`; or it is of a network in real time.
+    """
+    if path is None:
+        return
+    if path == STANDARD_OUTPUT:
+        raise BadRequest("--trace - : standard output is for what is printed; name a file")
+    check_file("trace", path)
+    for spec in specs:
+        if not spec.simulated:
+            raise BadRequest(
+                f"--trace {path}: conduit '{spec.text}' runs in real time, and only simulated networks can be traced; "
+                "leave one of the two out"
+            )
 
 
 def write_file(option: str, path: Path, text: str) -> None:

@@ -21,7 +21,7 @@ REAL_WARMUP = 10_000
 
 
 @attrs.frozen(kw_only=True)
-class Options:
+class BenchmarkOptions:
     """What users may ask of a benchmark."""
 
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
@@ -73,6 +73,10 @@ class Options:
     csv: File | None = None
     """File for the results as CSV, a line for each row of a table; - prints them, and tables go to standard error."""
 
+    trace: File | None = None
+    """File for what happened and when, as JSON that Perfetto and chrome://tracing open; runs follow one another in
+    it."""
+
 
 @attrs.frozen(kw_only=True)
 class Parameters:
@@ -99,7 +103,9 @@ class Parameters:
     pairing: Literal["next", "cross"]
 
 
-def parameters_for(options: Options, simulated: bool, sections: str, default_sizes: tuple[int, int]) -> Parameters:
+def parameters_for(
+    options: BenchmarkOptions, simulated: bool, sections: str, default_sizes: tuple[int, int]
+) -> Parameters:
     """Work out what the options mean on a conduit.
 
     Args:
@@ -135,7 +141,7 @@ def parameters_for(options: Options, simulated: bool, sections: str, default_siz
     )
 
 
-def _sizes(options: Options, default_sizes: tuple[int, int]) -> tuple[int, int]:
+def _sizes(options: BenchmarkOptions, default_sizes: tuple[int, int]) -> tuple[int, int]:
     least = default_sizes[0] if options.min_size is None else options.min_size
     most = max(default_sizes[1], least) if options.max_size is None else options.max_size
     _at_least(0, "min-size", least)

@@ -7,7 +7,7 @@ import attrs
 
 
 @attrs.frozen
-class Pair:
+class BenchmarkPair:
     """One rank's part in a benchmark of pairs.
 
     Attributes:
@@ -23,20 +23,20 @@ class Pair:
     measures: bool
 
 
-def pair(rank: int, size: int, pairing: Literal["next", "cross"]) -> Pair:
+def pair(rank: int, size: int, pairing: Literal["next", "cross"]) -> BenchmarkPair:
     """Find the partner of a rank: its neighbour (even ranks send), or the one half the job away (the lower half sends).
 
     With an odd number of ranks the last one is both sides.
     """
     if size % 2 and rank == size - 1:
-        return Pair(rank, sends=True, receives=True, measures=size == 1)
+        return BenchmarkPair(rank, sends=True, receives=True, measures=size == 1)
     if pairing == "next":
         peer, sends = rank ^ 1, rank % 2 == 0
     else:
         half = size // 2
         sends = rank < half
         peer = rank + half if sends else rank - half
-    return Pair(peer, sends=sends, receives=not sends, measures=sends)
+    return BenchmarkPair(peer, sends=sends, receives=not sends, measures=sends)
 
 
 def on_one_host(hosts: Sequence[int], pairing: Literal["next", "cross"]) -> tuple[int, int] | None:

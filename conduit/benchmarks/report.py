@@ -29,7 +29,7 @@ _LEAST = ("total s", "difference", "driver us")
 """Columns that are left out where there is no room, the first one first."""
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """How much of a table is shown.
 
     Attributes:
@@ -41,11 +41,11 @@ class Layout(NamedTuple):
     lines: bool = False
 
 
-_LAYOUTS = [Layout(_LEAST[:count], lines) for lines in (False, True) for count in range(len(_LEAST) + 1)]
+_LAYOUTS = [TableLayout(_LEAST[:count], lines) for lines in (False, True) for count in range(len(_LEAST) + 1)]
 
 
 @attrs.frozen(kw_only=True)
-class Run:
+class ConduitResults:
     """The results on one conduit.
 
     Attributes:
@@ -88,12 +88,12 @@ class Run:
         }
 
 
-def runs_as_json(runs: Sequence[Run]) -> str:
+def runs_as_json(runs: Sequence[ConduitResults]) -> str:
     """Return the results of all conduits as JSON, one object each in a list."""
     return json_text([run.as_json() for run in runs])
 
 
-def runs_as_csv(runs: Sequence[Run]) -> str:
+def runs_as_csv(runs: Sequence[ConduitResults]) -> str:
     """Return the results of all conduits as CSV, a line for each timed block."""
     rows = [
         {**{name: about[name] for name in _OF_RUNS}, **record.as_json()}
@@ -105,7 +105,9 @@ def runs_as_csv(runs: Sequence[Run]) -> str:
     return csv_text(titles, [[row.get(title) for title in titles] for row in rows])
 
 
-def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s", columns: Collection[str] = ()) -> None:
+def print_runs(
+    console: Console, runs: Sequence[ConduitResults], rate: Rate = "MB/s", columns: Collection[str] = ()
+) -> None:
     """Print the results: conduits side by side, as many in a table as the console has room for.
 
     Args:
@@ -121,7 +123,7 @@ def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s", colum
         return
     for layout in _LAYOUTS:  # side by side they can be compared: rather fewer figures than two tables
         for heads in ((), names):
-            if _fits(console, table(runs, rate, heads, Layout((*away, *layout.without), layout.lines))):
+            if _fits(console, table(runs, rate, heads, TableLayout((*away, *layout.without), layout.lines))):
                 _number(console, heads, runs)
                 _print_table(console, runs, rate, heads, away=away)
                 return
@@ -129,23 +131,30 @@ def print_runs(console: Console, runs: Sequence[Run], rate: Rate = "MB/s", colum
     first = 0
     for after in range(1, len(runs) + 1):
         here = slice(first, after + 1)
-        if after == len(runs) or not _fits(console, table(runs[here], rate, names[here], Layout((*away, *_LEAST)))):
+        if after == len(runs) or not _fits(
+            console, table(runs[here], rate, names[here], TableLayout((*away, *_LEAST)))
+        ):
             _print_table(console, runs[first:after], rate, names[first:after], away=away)
             first = after
 
 
-def _number(console: Console, names: Sequence[str], runs: Sequence[Run]) -> None:
+def _number(console: Console, names: Sequence[str], runs: Sequence[ConduitResults]) -> None:
     """Say which conduit each number in the heads of a table stands for."""
     for name, run in zip(names, runs, strict=bool(names)):
         print_text(console, f"{name} {run.conduit}")
 
 
 def _print_table(
-    console: Console, runs: Sequence[Run], rate: Rate, names: Sequence[str] = (), *, away: tuple[str, ...] = ()
+    console: Console,
+    runs: Sequence[ConduitResults],
+    rate: Rate,
+    names: Sequence[str] = (),
+    *,
+    away: tuple[str, ...] = (),
 ) -> None:
     """Print one table in the fullest layout that there is room for; columns that are not wanted are `away`."""
     for layout in _LAYOUTS:
-        whole = table(runs, rate, names, Layout((*away, *layout.without), layout.lines))
+        whole = table(runs, rate, names, TableLayout((*away, *layout.without), layout.lines))
         if _fits(console, whole):
             break
     if layout.lines:
@@ -157,7 +166,7 @@ def _print_table(
         console.print(f"no room for: {', '.join(missing)}", markup=False)
 
 
-def _print_with_lines(console: Console, runs: Sequence[Run], whole: Table) -> None:
+def _print_with_lines(console: Console, runs: Sequence[ConduitResults], whole: Table) -> None:
     """Print a table without operations, and each of these where the table has a row of a section's letter alone."""
     operations = iter(dict.fromkeys(key[:2] for key in _keys(runs)))
     with console.capture() as capture:
@@ -182,7 +191,9 @@ def _fits(console: Console, whole: Table) -> bool:
     return widths(console, whole)[1] <= console.width
 
 
-def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = (), layout: Layout = _LAYOUTS[0]) -> Table:
+def table(
+    runs: Sequence[ConduitResults], rate: Rate = "MB/s", names: Sequence[str] = (), layout: TableLayout = _LAYOUTS[0]
+) -> Table:
     """Return one table: a row for each timed block, a group of columns for each conduit.
 
     Args:
@@ -220,7 +231,7 @@ def table(runs: Sequence[Run], rate: Rate = "MB/s", names: Sequence[str] = (), l
     return grid
 
 
-def _columns(run: Run, rate: Rate, *, single: bool) -> list[tuple[str, Callable[[Record], str]]]:
+def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str, Callable[[Record], str]]]:
     """Return titles and texts of a conduit's columns; the driver's figures only where there are any."""
     columns: list[tuple[str, Callable[[Record], str]]] = []
     if single and run.totals:
@@ -265,7 +276,7 @@ def _key(record: Record) -> Key:
     return record.section, record.operation, record.nbytes
 
 
-def _keys(runs: Sequence[Run]) -> Iterator[Key]:
+def _keys(runs: Sequence[ConduitResults]) -> Iterator[Key]:
     """Yield the blocks of all conduits: operations in the order measured, sizes ascending.
 
     Conduits differ in their limits, so each may have sizes that others lack.

@@ -17,7 +17,15 @@ from rich.console import Console
 
 import conduit
 from conduit.benchmarks.console import make_console, print_table
-from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.benchmarks.files import (
+    STANDARD_OUTPUT,
+    File,
+    check_file,
+    check_trace,
+    json_text,
+    package_version,
+    write_file,
+)
 from conduit.benchmarks.integers import Integer, Size
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
@@ -29,6 +37,7 @@ from conduit.launch import output, processes
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
+from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
 from conduit.options import in_effect, read_float
 
@@ -62,6 +71,7 @@ def run(
     stall_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
     json: File | None = None,
+    trace: File | None = None,
     full_report: Path | None = None,
     traceback: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -85,6 +95,8 @@ def run(
         stats: Print what was counted on every rank, with the parts that a host's ranks share on its lowest one.
         json: File for times, digest and counts as JSON, an object per conduit in a list; - prints them, and what the
             program prints goes to standard error.
+        trace: File for what happened and when, as JSON that Perfetto and chrome://tracing open; several conduits follow
+            one another in it.
         full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
             in .json.
         traceback: Show the lines of this package too in the traceback of a program that fails.
@@ -95,6 +107,7 @@ def run(
     file = ProgramFile(program)
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
+    check_trace(trace, specs)
     part = os.environ.pop(_PART, "")
     if part:
         json = None  # written by who has started this process, as is decided where its lines go
@@ -108,22 +121,23 @@ def run(
     }
     runs: list[Ran] = []
     try:
-        for number, spec in enumerate(specs):
-            if part and number != int(part):
-                continue
-            if processes.wanted(spec):
-                with _output(json):
-                    runs.append(_in_processes(spec, ranks, number))
-                continue
-            with _report_in(full_report), _output(json):
-                result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
-            if result is None:
-                return 1
-            runs.append(_ran(file, spec, args, settings, result))
-            if output.is_first():
-                output.end_lines()
-                with _output(json):
-                    _print_end(result, stats=stats)
+        with tracing(trace):
+            for number, spec in enumerate(specs):
+                if part and number != int(part):
+                    continue
+                if processes.wanted(spec):
+                    with _output(json):
+                        runs.append(_in_processes(spec, ranks, number))
+                    continue
+                with _report_in(full_report), _output(json):
+                    result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
+                if result is None:
+                    return 1
+                runs.append(_ran(file, spec, args, settings, result))
+                if output.is_first():
+                    output.end_lines()
+                    with _output(json):
+                        _print_end(result, stats=stats)
         if part:
             _hand_over(runs[0])
             return 0

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from conduit.benchmarks import Options, Parameters, Program, Record, execute
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Record, execute
 from conduit.commands.testam_program import SECTIONS, SIZES, kinds, largest, main, segment_needed
 from conduit.contract import Category, Limits
 from conduit.launch.registry import Spec
@@ -17,7 +17,7 @@ _COMPARED = {
 """Of which blocks the bare driver has a counterpart, and whether that is a round trip."""
 
 
-def testam(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008 - immutable
+def testam(options: Annotated[BenchmarkOptions, Parameter(name="*")] = BenchmarkOptions()) -> int:  # noqa: B008 - immutable
     """Measure latency and bandwidth of Active Messages, contents verified.
 
     Sections: A short; B-F medium; G-K long. Each of B-F and G-K in turn:

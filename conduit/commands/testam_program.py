@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conduit import ConduitError, Endpoint, Token
-from conduit.benchmarks import Barrier, Limits, Parameters, Progress, Record, RecordList, pair, sizes
+from conduit.benchmarks import BenchmarkBarrier, Limits, Parameters, Progress, Record, RecordList, pair, sizes
 
 SECTIONS = "ABCDEFGHIJK"
 SIZES = (0, 2 << 20)
@@ -49,7 +49,7 @@ _TURNS = 40  # parts of a ping-pong in real time, of which the second in twenty 
 
 
 @attrs.frozen
-class Block:
+class TestamBlock:
     """One timed block.
 
     Attributes:
@@ -84,11 +84,13 @@ class Block:
         return self.category == "short" and self.exchange in ("request-request", "one-way")
 
 
-def kinds() -> Iterator[Block]:
+def kinds() -> Iterator[TestamBlock]:
     """Yield every kind of block, without a size, in the order of the sections."""
     for category, letters in _LETTERS.items():
         exchanges = _SHORT if category == "short" else tuple(_NAMES)
-        yield from (Block(letter, category, exchange) for letter, exchange in zip(letters, exchanges, strict=True))
+        yield from (
+            TestamBlock(letter, category, exchange) for letter, exchange in zip(letters, exchanges, strict=True)
+        )
 
 
 def segment_needed(parameters: Parameters, max_long: int) -> int:
@@ -98,12 +100,12 @@ def segment_needed(parameters: Parameters, max_long: int) -> int:
     return min(parameters.max_size, max_long) * (2 if parameters.local == "in" else 1)
 
 
-def plan(ep: Endpoint, parameters: Parameters) -> list[Block]:
+def plan(ep: Endpoint, parameters: Parameters) -> list[TestamBlock]:
     """Return the blocks to be timed, in order."""
     return [block for kind in kinds() if kind.section in parameters.sections for block in _sized(ep, parameters, kind)]
 
 
-def _sized(ep: Endpoint, parameters: Parameters, kind: Block) -> Iterator[Block]:
+def _sized(ep: Endpoint, parameters: Parameters, kind: TestamBlock) -> Iterator[TestamBlock]:
     """Yield a kind of block in all its sizes; one that is no doubling is the limit's."""
     if kind.category == "short":
         yield kind
@@ -129,14 +131,14 @@ def largest(parameters: Parameters, limits: Limits) -> Mapping[str, int]:
     return found
 
 
-def _limit(limits: Limits, kind: Block) -> int:
+def _limit(limits: Limits, kind: TestamBlock) -> int:
     replies = kind.exchange in ("request-reply", "replies")
     if kind.category == "medium":
         return limits.max_medium
     return min(limits.max_long_request, limits.max_long_reply) if replies else limits.max_long_request
 
 
-class Side:
+class TestamRank:
     """One rank's side of all exchanges: handlers, counters and payloads.
 
     A payload depends on the sender, on the position of each byte and on the block, so that neither a byte in the wrong
@@ -150,7 +152,7 @@ class Side:
     def __init__(self, ep: Endpoint, parameters: Parameters) -> None:
         self.ep = ep
         self.pair = pair(ep.rank, ep.size, parameters.pairing)
-        self.barrier = Barrier(ep)
+        self.barrier = BenchmarkBarrier(ep)
         self.checking = ep.simulated
         self._local = parameters.local
         self._zone = segment_needed(parameters, ep.limits.max_long_request) // (2 if parameters.local == "in" else 1)
@@ -159,7 +161,7 @@ class Side:
         self._mine = _pattern(ep.rank, most)
         self._theirs = _pattern(self.pair.peer, most).tobytes()
         self._blocks = 0
-        self._block = Block("A", "short", "request-reply")
+        self._block = TestamBlock("A", "short", "request-reply")
         self._source: npt.NDArray[np.uint8] = self._mine[:0]
         self._expected = b""
         self._arrived = 0
@@ -236,7 +238,7 @@ class Side:
 
     # Exchanges
 
-    async def measure(self, block: Block, iterations: int) -> float:
+    async def measure(self, block: TestamBlock, iterations: int) -> float:
         """Time a block; collective.
 
         Returns:
@@ -256,7 +258,7 @@ class Side:
             self.checking = False
         return seconds
 
-    def _prepare(self, block: Block) -> None:
+    def _prepare(self, block: TestamBlock) -> None:
         self._blocks += 1
         self._block = block
         nbytes, salt = block.nbytes or 0, self._blocks % _SALTS
@@ -267,7 +269,7 @@ class Side:
             inside[:] = self._source
             self._source = inside
 
-    async def _exchange(self, block: Block, iterations: int) -> float:
+    async def _exchange(self, block: TestamBlock, iterations: int) -> float:
         self._arrived = self._replied = 0
         began = self.ep.now
         await self.barrier.wait()
@@ -345,7 +347,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     Returns:
         The records of an active rank.  A passive one has none, nor has one paired with itself if there are others.
     """
-    side = Side(ep, parameters)
+    side = TestamRank(ep, parameters)
     await side.attach()
     blocks = plan(ep, parameters)
     if ep.rank == 0:
@@ -363,16 +365,16 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     return records if side.pair.measures else None
 
 
-async def _warm_up(side: Side, blocks: list[Block], iterations: int) -> None:
+async def _warm_up(side: TestamRank, blocks: list[TestamBlock], iterations: int) -> None:
     """Run a flood with replies at the largest size of a category, then one ping-pong, untimed."""
     category = blocks[0].category
-    most = min(max(block.nbytes or 0 for block in blocks), _limit(side.ep.limits, Block("", category, "replies")))
+    most = min(max(block.nbytes or 0 for block in blocks), _limit(side.ep.limits, TestamBlock("", category, "replies")))
     nbytes = None if category == "short" else most
-    await side.measure(Block("", category, "replies", nbytes), iterations)
-    await side.measure(Block("", category, "request-reply", nbytes), 1)
+    await side.measure(TestamBlock("", category, "replies", nbytes), iterations)
+    await side.measure(TestamBlock("", category, "request-reply", nbytes), 1)
 
 
-def _record(block: Block, iterations: int, seconds: float) -> Record:
+def _record(block: TestamBlock, iterations: int, seconds: float) -> Record:
     return Record(
         section=block.section,
         operation=block.operation,
@@ -391,7 +393,7 @@ def _pattern(rank: int, nbytes: int) -> npt.NDArray[np.uint8]:
     return (mixed & 0xFF).astype(np.uint8)
 
 
-def _difference(block: Block, sender: int, got: bytes, expected: bytes) -> str:
+def _difference(block: TestamBlock, sender: int, got: bytes, expected: bytes) -> str:
     head = f"{block.operation}, {block.nbytes} bytes from rank {sender}: the contents are not what was sent"
     if len(got) != len(expected):
         return f"{head}: {len(got)} bytes arrived"

@@ -22,7 +22,7 @@ class Seen:
     payload: bytes | None = None
 
 
-class Box:
+class MessageLog:
     """The handlers of one rank, which write down every message that they get, in the order they run."""
 
     def __init__(self, ep: Endpoint) -> None:
@@ -57,11 +57,11 @@ class Box:
         return self.seen
 
 
-async def attached(ep: Endpoint, *more: Callable[..., Any]) -> Box:
+async def attached(ep: Endpoint, *more: Callable[..., Any]) -> MessageLog:
     """Make this rank's box and attach it, with further handlers after it."""
-    box = Box(ep)
-    await box.attach(*more)
-    return box
+    log = MessageLog(ep)
+    await log.attach(*more)
+    return log
 
 
 async def linger(ep: Endpoint, seconds: float) -> None:

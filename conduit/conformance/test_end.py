@@ -111,9 +111,9 @@ def test_exit_does_not_wait_for_messages(case: Case) -> None:
     """What is still under way when a rank exits is dropped with the job; nothing hangs."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         for _ in range(3):
-            await ep.request_medium(neighbour(ep), box.medium, bytes(100))
+            await ep.request_medium(neighbour(ep), log.medium, bytes(100))
         ep.exit(2)
 
     with pytest.raises(SystemExit) as caught:
@@ -298,10 +298,10 @@ def test_exit_functions_run_last_first_once_main_has_returned(case: Case) -> Non
 
     async def main(ep: Endpoint) -> list[str]:
         order: list[str] = []
-        box = await attached(ep)
+        log = await attached(ep)
 
         async def first() -> None:
-            await ep.request_short(neighbour(ep), box.short, 1)
+            await ep.request_short(neighbour(ep), log.short, 1)
             order.append("first")
 
         async def second() -> None:
@@ -381,11 +381,11 @@ def test_a_flood_to_a_rank_that_never_polls_comes_to_rest(case: Case, category: 
     size = 0 if category == "short" else min(case.limits.max_medium, case.longest(), 300)
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 1:
             await trio.sleep_forever()
         for number in range(2000 if ep.rank == 0 else 0):
-            await send(ep, category, 1, box[category], number, payload=pattern(size, number))
+            await send(ep, category, 1, log[category], number, payload=pattern(size, number))
 
     with pytest.raises(Deadlock, match=r"(?s)rank 0: .*slot"):
         case.run(main)
@@ -398,11 +398,11 @@ def test_a_deadlock_says_how_many_messages_nobody_has_handled(case: Case) -> Non
     case = case.at_least(2)
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 1:
             await trio.sleep_forever()
         if ep.rank == 0:
-            await ep.request_short(1, box.short)
+            await ep.request_short(1, log.short)
         await ep.block_until(lambda: False)
 
     with pytest.raises(Deadlock, match=r"\b1 message\b"):

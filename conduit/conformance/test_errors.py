@@ -29,14 +29,14 @@ def test_arguments_are_checked_when_the_function_is_called(case: Case) -> None:
     """The error stands at the call, although nothing was awaited; the job is none the worse for it."""
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         none: Any = None
         five: Any = 5
         calls: list[Any] = [
-            partial(ep.request_short, ep.size, box.short),
-            partial(ep.request_medium, 0, box.medium, "text"),
-            partial(ep.request_long, 0, box.long, b"x", -1),
-            partial(ep.request_long_async, 0, box.long, b"x", -1),
+            partial(ep.request_short, ep.size, log.short),
+            partial(ep.request_medium, 0, log.medium, "text"),
+            partial(ep.request_long, 0, log.long, b"x", -1),
+            partial(ep.request_long_async, 0, log.long, b"x", -1),
             partial(ep.block_until, none),
             partial(ep.block_until, bool, what=five),
             partial(ep.block_until, bool, ranks=five),
@@ -54,8 +54,8 @@ def test_arguments_are_checked_when_the_function_is_called(case: Case) -> None:
         ]
         for call in calls:
             assert refusal(call).strip()
-        await ep.request_short(neighbour(ep), box.short)
-        return len(await box.until(1))
+        await ep.request_short(neighbour(ep), log.short)
+        return len(await log.until(1))
 
     assert list(case.run(main).values) == [1] * case.size
 
@@ -65,19 +65,19 @@ def test_refusals_name_call_argument_value_and_what_is_allowed(case: Case) -> No
     """One example of each kind, in full."""
 
     async def main(ep: Endpoint) -> list[str]:
-        box = await attached(ep)
+        log = await attached(ep)
         most = ep.limits.max_medium
-        names(refusal(lambda: ep.request_short(99, box.short)), "request_short", "dest", 99, 0, ep.size - 1)
+        names(refusal(lambda: ep.request_short(99, log.short)), "request_short", "dest", 99, 0, ep.size - 1)
         names(
-            refusal(lambda: ep.request_medium(0, box.medium, bytes(most + 1))),
+            refusal(lambda: ep.request_medium(0, log.medium, bytes(most + 1))),
             "request_medium",
             "payload",
             most + 1,
             f"max_medium={most}",
             "request_long",
         )
-        names(refusal(lambda: ep.request_long(0, box.long, b"ab", 100)), "request_long", "offset", 100, 101, "segment")
-        names(refusal(lambda: ep.request_short(0, box.short, 1 << 40)), "request_short", 1 << 40, "32 bits")
+        names(refusal(lambda: ep.request_long(0, log.long, b"ab", 100)), "request_long", "offset", 100, 101, "segment")
+        names(refusal(lambda: ep.request_short(0, log.short, 1 << 40)), "request_short", 1 << 40, "32 bits")
         return []
 
     case.run(main, segment=101)
@@ -93,11 +93,11 @@ def test_a_call_that_is_never_awaited_ends_the_job(case: Case, name: str) -> Non
     """With an error that names the call and the line where it stands."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         calls: dict[str, Any] = {
-            "request_short": lambda: ep.request_short(0, box.short),
-            "request_medium": lambda: ep.request_medium(0, box.medium, b"x"),
-            "request_long": lambda: ep.request_long(0, box.long, b"x", 0),
+            "request_short": lambda: ep.request_short(0, log.short),
+            "request_medium": lambda: ep.request_medium(0, log.medium, b"x"),
+            "request_long": lambda: ep.request_long(0, log.long, b"x", 0),
             "poll": lambda: ep.poll(),
             "block_until": lambda: ep.block_until(bool),
             "compute": lambda: ep.compute(1e-6),

@@ -25,11 +25,11 @@ def test_flood_one_way(case: Case, category: str) -> None:
     size, count = _payload_size(case, category), 30
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         data = pattern(size, ep.rank)
         for number in range(count):
-            await send(ep, category, neighbour(ep), box[category], number, payload=data, offset=number * size)
-        seen = await box.until(count)
+            await send(ep, category, neighbour(ep), log[category], number, payload=data, offset=number * size)
+        seen = await log.until(count)
         source = (ep.rank - 1) % ep.size
         intact = category == "short" or all(one.payload == pattern(size, source) for one in seen)
         return intact and sorted(one.args[0] for one in seen) == list(range(count))
@@ -52,14 +52,14 @@ def test_flood_both_ways_with_replies(case: Case, category: str) -> None:
             nonlocal asked
             asked += 1
             offset = (token.rank * 2 + 1) * size
-            answer(token, category, box[category], asked, payload=pattern(size, key), offset=offset)
+            answer(token, category, log[category], asked, payload=pattern(size, key), offset=offset)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         data = pattern(size, ep.rank)
         for _ in range(count):
             for dest in ((ep.rank + 1) % ep.size, (ep.rank - 1) % ep.size):
                 await send(ep, category, dest, ask, payload=data, offset=ep.rank * 2 * size)
-        seen = await box.until(2 * count)
+        seen = await log.until(2 * count)
         await ep.block_until(lambda: asked == 2 * count)
         assert category == "short" or all(one.payload == pattern(size, key) for one in seen)
         return asked, len(seen)
@@ -76,12 +76,12 @@ def test_hot_spot(case: Case, category: str) -> None:
 
     async def main(ep: Endpoint) -> int:
         def ask(token: Token, *rest: int) -> None:
-            answer(token, category, box[category], payload=pattern(size, 1), offset=0)
+            answer(token, category, log[category], payload=pattern(size, 1), offset=0)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for _ in range(count):
             await send(ep, category, 0, ask, payload=pattern(size, ep.rank), offset=ep.rank * size)
-        return len(await box.until(count))
+        return len(await log.until(count))
 
     assert list(case.run(main, segment=case.size * max(size, 1)).values) == [count] * case.size
 
@@ -93,11 +93,11 @@ def test_hot_spot_without_replies(case: Case) -> None:
     count = 12
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         for number in range(count):
-            await ep.request_medium(0, box.medium, pattern(64, number), number)
+            await ep.request_medium(0, log.medium, pattern(64, number), number)
         if ep.rank == 0:
-            seen = await box.until(count * ep.size)
+            seen = await log.until(count * ep.size)
             return sum(one.payload == pattern(64, one.args[0]) for one in seen)
         return 0
 
@@ -121,7 +121,7 @@ def test_all_ranks_to_all_ranks_in_all_categories(case: Case) -> None:
             good += 1
             back = CATEGORIES[(index + 1) % 3]
             offset = (3 * (ep.size + ep.rank) + index) * size
-            answer(token, back, box[back], index, payload=pattern(size, ep.rank + 7), offset=offset)
+            answer(token, back, log[back], index, payload=pattern(size, ep.rank + 7), offset=offset)
 
         def ask_short(token: Token, *rest: object) -> None:
             check(token, rest, 0)
@@ -132,13 +132,13 @@ def test_all_ranks_to_all_ranks_in_all_categories(case: Case) -> None:
         def ask_long(token: Token, *rest: object) -> None:
             check(token, rest, 2)
 
-        box = await attached(ep, ask_short, ask_medium, ask_long)
+        log = await attached(ep, ask_short, ask_medium, ask_long)
         for step in range(ep.size):
             for index, handler in enumerate((ask_short, ask_medium, ask_long)):
                 data = pattern(size, ep.rank + index)
                 offset = (3 * ep.rank + index) * size
                 await send(ep, CATEGORIES[index], (ep.rank + step) % ep.size, handler, payload=data, offset=offset)
-        seen = await box.until(3 * ep.size)
+        seen = await log.until(3 * ep.size)
         await ep.block_until(lambda: good == 3 * ep.size)
         return good, sum(one.payload in (None, pattern(size, one.rank + 7)) for one in seen)
 
@@ -154,14 +154,14 @@ def test_full_queues_empty_while_the_peer_only_polls(case: Case, category: str) 
     size, count = _payload_size(case, category, 2000), 20
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
             for number in range(count):
-                await send(ep, category, 1, box[category], number, payload=pattern(size, number))
-        while ep.rank == 1 and len(box.seen) < count:
+                await send(ep, category, 1, log[category], number, payload=pattern(size, number))
+        while ep.rank == 1 and len(log.seen) < count:
             await ep.poll()
             await ep.compute(1e-6)
-        return len(box.seen)
+        return len(log.seen)
 
     assert case.run(main).values[1] == count
 
@@ -174,15 +174,15 @@ def test_full_queues_empty_once_the_peer_polls_at_last(case: Case, category: str
     size, count = _payload_size(case, category, 2000), 20
 
     async def main(ep: Endpoint) -> tuple[int, int]:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
             for number in range(count):
-                await send(ep, category, 1, box[category], number, payload=pattern(size, number))
+                await send(ep, category, 1, log[category], number, payload=pattern(size, number))
         if ep.rank == 1:
             await ep.compute(1e-3)
-            before = len(box.seen)
-            await box.until(count)
-            return before, len(box.seen)
+            before = len(log.seen)
+            await log.until(count)
+            return before, len(log.seen)
         return 0, 0
 
     before, after = case.run(main).values[1]
@@ -204,14 +204,14 @@ def test_a_sender_that_waits_for_room_serves_others(case: Case) -> None:
         def told(token: Token) -> None:
             answered.append(ep.now)
 
-        box = await attached(ep, ask, told)
+        log = await attached(ep, ask, told)
         if ep.rank == 0:
             for number in range(200):
-                await ep.request_short(1, box.short, number)
+                await ep.request_short(1, log.short, number)
         elif ep.rank == 1:
             await ep.compute(5e-2)
             woke = ep.now
-            await box.until(200)
+            await log.until(200)
             return woke, 0.0
         else:
             await ep.compute(1e-4)
@@ -244,14 +244,14 @@ def test_replies_need_nothing_that_requests_can_use_up(case: Case, category: str
         def ask(token: Token, payload: memoryview) -> None:
             nonlocal asked
             asked += 1
-            answer(token, category, box[category], payload=pattern(size, ep.rank), offset=(ep.size + token.ep.rank) * 0)
+            answer(token, category, log[category], payload=pattern(size, ep.rank), offset=(ep.size + token.ep.rank) * 0)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for _ in range(count):
             for step in range(1, ep.size + 1):
                 dest = (ep.rank + step) % ep.size
                 await send(ep, category, dest, ask, payload=pattern(size, 3), offset=size)
-        seen = await box.until(count * ep.size)
+        seen = await log.until(count * ep.size)
         await ep.block_until(lambda: asked == count * ep.size)
         good = len(seen) if category == "long" else sum(one.payload == pattern(size, one.rank) for one in seen)
         return asked, good
@@ -270,15 +270,15 @@ def test_every_resource_of_a_reply_is_set_aside_with_its_request(case: Case) -> 
     async def main(ep: Endpoint) -> int:
         def ask(token: Token, kind: int) -> None:
             size = (0, medium, long)[kind]
-            answer(token, CATEGORIES[kind], box[CATEGORIES[kind]], payload=pattern(size, kind), offset=0)
+            answer(token, CATEGORIES[kind], log[CATEGORIES[kind]], payload=pattern(size, kind), offset=0)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for number in range(18):
             await ep.request_short(neighbour(ep), ask, number % 3)
             if number % 6 == 5:
                 # Both sides have replies under way that nobody has taken yet.
                 await ep.compute(1e-4)
-        seen = await box.until(18)
+        seen = await log.until(18)
         return sum(one.category != "medium" or one.payload == pattern(medium, 1) for one in seen)
 
     assert list(case.run(main, segment=long).values) == [18] * case.size
@@ -290,13 +290,13 @@ def test_unanswered_requests_give_their_slots_back(case: Case) -> None:
     rounds = 6
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         for turn in range(rounds):
             for step in range(ep.size):
                 for _ in range(3):
-                    await ep.request_short((ep.rank + step) % ep.size, box.short, turn)
+                    await ep.request_short((ep.rank + step) % ep.size, log.short, turn)
             await ep.compute(1e-5)
-        return len(await box.until(rounds * 3 * ep.size))
+        return len(await log.until(rounds * 3 * ep.size))
 
     assert list(case.run(main).values) == [rounds * 3 * case.size] * case.size
 
@@ -348,16 +348,16 @@ def test_floods_from_several_tasks_in_all_directions(case: Case) -> None:
     count = 6
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
 
         async def flood(dest: int) -> None:
             for number in range(count):
-                await ep.request_medium(dest, box.medium, pattern(90, number), number)
+                await ep.request_medium(dest, log.medium, pattern(90, number), number)
 
         async with trio.open_nursery() as nursery:
             for dest in range(ep.size):
                 nursery.start_soon(flood, dest)
-            seen = await box.until(count * ep.size)
+            seen = await log.until(count * ep.size)
         return sum(one.payload == pattern(90, one.args[0]) for one in seen)
 
     assert list(case.run(main).values) == [count * case.size] * case.size
@@ -370,14 +370,14 @@ def test_a_token_goes_around_a_ring(case: Case) -> None:
     rounds = 3
 
     async def main(ep: Endpoint) -> list[int]:
-        box = await attached(ep)
+        log = await attached(ep)
         for turn in range(rounds):
             if ep.rank == 0:
-                await ep.request_short(neighbour(ep), box.short, turn)
-            await box.until(turn + 1)
+                await ep.request_short(neighbour(ep), log.short, turn)
+            await log.until(turn + 1)
             if ep.rank != 0:
-                await ep.request_short(neighbour(ep), box.short, turn)
-        return [one.args[0] for one in box.seen]
+                await ep.request_short(neighbour(ep), log.short, turn)
+        return [one.args[0] for one in log.seen]
 
     assert list(case.run(main).values) == [list(range(rounds))] * case.size
 

@@ -76,10 +76,10 @@ def test_handlers_may_neither_send_requests_nor_wait(case: Case, where: str) -> 
 
         def misbehave() -> None:
             calls: dict[str, Any] = {
-                "request_short": partial(ep.request_short, 0, box.short),
-                "request_medium": partial(ep.request_medium, 0, box.medium, b"x"),
-                "request_long": partial(ep.request_long, 0, box.long, b"x", 0),
-                "request_long_async": partial(ep.request_long_async, 0, box.long, b"x", 0),
+                "request_short": partial(ep.request_short, 0, log.short),
+                "request_medium": partial(ep.request_medium, 0, log.medium, b"x"),
+                "request_long": partial(ep.request_long, 0, log.long, b"x", 0),
+                "request_long_async": partial(ep.request_long_async, 0, log.long, b"x", 0),
                 "poll": ep.poll,
                 "block_until": partial(ep.block_until, bool),
                 "compute": partial(ep.compute, 1e-9),
@@ -91,11 +91,11 @@ def test_handlers_may_neither_send_requests_nor_wait(case: Case, where: str) -> 
                 assert name in message, message
                 refused.append(name)
 
-        box = await attached(ep, ask, last)
+        log = await attached(ep, ask, last)
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: len(refused) == len(FORBIDDEN))
         await ep.attach()
-        assert box.seen == []
+        assert log.seen == []
         return refused
 
     assert list(case.run(main).values) == [list(FORBIDDEN)] * case.size
@@ -213,20 +213,20 @@ def test_handlers_do_not_run_while_a_rank_computes_or_waits_for_trio(case: Case)
     case = case.at_least(2)
 
     async def main(ep: Endpoint) -> list[int]:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank != 1:
             if ep.rank == 0:
-                await ep.request_short(1, box.short)
+                await ep.request_short(1, log.short)
             return [0, 0, 1]
         await ep.compute(1e-2)
-        computed = len(box.seen)
+        computed = len(log.seen)
         await trio.sleep(1e-2)
-        slept = len(box.seen)
+        slept = len(log.seen)
         if ep.simulated:
             await ep.poll()
         else:  # where nothing says that it has come by now
-            await ep.block_until(lambda: box.seen)
-        return [computed, slept, len(box.seen)]
+            await ep.block_until(lambda: log.seen)
+        return [computed, slept, len(log.seen)]
 
     assert list(case.run(main).values) == [[0, 0, 1]] * case.size
 
@@ -263,19 +263,19 @@ def test_a_handler_may_start_a_task(case: Case) -> None:
 
     async def main(ep: Endpoint) -> tuple[int, ...]:
         async def answer(dest: int, number: int) -> None:
-            await ep.request_short(dest, box.short, number)
+            await ep.request_short(dest, log.short, number)
 
         async with trio.open_nursery() as nursery:
 
             def ask(token: Token, number: int) -> None:
                 nursery.start_soon(answer, token.rank, number + 1)
 
-            box = await attached(ep, ask)
+            log = await attached(ep, ask)
             await ep.request_short(neighbour(ep), ask, ep.rank)
-            await box.until(1)
+            await log.until(1)
             # Everyone has its answer, so no handler will start a task any more.
             await ep.attach()
-        return box.seen[0].args
+        return log.seen[0].args
 
     assert list(case.run(main).values) == [(rank + 1,) for rank in range(case.size)]
 

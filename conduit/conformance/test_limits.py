@@ -59,14 +59,14 @@ def test_every_number_of_arguments(case: Case, category: str) -> None:
         def ask(token: Token, *rest: Any) -> None:
             args = rest if category == "short" else rest[1:]
             asked.append(args)
-            answer(token, category, box[category], *(-value for value in args), payload=b"ab")
+            answer(token, category, log[category], *(-value for value in args), payload=b"ab")
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for count in range(ep.limits.max_args + 1):
             await send(ep, category, neighbour(ep), ask, *_some_args(count, ep.rank), payload=b"abc", offset=8)
-        await box.until(ep.limits.max_args + 1)
+        await log.until(ep.limits.max_args + 1)
         await ep.block_until(lambda: len(asked) == ep.limits.max_args + 1)
-        return [sorted(asked, key=len), sorted((seen.args for seen in box.seen), key=len)]
+        return [sorted(asked, key=len), sorted((seen.args for seen in log.seen), key=len)]
 
     for rank, (asked, answered) in enumerate(case.run(main).values):
         source = (rank - 1) % case.size
@@ -115,12 +115,12 @@ def test_arguments_arrive_signed(case: Case, category: str) -> None:
     async def main(ep: Endpoint) -> tuple[list[tuple[int, ...]], bool]:
         def ask(token: Token, *rest: Any) -> None:
             args = rest if category == "short" else rest[1:]
-            answer(token, category, box[category], *args, *(value for value, _ in VALUES[args[0] :][:2]), payload=b"r")
+            answer(token, category, log[category], *args, *(value for value, _ in VALUES[args[0] :][:2]), payload=b"r")
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for index, (value, _) in enumerate(VALUES):
             await send(ep, category, neighbour(ep), ask, index, value, payload=b"q")
-        seen = await box.until(len(VALUES))
+        seen = await log.until(len(VALUES))
         plain = all(type(arg) is int for one in seen for arg in one.args)
         return sorted(one.args for one in seen), plain
 
@@ -147,10 +147,10 @@ def test_arguments_of_the_wrong_kind_are_refused(case: Case) -> None:
     ]
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         for value, word in wrong:
             for category in (*CATEGORIES, "long_async"):
-                handler = box[category.partition("_")[0]]
+                handler = log[category.partition("_")[0]]
                 message = refusal(partial(send, ep, category, 0, handler, 1, value, payload=b"x"))
                 names(message, word)
                 assert "arg" in message
@@ -168,12 +168,12 @@ def test_one_argument_too_many_is_refused(case: Case) -> None:
         refused: list[str] = []
 
         def ask(token: Token) -> None:
-            calls = [partial(answer, token, category, box[category], *args, payload=b"x") for category in CATEGORIES]
+            calls = [partial(answer, token, category, log[category], *args, payload=b"x") for category in CATEGORIES]
             refused.extend(map(refusal, calls))
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for category in (*CATEGORIES, "long_async"):
-            handler = box[category.partition("_")[0]]
+            handler = log[category.partition("_")[0]]
             refused.append(refusal(partial(send, ep, category, 0, handler, *args, payload=b"x")))
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: len(refused) == 7)
@@ -294,17 +294,17 @@ def test_one_byte_beyond_the_limit_is_refused(case: Case, call: str) -> None:
             refused.append(refusal(lambda: _reply(token)))
 
         def _reply(token: Token) -> None:
-            answer(token, call.removeprefix("reply_"), box[call.removeprefix("reply_")], payload=payload)
+            answer(token, call.removeprefix("reply_"), log[call.removeprefix("reply_")], payload=payload)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         if call.startswith("reply"):
             await ep.request_short(neighbour(ep), ask)
             await ep.block_until(lambda: bool(refused))
         else:
             category = call.removeprefix("request_")
-            handler = box[category.partition("_")[0]]
+            handler = log[category.partition("_")[0]]
             refused.append(refusal(lambda: send(ep, category, neighbour(ep), handler, payload=payload)))
-        assert box.seen == []
+        assert log.seen == []
         return refused[0]
 
     for message in case.run(main, segment=64).values:
@@ -316,13 +316,13 @@ def test_a_refused_call_does_nothing_and_the_job_goes_on(case: Case) -> None:
     """After any number of refused calls the next right one works, and only it is counted."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         for _ in range(20):
-            refusal(lambda: ep.request_short(ep.size, box.short))
-            refusal(lambda: ep.request_medium(neighbour(ep), box.medium, bytes(ep.limits.max_medium + 1)))
-            refusal(lambda: ep.request_long(neighbour(ep), box.long, b"12345678", -1))
-        await ep.request_short(neighbour(ep), box.short, 4)
-        await box.until(1)
+            refusal(lambda: ep.request_short(ep.size, log.short))
+            refusal(lambda: ep.request_medium(neighbour(ep), log.medium, bytes(ep.limits.max_medium + 1)))
+            refusal(lambda: ep.request_long(neighbour(ep), log.long, b"12345678", -1))
+        await ep.request_short(neighbour(ep), log.short, 4)
+        await log.until(1)
 
     result = case.run(main)
     assert [counts["requests_sent"] for counts in result.statistics] == [1] * case.size
@@ -333,9 +333,9 @@ def test_bad_requests_are_value_errors(case: Case) -> None:
     """Programs that know nothing of this package's errors can catch them all the same."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         with pytest.raises(ValueError, match=r"\A.*dest"):
-            await ep.request_short(-1, box.short)
+            await ep.request_short(-1, log.short)
 
     assert issubclass(BadRequest, ValueError)
     case.run(main)

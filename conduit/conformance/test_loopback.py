@@ -22,13 +22,13 @@ def test_a_rank_may_ask_itself(case: Case, asked: str) -> None:
             assert token.rank == ep.rank
             assert asked == "short" or bytes(rest[0]) == pattern(100, args[0])
             kind = CATEGORIES[args[0]]
-            answer(token, kind, box[kind], -args[0], payload=pattern(100, 9), offset=500)
+            answer(token, kind, log[kind], -args[0], payload=pattern(100, 9), offset=500)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for kind in range(3):
             await send(ep, asked, ep.rank, ask, kind, payload=pattern(100, kind), offset=200)
-            await box.until(kind + 1)
-        return {(one.category, one.rank, one.is_request, one.args, one.payload) for one in box.seen}
+            await log.until(kind + 1)
+        return {(one.category, one.rank, one.is_request, one.args, one.payload) for one in log.seen}
 
     for rank, seen in enumerate(case.run(main).values):
         payloads = [None, pattern(100, 9), pattern(100, 9)]
@@ -69,14 +69,14 @@ def test_self_sends_during_other_traffic(case: Case) -> None:
 
     async def main(ep: Endpoint) -> tuple[int, int]:
         def ask(token: Token, payload: memoryview, number: int) -> None:
-            token.reply_medium(box.medium, payload, number)
+            token.reply_medium(log.medium, payload, number)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for number in range(count):
             await ep.request_medium(neighbour(ep), ask, pattern(120, number), number)
             await ep.request_medium(ep.rank, ask, pattern(120, number), number)
-            await ep.request_long(ep.rank, box.long, pattern(120, number), 120 * number, number)
-        seen = await box.until(3 * count)
+            await ep.request_long(ep.rank, log.long, pattern(120, number), 120 * number, number)
+        seen = await log.until(3 * count)
         return len(seen), sum(one.payload == pattern(120, one.args[0]) for one in seen)
 
     assert list(case.run(main).values) == [(3 * count, 3 * count)] * case.size
@@ -134,11 +134,11 @@ def test_a_job_of_one_rank(case: Case) -> None:
     case = case.with_ranks(1)
 
     async def main(ep: Endpoint) -> tuple[int, int, bool]:
-        box = await attached(ep)
+        log = await attached(ep)
         await ep.attach()
-        await ep.request_short(0, box.short)
-        await ep.request_long(0, box.long, b"xyz", 3)
-        await box.until(2)
+        await ep.request_short(0, log.short)
+        await ep.request_long(0, log.long, b"xyz", 3)
+        await log.until(2)
         return ep.size, ep.rank, bytes(ep.segment[2:7]) == b"\0xyz\0"
 
     assert list(case.run(main).values) == [(1, 0, True)]

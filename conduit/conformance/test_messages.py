@@ -12,7 +12,7 @@ import pytest
 
 from conduit import Endpoint, HandlerError, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.door import memory
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import first_difference, pattern
 from conduit.conformance.programs import CATEGORIES, answer, attached, holds, more_than, names, neighbour, refusal, send
 
@@ -128,10 +128,10 @@ def test_every_rank_writes_to_every_rank_with_longs(case: Case) -> None:
     size = min(case.longest(), 700)
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         for dest in range(ep.size):
-            await ep.request_long(dest, box.long, pattern(size, ep.rank * 17 + dest), ep.rank * size, ep.rank)
-        await box.until(ep.size)
+            await ep.request_long(dest, log.long, pattern(size, ep.rank * 17 + dest), ep.rank * size, ep.rank)
+        await log.until(ep.size)
         expected = b"".join(pattern(size, source * 17 + ep.rank) for source in range(ep.size))
         return bytes(memory(ep)) == expected == bytes(ep.segment)
 
@@ -224,14 +224,14 @@ def test_medium_payload_may_start_anywhere(case: Case) -> None:
     """The source of a medium has no alignment either."""
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         buffer = np.zeros(512, np.uint8)
         for source in range(64):
             nbytes = 1 + (source * 37) % 400
             buffer[source : source + nbytes] = np.frombuffer(pattern(nbytes, source), np.uint8)
-            await ep.request_medium(neighbour(ep), box.medium, buffer[source : source + nbytes], source)
+            await ep.request_medium(neighbour(ep), log.medium, buffer[source : source + nbytes], source)
             buffer[:] = 0
-        seen = await box.until(64)
+        seen = await log.until(64)
         return all(one.payload == pattern(1 + (one.args[0] * 37) % 400, one.args[0]) for one in seen)
 
     assert all(case.run(main).values)
@@ -266,10 +266,10 @@ def test_any_contiguous_buffer_is_a_payload(case: Case, category: str) -> None:
     """Whatever offers its bytes in one piece may be sent, also where it cannot be written."""
 
     async def main(ep: Endpoint) -> set[bytes]:
-        box = await attached(ep)
+        log = await attached(ep)
         for number, payload in enumerate(_buffers().values()):
-            await send(ep, category, neighbour(ep), box[category], number, payload=payload, offset=48 * number)
-        return {one.payload for one in await box.until(len(_buffers())) if one.payload is not None}
+            await send(ep, category, neighbour(ep), log[category], number, payload=payload, offset=48 * number)
+        return {one.payload for one in await log.until(len(_buffers())) if one.payload is not None}
 
     assert list(case.run(main).values) == [{pattern(48, 9)}] * case.size
 
@@ -298,13 +298,13 @@ def test_what_is_no_contiguous_buffer_is_refused(case: Case) -> None:
         def ask(token: Token) -> None:
             for payload, _ in wrong:
                 for category in ("medium", "long"):
-                    names(refusal(partial(answer, token, category, box[category], payload=payload)), "payload")
+                    names(refusal(partial(answer, token, category, log[category], payload=payload)), "payload")
             done.append(1)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for payload, word in wrong:
             for category in ("medium", "long", "long_async"):
-                handler = box[category.partition("_")[0]]
+                handler = log[category.partition("_")[0]]
                 message = refusal(partial(send, ep, category, 0, handler, payload=payload))
                 names(message, "payload", word)
         await ep.request_short(neighbour(ep), ask)
@@ -321,15 +321,15 @@ def test_source_may_be_scribbled_over_once_the_call_returned(case: Case, categor
     sizes = [size for size in case.sizes(min(limit, 5000)) if size][-24:]
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         buffer = np.zeros(max(sizes), np.uint8)
         offset = 0
         for number, size in enumerate(sizes):
             buffer[:size] = np.frombuffer(pattern(size, number), np.uint8)
-            await send(ep, category, neighbour(ep), box[category], number, payload=buffer[:size], offset=offset)
+            await send(ep, category, neighbour(ep), log[category], number, payload=buffer[:size], offset=offset)
             buffer[:] = 0xA5
             offset += size
-        seen = await box.until(len(sizes))
+        seen = await log.until(len(sizes))
         return all(one.payload == pattern(sizes[one.args[0]], one.args[0]) for one in seen)
 
     assert all(case.run(main, segment=sum(sizes)).values)
@@ -344,13 +344,13 @@ def test_source_from_the_own_segment_may_be_scribbled_over(case: Case, category:
     count = 6
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         source = ep.segment[count * size :]
         for number in range(count):
             source[:] = np.frombuffer(pattern(size, number), np.uint8)
-            await send(ep, category, neighbour(ep), box[category], number, payload=source, offset=number * size)
+            await send(ep, category, neighbour(ep), log[category], number, payload=source, offset=number * size)
             source[:] = 0x5A
-        return all(one.payload == pattern(size, one.args[0]) for one in await box.until(count))
+        return all(one.payload == pattern(size, one.args[0]) for one in await log.until(count))
 
     assert all(case.run(main, segment=(count + 1) * size).values)
 
@@ -371,17 +371,17 @@ def test_payload_is_taken_before_the_call_polls(case: Case, category: str) -> No
             bumped += 1
             source[:] = 0xFF
 
-        box = await attached(ep, bump)
+        log = await attached(ep, bump)
         if ep.rank == 1:
             for number in range(count):
                 await ep.request_short(0, bump)
                 if number == count // 2:
                     await ep.compute(1e-5)
-            return all(one.payload == pattern(300, 1) for one in await box.until(count))
+            return all(one.payload == pattern(300, 1) for one in await log.until(count))
         if ep.rank == 0:
             for number in range(count):
                 source[:] = np.frombuffer(pattern(300, 1), np.uint8)
-                await send(ep, category, 1, box[category], payload=source, offset=number * 300)
+                await send(ep, category, 1, log[category], payload=source, offset=number * 300)
             await ep.block_until(lambda: bumped == count)
         return True
 
@@ -426,9 +426,9 @@ def test_long_async_without_reply_is_an_error_of_the_handler(case: Case) -> None
     """The sender could never use its buffer again, so the job ends and the handler is named."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
-            await ep.request_long_async(neighbour(ep), box.long, b"12345678", 0)
+            await ep.request_long_async(neighbour(ep), log.long, b"12345678", 0)
         await ep.block_until(lambda: False)
 
     with pytest.raises(HandlerError, match=r"(?s)\A.*\blong\b"):
@@ -483,11 +483,11 @@ def test_empty_payload_of_any_buffer(case: Case) -> None:
     empties: list[Any] = [b"", bytearray(), memoryview(b""), np.zeros(0), np.zeros((3, 0, 2)), array.array("d")]
 
     async def main(ep: Endpoint) -> list[tuple[str, bytes | None]]:
-        box = await attached(ep)
+        log = await attached(ep)
         for payload in empties:
-            await ep.request_medium(neighbour(ep), box.medium, payload)
-            await ep.request_long(neighbour(ep), box.long, payload, -5)
-        return sorted((one.category, one.payload) for one in await box.until(2 * len(empties)))
+            await ep.request_medium(neighbour(ep), log.medium, payload)
+            await ep.request_long(neighbour(ep), log.long, payload, -5)
+        return sorted((one.category, one.payload) for one in await log.until(2 * len(empties)))
 
     expected = [("long", b"")] * len(empties) + [("medium", b"")] * len(empties)
     assert list(case.run(main).values) == [expected] * case.size
@@ -498,11 +498,11 @@ def test_long_may_fill_the_segment_to_its_last_byte(case: Case) -> None:
     """The whole segment, its last byte and its first one."""
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         for payload, offset in ((pattern(200, 1), 0), (b"z", 199), (b"a", 0)):
-            await ep.request_long(neighbour(ep), box.long, payload, offset)
-            await box.until(1)
-            box.seen.clear()
+            await ep.request_long(neighbour(ep), log.long, payload, offset)
+            await log.until(1)
+            log.seen.clear()
             await ep.attach()
         return bytes(ep.segment) == b"a" + pattern(200, 1)[1:-1] + b"z"
 
@@ -519,15 +519,15 @@ def test_long_outside_the_segment_is_refused(case: Case) -> None:
 
         def ask(token: Token) -> None:
             for offset, size in outside:
-                message = refusal(partial(token.reply_long, box.long, bytes(size), offset))
+                message = refusal(partial(token.reply_long, log.long, bytes(size), offset))
                 names(message, "offset", offset, 200)
             done.append(1)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for offset, size in outside:
             for category in ("long", "long_async"):
                 payload = bytes(size)
-                message = refusal(partial(send, ep, category, neighbour(ep), box.long, payload=payload, offset=offset))
+                message = refusal(partial(send, ep, category, neighbour(ep), log.long, payload=payload, offset=offset))
                 names(message, "offset", offset, 200)
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: bool(done))
@@ -541,14 +541,14 @@ def test_offset_of_the_wrong_kind_is_refused(case: Case) -> None:
     """An offset is an integer; what merely looks like one is taken, a float is not."""
 
     async def main(ep: Endpoint) -> bytes:
-        box = await attached(ep)
+        log = await attached(ep)
         for offset in (1.0, "1", None, b"1", [1]):
             wrong: Any = offset
-            names(refusal(partial(ep.request_long, 0, box.long, b"x", wrong)), "offset", type(offset).__name__)
+            names(refusal(partial(ep.request_long, 0, log.long, b"x", wrong)), "offset", type(offset).__name__)
         by_nature: Any = np.int16(3)
-        await ep.request_long(neighbour(ep), box.long, b"x", by_nature)
-        await ep.request_long(neighbour(ep), box.long, b"y", True)
-        await box.until(2)
+        await ep.request_long(neighbour(ep), log.long, b"x", by_nature)
+        await ep.request_long(neighbour(ep), log.long, b"y", True)
+        await log.until(2)
         return bytes(ep.segment[:4])
 
     assert list(case.run(main).values) == [b"\0y\0x"] * case.size
@@ -559,10 +559,10 @@ def test_dest_out_of_range_is_refused(case: Case) -> None:
     """Only ranks of the job: the message names the value and the last rank."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         for dest in (-1, ep.size, ep.size + 5, 1 << 40, -(1 << 40)):
             for category in (*CATEGORIES, "long_async"):
-                handler = box[category.partition("_")[0]]
+                handler = log[category.partition("_")[0]]
                 message = refusal(partial(send, ep, category, dest, handler, payload=b"x"))
                 names(message, "dest", dest, ep.size - 1)
 
@@ -574,14 +574,14 @@ def test_dest_of_the_wrong_kind_is_refused(case: Case) -> None:
     """A float is no rank, although equal to one; whatever is an integer by nature is."""
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         for dest in (0.0, "0", None, b"", [0], np.float64(0)):
             wrong: Any = dest
-            names(refusal(partial(ep.request_short, wrong, box.short)), "dest", type(dest).__name__)
+            names(refusal(partial(ep.request_short, wrong, log.short)), "dest", type(dest).__name__)
         by_nature: Any = np.int8(neighbour(ep))
-        await ep.request_short(by_nature, box.short)
-        await ep.request_short(False, box.short)
-        await box.until(1 + (ep.size if ep.rank == 0 else 0))
-        return len(box.seen)
+        await ep.request_short(by_nature, log.short)
+        await ep.request_short(False, log.short)
+        await log.until(1 + (ep.size if ep.rank == 0 else 0))
+        return len(log.seen)
 
     assert case.run(main).values[0] == case.size + 1

@@ -7,7 +7,7 @@ import pytest
 
 from conduit import Endpoint, HandlerError, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.door import memory
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import attached, chain, names, neighbour, send
 
@@ -42,20 +42,20 @@ def test_a_medium_payload_may_be_sent_back(case: Case) -> None:
     async def main(ep: Endpoint) -> set[tuple[str, bytes | None]]:
         def ask(token: Token, payload: memoryview, kind: int) -> None:
             if kind == 0:
-                token.reply_medium(box.medium, payload)
+                token.reply_medium(log.medium, payload)
             elif kind == 1:
                 payload[0] = 255
-                token.reply_medium(box.medium, payload[:100])
+                token.reply_medium(log.medium, payload[:100])
             elif kind == 2:
-                token.reply_long(box.long, payload[1:], 3)
+                token.reply_long(log.long, payload[1:], 3)
             else:
-                token.reply_medium(box.medium, payload[7:-7])
+                token.reply_medium(log.medium, payload[7:-7])
             payload[:] = bytes(len(payload))
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for kind in range(4):
             await ep.request_medium(neighbour(ep), ask, pattern(400, 3), kind)
-        return {(one.category, one.payload) for one in await box.until(4)}
+        return {(one.category, one.payload) for one in await log.until(4)}
 
     data = pattern(400, 3)
     expected = {("medium", data), ("medium", b"\xff" + data[1:100]), ("long", data[1:]), ("medium", data[7:-7])}
@@ -172,12 +172,12 @@ def test_received_data_serves_as_the_source_of_the_next_request(case: Case) -> N
     size = min(case.longest(), case.limits.max_medium, 2000)
 
     async def main(ep: Endpoint) -> bytes:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
-            await ep.request_long(neighbour(ep), box.long, pattern(size, 4), 5)
-        await box.until(1)
+            await ep.request_long(neighbour(ep), log.long, pattern(size, 4), 5)
+        await log.until(1)
         if ep.rank != 0:
-            await ep.request_long(neighbour(ep), box.long, ep.segment[5 : 5 + size], 5)
+            await ep.request_long(neighbour(ep), log.long, ep.segment[5 : 5 + size], 5)
         return bytes(ep.segment[5 : 5 + size])
 
     assert list(case.run(main).values) == [pattern(size, 4)] * case.size

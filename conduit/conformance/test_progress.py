@@ -20,13 +20,13 @@ def test_every_message_is_handled_exactly_once(case: Case) -> None:
     count = 6
 
     async def main(ep: Endpoint) -> list[tuple[int, int]]:
-        box = await attached(ep)
+        log = await attached(ep)
         for number in range(count):
             for step in range(ep.size):
-                await ep.request_short((ep.rank + step) % ep.size, box.short, number)
-        await box.until(count * ep.size)
+                await ep.request_short((ep.rank + step) % ep.size, log.short, number)
+        await log.until(count * ep.size)
         await ep.attach()
-        return sorted((one.rank, one.args[0]) for one in box.seen)
+        return sorted((one.rank, one.args[0]) for one in log.seen)
 
     expected = [(rank, number) for rank in range(case.size) for number in range(count)]
     assert list(case.run(main).values) == [expected] * case.size
@@ -42,17 +42,17 @@ def test_a_request_polls_even_if_it_need_not_wait(case: Case) -> None:
     case = case.at_least(2)
 
     async def main(ep: Endpoint) -> list[int]:
-        box = await attached(ep)
+        log = await attached(ep)
         seen = []
         for _ in range(2):
             if ep.rank == 1:
-                await ep.request_short(0, box.short)
+                await ep.request_short(0, log.short)
                 await linger(ep, 6e-3)
             if ep.rank == 0:
                 await ep.compute(4e-3)
                 for _ in range(2):
-                    await ep.request_short(1, box.short)
-                seen.append(len(box.seen))
+                    await ep.request_short(1, log.short)
+                seen.append(len(log.seen))
                 await ep.compute(2e-3)
         return seen
 
@@ -64,10 +64,10 @@ def test_poll_returns_when_there_is_nothing(case: Case) -> None:
     """Polling an idle network is fine, as often as wanted."""
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         for _ in range(50):
             await ep.poll()
-        return len(box.seen)
+        return len(log.seen)
 
     assert list(case.run(main).values) == [0] * case.size
 
@@ -80,17 +80,17 @@ def test_poll_runs_what_is_pending(case: Case) -> None:
     most = 10_000 if case.simulated else 1_000_000
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 1:
-            await ep.request_short(0, box.short, 1)
-            await ep.request_short(0, box.short, 2)
+            await ep.request_short(0, log.short, 1)
+            await ep.request_short(0, log.short, 2)
         await ep.compute(1e-3)
         for _ in range(most if ep.rank == 0 else 0):
             await ep.poll()
             await ep.compute(1e-4)
-            if len(box.seen) == 2:
+            if len(log.seen) == 2:
                 break
-        return len(box.seen)
+        return len(log.seen)
 
     assert case.run(main).values[0] == 2
 
@@ -102,16 +102,16 @@ def test_one_poll_handles_ten_messages_at_most(case: Case) -> None:
     count = 14
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank in (1, 2):
             for number in range(count):
-                await ep.request_short(0, box.short, number)
+                await ep.request_short(0, log.short, number)
         most = 0
-        while ep.rank == 0 and len(box.seen) < 2 * count:
+        while ep.rank == 0 and len(log.seen) < 2 * count:
             await ep.compute(1e-4)
-            before = len(box.seen)
+            before = len(log.seen)
             await ep.poll()
-            most = max(most, len(box.seen) - before)
+            most = max(most, len(log.seen) - before)
         return most
 
     assert case.run(main).values[0] <= 10
@@ -123,13 +123,13 @@ def test_block_until_true_returns_without_polling(case: Case) -> None:
     """No handler runs and no time passes when the condition already holds."""
 
     async def main(ep: Endpoint) -> tuple[int, float]:
-        box = await attached(ep)
-        await ep.request_short(neighbour(ep), box.short)
+        log = await attached(ep)
+        await ep.request_short(neighbour(ep), log.short)
         await ep.compute(1e-3)
         # The message is there, unless the rank spoke to itself.
-        seen, now = len(box.seen), ep.now
+        seen, now = len(log.seen), ep.now
         await ep.block_until(lambda: True)
-        return len(box.seen) - seen, ep.now - now
+        return len(log.seen) - seen, ep.now - now
 
     assert list(case.run(main).values) == [(0, 0.0)] * case.size
 
@@ -139,11 +139,11 @@ def test_block_until_returns_once_a_handler_made_it_true(case: Case) -> None:
     """It goes through as many messages as it takes; the predicate holds when it returns."""
 
     async def main(ep: Endpoint) -> bool:
-        box = await attached(ep)
+        log = await attached(ep)
         for number in range(9):
-            await ep.request_short(neighbour(ep), box.short, number)
-        await ep.block_until(lambda: any(one.args == (8,) for one in box.seen), what="the last", ranks=(0,))
-        return any(one.args == (8,) for one in box.seen)
+            await ep.request_short(neighbour(ep), log.short, number)
+        await ep.block_until(lambda: any(one.args == (8,) for one in log.seen), what="the last", ranks=(0,))
+        return any(one.args == (8,) for one in log.seen)
 
     assert all(case.run(main).values)
 
@@ -157,21 +157,21 @@ def test_a_predicate_that_raises_raises_out_of_block_until(case: Case) -> None:
     """At once or after a handler; the program may catch it and go on."""
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         caught = 0
 
         def fail_after(count: int) -> bool:
-            if len(box.seen) >= count:
+            if len(log.seen) >= count:
                 raise _Oops("here")
             return False
 
         for count in (0, 1):
-            await ep.request_short(neighbour(ep), box.short)
+            await ep.request_short(neighbour(ep), log.short)
             try:
                 await ep.block_until(partial(fail_after, count))
             except _Oops:
                 caught += 1
-        await box.until(2)
+        await log.until(2)
         return caught
 
     assert list(case.run(main).values) == [2] * case.size
@@ -218,17 +218,17 @@ def test_any_number_of_tasks_may_wait(case: Case) -> None:
 
     async def main(ep: Endpoint) -> list[int]:
         done: list[int] = []
-        box = await attached(ep)
+        log = await attached(ep)
 
         async def wait_for(number: int) -> None:
-            await ep.block_until(lambda: any(one.args == (number,) for one in box.seen))
+            await ep.block_until(lambda: any(one.args == (number,) for one in log.seen))
             done.append(number)
 
         async with trio.open_nursery() as nursery:
             for number in range(count):
                 nursery.start_soon(wait_for, number)
             for number in reversed(range(count)):
-                await ep.request_short(neighbour(ep), box.short, number)
+                await ep.request_short(neighbour(ep), log.short, number)
         return sorted(done)
 
     assert list(case.run(main).values) == [list(range(count))] * case.size
@@ -240,16 +240,16 @@ def test_several_tasks_may_send_at_once(case: Case) -> None:
     tasks, each = 5, 6
 
     async def main(ep: Endpoint) -> list[tuple[int, ...]]:
-        box = await attached(ep)
+        log = await attached(ep)
 
         async def flood(task: int) -> None:
             for number in range(each):
-                await ep.request_medium(neighbour(ep), box.medium, bytes([task]) * 40, task, number)
+                await ep.request_medium(neighbour(ep), log.medium, bytes([task]) * 40, task, number)
 
         async with trio.open_nursery() as nursery:
             for task in range(tasks):
                 nursery.start_soon(flood, task)
-        seen = await box.until(tasks * each)
+        seen = await log.until(tasks * each)
         assert all(one.payload == bytes([one.args[0]]) * 40 for one in seen)
         return sorted(one.args for one in seen)
 
@@ -414,16 +414,16 @@ def test_plain_calls_take_no_time(case: Case) -> None:
     """Looking at oneself and at the job is free and runs no handler."""
 
     async def main(ep: Endpoint) -> tuple[float, int]:
-        box = await attached(ep)
-        await ep.request_short(neighbour(ep), box.short)
+        log = await attached(ep)
+        await ep.request_short(neighbour(ep), log.short)
         await ep.compute(1e-4)
-        seen, start = len(box.seen), ep.now
+        seen, start = len(log.seen), ep.now
         for rank in range(ep.size):
             ep.segment_size(rank)
             ep.host_of(rank)
         _ = (ep.rank, ep.size, ep.limits, ep.host, ep.ranks_on_host, ep.simulated, ep.random.random(), ep.segment.sum())
         ep.want_progress()
-        return ep.now - start, len(box.seen) - seen
+        return ep.now - start, len(log.seen) - seen
 
     assert list(case.run(main).values) == [(0.0, 0)] * case.size
 
@@ -451,11 +451,11 @@ def test_a_program_may_spin_on_memory_across_polls(case: Case) -> None:
     case = case.at_least(2)
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
             await ep.compute(1e-5)
             for dest in range(1, ep.size):
-                await ep.request_long(dest, box.long, b"\1", 33)
+                await ep.request_long(dest, log.long, b"\1", 33)
             return 1
         while not ep.segment[33]:
             await ep.poll()
@@ -503,10 +503,10 @@ def test_a_missing_reply_is_reported_as_what_it_is(case: Case) -> None:
     """One rank waits for an answer that nobody gives, while the others are done and serve."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         if ep.rank == 0:
-            await ep.request_short(neighbour(ep), box.short)
-            await ep.block_until(lambda: len(box.seen) > 5, what="the answer", ranks=(neighbour(ep),))
+            await ep.request_short(neighbour(ep), log.short)
+            await ep.block_until(lambda: len(log.seen) > 5, what="the answer", ranks=(neighbour(ep),))
 
     with pytest.raises(Deadlock, match=r"(?s)\A.*the answer"):
         case.run(main)

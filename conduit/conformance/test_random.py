@@ -9,7 +9,7 @@ import pytest
 
 from conduit import Endpoint, Token
 from conduit.conformance.cases import Case
-from conduit.conformance.door import memory
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import CATEGORIES, answer, send
 
@@ -21,7 +21,7 @@ PLACE = 2200
 
 
 @attrs.frozen
-class Step:
+class RandomRequest:
     """One act of one rank: some work, then a request, and how it is to be answered (None: not at all)."""
 
     rank: int
@@ -43,7 +43,7 @@ class Step:
         return None if self.reply == "short" else pattern(self.reply_nbytes, self.number + 100)
 
 
-def _expected(script: list[Step], rank: int) -> Counter[Any]:
+def _expected(script: list[RandomRequest], rank: int) -> Counter[Any]:
     """Say what the handlers of a rank will see, by the meaning of the calls alone."""
     seen: Counter[Any] = Counter()
     for step in script:
@@ -54,7 +54,7 @@ def _expected(script: list[Step], rank: int) -> Counter[Any]:
     return seen
 
 
-def _final_segment(script: list[Step], rank: int) -> bytes:
+def _final_segment(script: list[RandomRequest], rank: int) -> bytes:
     """Say which bytes a rank's segment holds in the end."""
     held = np.zeros(2 * PLACE * len(script), np.uint8)
     for step in script:
@@ -67,17 +67,17 @@ def _final_segment(script: list[Step], rank: int) -> bytes:
     return held.tobytes()
 
 
-async def _play(ep: Endpoint, script: list[Step]) -> tuple[Counter[Any], bytes]:
+async def _play(ep: Endpoint, script: list[RandomRequest]) -> tuple[Counter[Any], bytes]:
     """Do this rank's part of the script, then wait until all that the model expects has come."""
     seen: Counter[Any] = Counter()
 
-    def note(kind: str, category: str, token: Token, rest: tuple[Any, ...]) -> Step:
+    def note(kind: str, category: str, token: Token, rest: tuple[Any, ...]) -> RandomRequest:
         payload, args = (None, rest) if category == "short" else (bytes(rest[0]), rest[1:])
-        step: Step = script[args[0]]
+        step: RandomRequest = script[args[0]]
         seen[kind, category, token.rank, args[0], args[1:], payload] += 1
         return step
 
-    def respond(token: Token, step: Step) -> None:
+    def respond(token: Token, step: RandomRequest) -> None:
         if step.reply is None:
             return
         payload = step.reply_payload() or b""
@@ -148,19 +148,19 @@ def _scripts(case: Case) -> Any:
     return strategies.lists(step, min_size=8, max_size=30).map(_numbered)
 
 
-def _numbered(steps: list[dict[str, Any]]) -> list[Step]:
+def _numbered(steps: list[dict[str, Any]]) -> list[RandomRequest]:
     """Number the steps; a long-async request is always answered."""
     for step in steps:
         if step["category"] == "long_async" and step["reply"] is None:
             step["reply"] = "short"
-    return [Step(number=number, **step) for number, step in enumerate(steps)]
+    return [RandomRequest(number=number, **step) for number, step in enumerate(steps)]
 
 
 @pytest.mark.rule("R39", "R22", "R14", "R73")
 def test_random_traffic_means_what_the_model_says(case: Case, request: pytest.FixtureRequest) -> None:
     """Handlers see every message once with its own contents, segments end as the model's, and counts agree."""
 
-    def check(script: list[Step]) -> None:
+    def check(script: list[RandomRequest]) -> None:
         result = case.run(_play, script, segment=2 * PLACE * len(script))
         for rank, (seen, held) in enumerate(result.values):
             assert seen == _expected(script, rank)

@@ -14,13 +14,13 @@ pytestmark = pytest.mark.simulated
 
 async def _busy(ep: Endpoint) -> list[Any]:
     """Use a bit of everything: tasks, timeouts, sleeps, events, replies, chance."""
-    box = await attached(ep)
+    log = await attached(ep)
     order: list[Any] = []
 
     async def flood(dest: int) -> None:
         for number in range(4):
             await ep.compute(ep.random.random() * 1e-6)
-            await ep.request_medium(dest, box.medium, bytes(number * 50), number)
+            await ep.request_medium(dest, log.medium, bytes(number * 50), number)
 
     async with trio.open_nursery() as nursery:
         for step in range(min(ep.size, 3)):
@@ -29,8 +29,8 @@ async def _busy(ep: Endpoint) -> list[Any]:
             await ep.block_until(lambda: False)
         await trio.sleep(1e-6)
         order.append(("slept", ep.now))
-    await box.until(4 * min(ep.size, 3))
-    order.extend((one.rank, one.args) for one in box.seen)
+    await log.until(4 * min(ep.size, 3))
+    order.extend((one.rank, one.args) for one in log.seen)
     return [*order, ep.now]
 
 
@@ -84,11 +84,11 @@ def test_values_do_not_depend_on_the_seed(case: Case) -> None:
     """Under weak ordering another seed is another order of events; what the program computes is the same."""
 
     async def main(ep: Endpoint) -> list[Any]:
-        box = await attached(ep)
+        log = await attached(ep)
         for step in range(ep.size):
-            await ep.request_long((ep.rank + step) % ep.size, box.long, bytes([ep.rank + 1]) * 77, 77 * ep.rank, step)
-        await box.until(ep.size)
-        return [sorted((one.rank, one.args, one.payload) for one in box.seen), bytes(ep.segment)]
+            await ep.request_long((ep.rank + step) % ep.size, log.long, bytes([ep.rank + 1]) * 77, 77 * ep.rank, step)
+        await log.until(ep.size)
+        return [sorted((one.rank, one.args, one.payload) for one in log.seen), bytes(ep.segment)]
 
     results = [case.option(order="weak").run(main, seed=seed, segment=77 * case.size) for seed in range(5)]
     for result in results:

@@ -28,15 +28,15 @@ def test_any_request_may_be_answered_by_any_reply(case: Case, asked: str) -> Non
                 assert bytes(rest[0]) == pattern(size, args[0])
             good += 1
             kind = CATEGORIES[args[0]]
-            answer(token, kind, box[kind], args[0], ep.rank, payload=pattern(size, args[0] + 50), offset=args[0] * size)
+            answer(token, kind, log[kind], args[0], ep.rank, payload=pattern(size, args[0] + 50), offset=args[0] * size)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for number in range(3):
             offset = (3 + number) * size
             await send(ep, asked, neighbour(ep), ask, number, payload=pattern(size, number), offset=offset)
-            await box.until(number + 1)
+            await log.until(number + 1)
         await ep.block_until(lambda: good == 3)
-        return good, {(one.category, one.rank, one.is_request, one.args, one.payload) for one in box.seen}
+        return good, {(one.category, one.rank, one.is_request, one.args, one.payload) for one in log.seen}
 
     for rank, (good, seen) in enumerate(case.run(main).values):
         peer = (rank + 1) % case.size
@@ -75,10 +75,10 @@ def test_requests_need_no_reply(case: Case, category: str) -> None:
     count = 40
 
     async def main(ep: Endpoint) -> int:
-        box = await attached(ep)
+        log = await attached(ep)
         for number in range(count):
-            await send(ep, category, neighbour(ep), box[category], number, payload=b"abc", offset=number * 3)
-        return len(await box.until(count))
+            await send(ep, category, neighbour(ep), log[category], number, payload=b"abc", offset=number * 3)
+        return len(await log.until(count))
 
     assert list(case.run(main).values) == [count] * case.size
 
@@ -126,17 +126,17 @@ def test_a_second_reply_is_refused(case: Case, category: str) -> None:
         refused: list[str] = []
 
         def ask(token: Token) -> None:
-            token.reply_short(box.short, 1)
+            token.reply_short(log.short, 1)
             refused.append(
-                refusal(lambda: answer(token, category, box[category], 2, payload=b"x", offset=0), HandlerError)
+                refusal(lambda: answer(token, category, log[category], 2, payload=b"x", offset=0), HandlerError)
             )
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         await ep.request_short(neighbour(ep), ask)
-        await box.until(1)
+        await log.until(1)
         await ep.block_until(lambda: bool(refused))
         await ep.attach()
-        return len(box.seen), refused[0]
+        return len(log.seen), refused[0]
 
     for count, message in case.run(main).values:
         assert count == 1
@@ -150,10 +150,10 @@ def test_a_second_reply_ends_the_job_if_nobody_catches_it(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         def greedy(token: Token) -> None:
-            token.reply_short(box.short)
-            token.reply_short(box.short)
+            token.reply_short(log.short)
+            token.reply_short(log.short)
 
-        box = await attached(ep, greedy)
+        log = await attached(ep, greedy)
         if ep.rank == 0:
             await ep.request_short(ep.size - 1, greedy)
         await ep.block_until(lambda: False)
@@ -177,13 +177,13 @@ def test_reply_handlers_may_not_reply(case: Case, asked: str, category: str) -> 
 
         def last(token: Token, *rest: Any) -> None:
             assert not token.is_request
-            refused.append(refusal(lambda: answer(token, category, box[category], payload=b"x"), HandlerError))
+            refused.append(refusal(lambda: answer(token, category, log[category], payload=b"x"), HandlerError))
 
-        box = await attached(ep, ask, last)
+        log = await attached(ep, ask, last)
         await ep.request_short(neighbour(ep), ask)
         await ep.block_until(lambda: bool(refused))
         await ep.attach()
-        assert box.seen == []
+        assert log.seen == []
         return refused[0]
 
     for message in case.run(main).values:
@@ -202,20 +202,20 @@ def test_a_token_is_dead_once_its_handler_returned(case: Case) -> None:
             kept.append(token)
 
         def try_later(token: Token) -> None:
-            refused.append(refusal(lambda: kept[0].reply_short(box.short), HandlerError))
-            token.reply_short(box.short)
+            refused.append(refusal(lambda: kept[0].reply_short(log.short), HandlerError))
+            token.reply_short(log.short)
 
-        box = await attached(ep, keep, try_later)
+        log = await attached(ep, keep, try_later)
         await ep.request_short(neighbour(ep), keep)
         await ep.block_until(lambda: bool(kept))
         for category in CATEGORIES:
-            handler = box[category]
+            handler = log[category]
             refused.append(refusal(partial(answer, kept[0], category, handler, payload=b"x"), HandlerError))
         await ep.attach()
         await ep.request_short(neighbour(ep), try_later)
-        await box.until(1)
+        await log.until(1)
         await ep.block_until(lambda: len(refused) == 4)
-        assert len(box.seen) == 1
+        assert len(log.seen) == 1
         return refused
 
     for messages in case.run(main).values:
@@ -260,13 +260,13 @@ def test_reply_source_may_be_scribbled_over_at_once(case: Case, category: str) -
         def ask(token: Token, number: int, offset: int) -> None:
             size = sizes[number]
             buffer[:size] = np.frombuffer(pattern(size, number), np.uint8)
-            answer(token, category, box[category], number, payload=buffer[:size], offset=offset)
+            answer(token, category, log[category], number, payload=buffer[:size], offset=offset)
             buffer[:] = 0x77
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for number in range(len(sizes)):
             await ep.request_short(neighbour(ep), ask, number, sum(sizes[:number]))
-        seen = await box.until(len(sizes))
+        seen = await log.until(len(sizes))
         return all(one.payload == pattern(sizes[one.args[0]], one.args[0]) for one in seen)
 
     assert all(case.run(main, segment=sum(sizes)).values)
@@ -281,14 +281,14 @@ def test_long_reply_from_the_own_segment(case: Case) -> None:
         ep.segment[size:] = np.frombuffer(pattern(size, ep.rank), np.uint8)
 
         def ask(token: Token, start: int) -> None:
-            token.reply_long(box.long, ep.segment[size + start :], start, start)
+            token.reply_long(log.long, ep.segment[size + start :], start, start)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for turn, start in enumerate((0, 1, 7, size // 2, size - 1)):
             await ep.request_short(neighbour(ep), ask, start)
-            await box.until(turn + 1)
+            await log.until(turn + 1)
         expected = pattern(size, neighbour(ep))
-        return all(one.payload == expected[one.args[0] :] for one in box.seen) and bytes(ep.segment[:size]) == expected
+        return all(one.payload == expected[one.args[0] :] for one in log.seen) and bytes(ep.segment[:size]) == expected
 
     assert all(case.run(main, segment=2 * size).values)
 
@@ -339,17 +339,17 @@ def test_wrong_arguments_of_replies_are_refused_and_cost_nothing(case: Case) -> 
 
         def ask(token: Token) -> None:
             names(refusal(lambda: token.reply_short(stranger)), "handler", "stranger")
-            names(refusal(lambda: token.reply_short(box.short, 2**32)), 2**32)
-            names(refusal(lambda: token.reply_short(box.short, 1.5)), "float")
-            names(refusal(lambda: token.reply_medium(box.medium, "text")), "payload", "str")
-            names(refusal(lambda: token.reply_long(box.long, b"x", -1)), "offset", -1)
-            names(refusal(lambda: token.reply_long(box.long, b"x", 0.5)), "offset", "float")  # type: ignore[arg-type]
-            token.reply_short(box.short, 1)
+            names(refusal(lambda: token.reply_short(log.short, 2**32)), 2**32)
+            names(refusal(lambda: token.reply_short(log.short, 1.5)), "float")
+            names(refusal(lambda: token.reply_medium(log.medium, "text")), "payload", "str")
+            names(refusal(lambda: token.reply_long(log.long, b"x", -1)), "offset", -1)
+            names(refusal(lambda: token.reply_long(log.long, b"x", 0.5)), "offset", "float")  # type: ignore[arg-type]
+            token.reply_short(log.short, 1)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         await ep.request_short(neighbour(ep), ask)
-        await box.until(1)
-        return len(box.seen)
+        await log.until(1)
+        return len(log.seen)
 
     assert list(case.run(main).values) == [1] * case.size
 
@@ -361,9 +361,9 @@ def test_a_wrong_reply_that_nobody_catches_ends_the_job(case: Case) -> None:
 
     async def main(ep: Endpoint) -> None:
         def clumsy(token: Token) -> None:
-            token.reply_long(box.long, b"x", -1)
+            token.reply_long(log.long, b"x", -1)
 
-        box = await attached(ep, clumsy)
+        log = await attached(ep, clumsy)
         await ep.request_short(neighbour(ep), clumsy)
         await ep.block_until(lambda: False)
 

@@ -7,7 +7,7 @@ import pytest
 
 from conduit import BadRequest, ConduitError, Endpoint
 from conduit.conformance.cases import Case
-from conduit.conformance.door import memory
+from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import attached, names, neighbour, refusal
 
@@ -63,9 +63,9 @@ def test_program_and_hardware_see_the_same_bytes(case: Case) -> None:
     async def main(ep: Endpoint) -> bool:
         ep.segment[:] = np.frombuffer(pattern(1000, ep.rank), np.uint8)
         assert bytes(memory(ep)) == pattern(1000, ep.rank)
-        box = await attached(ep)
-        await ep.request_long(neighbour(ep), box.long, pattern(100, 99), 450)
-        await box.until(1)
+        log = await attached(ep)
+        await ep.request_long(neighbour(ep), log.long, pattern(100, 99), 450)
+        await log.until(1)
         expected = bytearray(pattern(1000, ep.rank))
         expected[450:550] = pattern(100, 99)
         return bytes(memory(ep)) == expected == bytes(ep.segment)

@@ -81,10 +81,10 @@ def test_messages_may_follow_attach_at_once(case: Case) -> None:
     async def main(ep: Endpoint) -> list[int]:
         if ep.rank == ep.size - 1:
             await ep.compute(2e-5)
-        box = await attached(ep)
+        log = await attached(ep)
         for dest in range(ep.size):
-            await ep.request_short(dest, box.short, ep.rank)
-        return sorted(seen.args[0] for seen in await box.until(ep.size))
+            await ep.request_short(dest, log.short, ep.rank)
+        return sorted(seen.args[0] for seen in await log.until(ep.size))
 
     assert list(case.run(main).values) == [list(range(case.size))] * case.size
 

@@ -21,10 +21,10 @@ def test_nothing_is_counted_that_the_program_did_not_ask_for(case: Case) -> None
     """Attach and automatic empty replies are in no count."""
 
     async def main(ep: Endpoint) -> None:
-        box = await attached(ep)
+        log = await attached(ep)
         await ep.attach()
         if ep.rank == 0:
-            await ep.request_short(neighbour(ep), box.short)
+            await ep.request_short(neighbour(ep), log.short)
 
     result = case.run(main)
     sums = {name: sum(counts[name] for counts in result.statistics) for name in COUNTS}
@@ -37,13 +37,13 @@ def test_requests_replies_and_bytes_are_counted_where_they_happen(case: Case) ->
 
     async def main(ep: Endpoint) -> None:
         def ask(token: Token, payload: memoryview) -> None:
-            token.reply_medium(box.medium, bytes(30), 1, 2, 3)
+            token.reply_medium(log.medium, bytes(30), 1, 2, 3)
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         await ep.request_medium(neighbour(ep), ask, bytes(100))
         await ep.request_long(neighbour(ep), ask, bytes(50), 0)
-        await ep.request_short(neighbour(ep), box.short, 1, 2)
-        await box.until(3)
+        await ep.request_short(neighbour(ep), log.short, 1, 2)
+        await log.until(3)
 
     for counts in case.run(main).statistics:
         assert [counts[name] for name in COUNTS[:5]] == [3, 2, 3, 2, 100 + 50 + 60]
@@ -55,12 +55,12 @@ def test_bytes_that_leave_the_host_are_counted_apart(case: Case) -> None:
 
     async def main(ep: Endpoint) -> int:
         def ask(token: Token, payload: memoryview) -> None:
-            token.reply_medium(box.medium, bytes(10))
+            token.reply_medium(log.medium, bytes(10))
 
-        box = await attached(ep, ask)
+        log = await attached(ep, ask)
         for dest in range(ep.size):
             await ep.request_medium(dest, ask, bytes(100))
-        await box.until(ep.size)
+        await log.until(ep.size)
         return sum(ep.host_of(rank) != ep.host for rank in range(ep.size))
 
     result = case.run(main)

@@ -11,20 +11,19 @@ Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for 
 any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
 """
 
+from conduit.contract.layer_report import LayerReport, Participation
 from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
 from conduit.contract.network import Conduit, JobSetup, RankKind
-from conduit.contract.port import Acts, Awaited, Core, Door, Doors, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract.port import Awaited, Core, DigestSink, Hook, Hooks, Port, Unhandled, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, MessageCosts, RawTable
-from conduit.contract.rma import AtomicOp, Complete, OneSided, Places
-from conduit.contract.told import Part, Told
+from conduit.contract.rma import AtomicOp, Complete, OneSided, StridedSection
 from conduit.contract.world import End, World
 
 __all__ = [
     "CONTROL",
     "LONG",
     "REQUEST",
-    "Acts",
     "AtomicOp",
     "Awaited",
     "Buffer",
@@ -35,22 +34,23 @@ __all__ = [
     "Constant",
     "Core",
     "Costs",
-    "Door",
-    "Doors",
+    "DigestSink",
     "End",
+    "Hook",
+    "Hooks",
     "Identity",
     "JobSetup",
+    "LayerReport",
     "Limits",
     "Message",
     "MessageCosts",
     "OneSided",
-    "Part",
-    "Places",
+    "Participation",
     "Port",
     "Processes",
     "RankKind",
     "RawTable",
-    "Told",
+    "StridedSection",
     "Unhandled",
     "Wait",
     "World",

@@ -66,11 +66,11 @@ class Unhandled(NamedTuple):
     word: int
 
 
-Door: TypeAlias = Callable[..., object] | None
+Hook: TypeAlias = Callable[..., object] | None
 
 
 @attrs.frozen
-class Doors:
+class Hooks:
     """Whom a job tells what happens in it: for each kind what to call, None where nobody listens.
 
     `conduit.core.observer` says what each is called with.  A port looks once, when it is made: where nobody listens it
@@ -89,21 +89,21 @@ class Doors:
         resumed: waits.
     """
 
-    spent: Door = None
-    carried: Door = None
+    spent: Hook = None
+    carried: Hook = None
     messages: bool = False
-    sent: Door = None
-    noticed: Door = None
-    handled: Door = None
-    landed: Door = None
-    blocked: Door = None
-    resumed: Door = None
+    sent: Hook = None
+    noticed: Hook = None
+    handled: Hook = None
+    landed: Hook = None
+    blocked: Hook = None
+    resumed: Hook = None
 
 
-class Acts(Protocol):
+class DigestSink(Protocol):
     """What a rank has observably done, as integers, for the digest of its job (E6)."""
 
-    def extend(self, acts: Iterable[int], /) -> None:
+    def extend(self, digest_log: Iterable[int], /) -> None:
         """Log acts."""
 
     def __len__(self) -> int:
@@ -128,11 +128,11 @@ class Core(Protocol):
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool
     """Whether `run_progress` is running."""
-    doors: Doors | None
+    hooks: Hooks | None
     """Whom to tell what happens, None where nobody listens to anything."""
 
     @property
-    def acts(self) -> Acts | None:
+    def digest_log(self) -> DigestSink | None:
         """Where a network logs what programs do on it beside Active Messages; None: nobody wants to know."""
 
     def deliver(self, message: Message) -> Message | None:
@@ -218,7 +218,7 @@ class Port(ABC):
         """Poll, this rank's main being over, until every rank's is and every message sent was handled (E1)."""
 
     @abstractmethod
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Give `data` to all ranks and return theirs, by rank; collective; polls while it waits."""
 
     @abstractmethod
@@ -262,7 +262,7 @@ class Port(ABC):
         """
 
     @abstractmethod
-    def nudge(self) -> None:
+    def request_pass(self) -> None:
         """Make the next poll a pass, because `core.progress_due` has become true."""
 
     def close(self) -> None:
@@ -281,7 +281,7 @@ class Port(ABC):
         """Return what this rank's tasks wait for."""
         return ()
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of slot in use, for the report of a deadlock."""
         return ()
 

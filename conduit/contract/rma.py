@@ -30,7 +30,7 @@ class AtomicOp(IntEnum):
 
 
 @attrs.frozen
-class Places:
+class StridedSection:
     """Runs of bytes at regular distances in a segment, run [i, j, ...] at ``offset + i*strides[0] + j*strides[1] ...``.
 
     Attributes:
@@ -77,11 +77,11 @@ class OneSided(ABC):
     outstanding: int
 
     @abstractmethod
-    async def put(self, dest: int, places: Places, data: Buffer, then: Complete) -> None:
+    async def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         """Begin to store `data`; return when it may be changed.  Complete: every rank sees all of it there."""
 
     @abstractmethod
-    async def get(self, dest: int, places: Places, out: memoryview, then: Complete) -> None:
+    async def get(self, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         """Begin to read into `out`, flat and writable, which is in use until that is complete."""
 
     @abstractmethod

@@ -91,9 +91,9 @@ def ranks(call: str, name: str, value: Any, size: int) -> Iterable[int]:
     """Return `value` as ranks of a job of `size`; what may change is read anew at every look."""
     if isinstance(value, Collection | Iterator):
         first = tuple(rank(call, name, each, size) for each in value)
-        return LiveRanks(value, first, size) if isinstance(value, Collection) and type(value) is not tuple else first
+        return DynamicRanks(value, first, size) if isinstance(value, Collection) and type(value) is not tuple else first
     if isinstance(value, Iterable):
-        return LiveRanks(value, (), size)
+        return DynamicRanks(value, (), size)
     raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass ranks, such as [0, 1]")
 
 
@@ -200,7 +200,7 @@ def _first_fixed(args: tuple[Any, ...]) -> str:
     return f"args={shown(args)}"
 
 
-class LiveRanks:
+class DynamicRanks:
     """The ranks in a collection of the program's for the report of a deadlock, read anew whenever they are asked for.
 
     Args:

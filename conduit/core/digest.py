@@ -17,14 +17,14 @@ BEGIN, LAND, COMPLETE = 4 << 20, 5 << 20, 6 << 20  # of native one-sided operati
 FLUSH = 300
 
 
-class ActLog(list[int]):
+class DigestLog(list[int]):
     """The acts of one rank, those that are not hashed yet: plain integers, appended in place.
 
     A message: time in ps, SEND or HANDLE with the message's word, the other rank, size, checksum of
     arguments and payload.  A `block_until` that is over: time, WAKE.  A native one-sided operation: time, BEGIN, at its
     target LAND, and COMPLETE, the other rank, size, checksum.
 
-    WAKE is no news from the door of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
+    WAKE is no news from the hook of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
     holds up, for slots and at start-up too, which another simulation of the same machine may do otherwise; and not of a
     `block_until` that was true at once, at a time that the program sees all the same.
     """
@@ -55,7 +55,7 @@ class ActLog(list[int]):
         return self._hash.digest()
 
 
-def job_digest(logs: Iterable[ActLog]) -> str:
+def job_digest(logs: Iterable[DigestLog]) -> str:
     """Return the digest of a job from the logs of its ranks, hexadecimal."""
     whole = hashlib.blake2b(digest_size=16)
     for log in logs:

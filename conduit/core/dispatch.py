@@ -13,7 +13,7 @@ from zlib import crc32
 
 import attrs
 
-from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Doors, Message, Port
+from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
@@ -47,15 +47,28 @@ class Dispatch:
     """
 
     __slots__ = (
-        "acts", "counts", "doors", "endpoint", "handlers", "known", "local", "memory", "port", "progress",
-        "progress_due", "progressing", "rank", "running", "wanted",
+        "counts",
+        "digest_log",
+        "endpoint",
+        "handlers",
+        "hooks",
+        "known",
+        "local",
+        "memory",
+        "port",
+        "progress",
+        "progress_due",
+        "progressing",
+        "rank",
+        "running",
+        "wanted",
     )  # fmt: skip
 
-    def __init__(self, endpoint: Endpoint, doors: Doors | None = None) -> None:
-        self.doors = doors
+    def __init__(self, endpoint: Endpoint, hooks: Hooks | None = None) -> None:
+        self.hooks = hooks
         self.endpoint = endpoint
         self.rank = endpoint.rank
-        self.acts = endpoint._acts
+        self.digest_log = endpoint._digest_log
         self.counts = Handled()
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
@@ -98,9 +111,9 @@ class Dispatch:
         self.running = name
         try:
             if (word >> 9 & 3) == _SHORT:
-                acts = self.acts
-                if acts is not None:
-                    acts += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
+                digest_log = self.digest_log
+                if digest_log is not None:
+                    digest_log += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
                 if run is None:
                     function(token, *args)
                 else:
@@ -145,9 +158,9 @@ class Dispatch:
         medium = (message.word >> 9 & 3) == _MEDIUM
         own = bytearray(message.payload) if medium else None
         view = self._landed(message) if own is None else memoryview(own)
-        if self.acts is not None:
+        if self.digest_log is not None:
             check = crc32(view, crc32(message.args))
-            self.acts += (self.port.ticks(), HANDLE | message.word, message.source, message.nbytes, check)
+            self.digest_log += (self.port.ticks(), HANDLE | message.word, message.source, message.nbytes, check)
         if run is None:
             function(token, view, *args)
         else:
@@ -164,11 +177,11 @@ class Dispatch:
 
     def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
         """Log what a native operation of `source` has changed in the segment; see `conduit.contract.Core`."""
-        acts = self.acts
-        if acts is not None:
-            acts += (when, LAND, source, offset, len(data), crc32(data))
-            if len(acts) > FLUSH:
-                acts.flush()
+        digest_log = self.digest_log
+        if digest_log is not None:
+            digest_log += (when, LAND, source, offset, len(data), crc32(data))
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     def complete(self, then: Complete) -> None:
         """Call `then` of a native operation of this rank; what it may not do is what a handler may not.
@@ -239,7 +252,7 @@ class Dispatch:
         self.wanted = True
         if not self.progressing and not self.progress_due:
             self.progress_due = True
-            self.port.nudge()
+            self.port.request_pass()
 
     async def run_progress(self) -> None:
         """Run what the layers above asked for, again while they ask again; not re-entered (P6)."""

@@ -12,10 +12,10 @@ from zlib import crc32
 import attrs
 import numpy as np
 
-from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, Limits, Message, Port, Told, word_of
+from conduit.contract import REQUEST, Buffer, Bytes, Category, Core, Costs, LayerReport, Limits, Message, Port, word_of
 from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
-from conduit.core.digest import FLUSH, SEND, WAKE, ActLog
+from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import Rma
 from conduit.errors import BadRequest, HandlerError
@@ -86,17 +86,18 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_acts",
         "_attached",
         "_attaches",
         "_auxiliary_bytes",
         "_auxiliary_taken",
         "_copies",
+        "_digest_log",
         "_dispatch",
         "_exits",
         "_indices",
         "_left",
         "_library_costs",
+        "_no_attach",
         "_of_layers",
         "_over",
         "_port",
@@ -130,7 +131,7 @@ class Endpoint:
         *,
         costs: Costs,
         simulated: bool,
-        acts: ActLog | None = None,
+        digest_log: DigestLog | None = None,
     ) -> None:
         self.rank = rank
         self.size = len(hosts)
@@ -142,6 +143,7 @@ class Endpoint:
         self._indices = self.handlers.indices
         self._attaches = 0  # begun by this rank's tasks; they take turns
         self._attached = 0  # over, accepted or refused
+        self._no_attach = ""  # why handlers are refused, if they are
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Sent()
         self._of_layers: dict[str, int] = {}  # what layers above count
@@ -149,14 +151,14 @@ class Endpoint:
         self._told = False  # whether the job has heard of the first of them
         self._over = False
         self.warnings: list[str] = []
-        self.reporters: list[Callable[[Told], object]] = []  # of `on_report`
+        self.reporters: list[Callable[[LayerReport], object]] = []  # of `on_report`
         self.hosts = hosts
         self._segment_bytes = segment_bytes
         self._auxiliary_bytes = 0
         self._auxiliary_taken = 0
         self._seed = seed
         self._random: random.Random | None = None
-        self._acts = acts
+        self._digest_log = digest_log
         self._exits: list[Action] = []
         self._left = False  # whether they have been run
 
@@ -181,7 +183,7 @@ class Endpoint:
         self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
         native = port.rma
-        self.rma = None if native is None else Rma(self, native, self._dispatch, self._acts, self._dispatch.doors)
+        self.rma = None if native is None else Rma(self, native, self._dispatch, self._digest_log, self._dispatch.hooks)
 
     # -- where and when ------------------------------------------------------------------------
 
@@ -262,6 +264,8 @@ class Endpoint:
             HandlerError: called in a handler.
         """
         self.refuse_in_handler("ep.attach")
+        if self._no_attach:
+            raise BadRequest(f"ep.attach: {self._no_attach}")
         self.handlers.check(handlers)
         return self._attach(guard(self, "ep.attach"), handlers, self._attached)
 
@@ -293,7 +297,7 @@ class Endpoint:
         before = len(self.handlers.entries)
         self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
         try:
-            tables = await self._port.exchange(names)
+            tables = await self._port.allgather(names)
         except BaseException as error:
             self._port.fail(error)  # an attach that some rank left can never end (S6)
             raise
@@ -441,7 +445,7 @@ class Endpoint:
         await self._port.poll()  # may be cancelled; from here on the message is as good as sent (S2)
         self.count_send(message, self.rank)
         self._dispatch.local.append(message)
-        self._port.nudge()
+        self._port.request_pass()
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
@@ -454,14 +458,14 @@ class Endpoint:
             counts.payload_bytes_sent += nbytes
             if self.hosts[dest] != self.host:
                 counts.payload_bytes_off_host += nbytes
-        acts = self._acts
-        if acts is not None:
+        digest_log = self._digest_log
+        if digest_log is not None:
             check = crc32(args) if args else 0
             if nbytes:
                 check = crc32(message.payload, check)
-            acts += (self._port.ticks(), SEND | word, dest, nbytes, check)
-            if len(acts) > FLUSH:
-                acts.flush()
+            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     # -- waiting and working -------------------------------------------------------------------
 
@@ -525,11 +529,11 @@ class Endpoint:
         if self.forgotten:
             self._tell_forgotten()
         await self._port.block_until(predicate, what, ranks)
-        acts = self._acts
-        if acts is not None:
-            acts += (self._port.ticks(), WAKE)
-            if len(acts) > FLUSH:
-                acts.flush()
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._port.ticks(), WAKE)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     def compute(
         self, seconds: float | None = None, *, flops: int | None = None, threads: int = 1
@@ -653,7 +657,7 @@ class Endpoint:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
 
-    def on_report(self, function: Callable[[Told], object]) -> None:
+    def on_report(self, function: Callable[[LayerReport], object]) -> None:
         """Let a layer tell what it knows of this rank when a report is made of a job that gets no further.
 
         Args:
@@ -672,13 +676,26 @@ class Endpoint:
             )
         self.reporters.append(function)
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of this rank; what fails is left out."""
-        told = Told()
+        told = LayerReport()
         for function in self.reporters:
             with suppress(Exception):
                 function(told)
         return told
+
+    def refuse_attach(self, why: str) -> None:
+        """Refuse handlers from here on; for layers whose programs do without Active Messages.
+
+        Args:
+            why: for who calls attach all the same, and what to do instead.
+
+        Raises:
+            BadRequest: `why` is no str.
+        """
+        if not isinstance(why, str):
+            raise BadRequest(f"ep.refuse_attach: why={arguments.shown(why)} is a {type(why).__name__}; pass a str")
+        self._no_attach = why
 
     def warn(self, text: str) -> None:
         """Add a warning, shown after the job and kept in `result.warnings[rank]`.

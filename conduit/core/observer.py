@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conduit.contract import Door, Doors, Identity
+from conduit.contract import Hook, Hooks, Identity
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
 
@@ -116,7 +116,7 @@ _KINDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def doors_to(observers: Sequence[object]) -> Doors | None:
+def hooks_to(observers: Sequence[object]) -> Hooks | None:
     """Return what lets a job tell `observers`, None where there are none.
 
     Raises:
@@ -126,16 +126,16 @@ def doors_to(observers: Sequence[object]) -> Doors | None:
         if not isinstance(each, tuple(_KINDS)):
             names = ", ".join(kind.__name__ for kind in _KINDS)
             raise BadRequest(f"run: observers: {shown(each)} listens to nothing; derive its class of {names}")
-    doors: dict[str, Any] = {
+    hooks: dict[str, Any] = {
         "messages": any(isinstance(each, (MessageListener, LandingListener)) for each in observers)
     }
     for kind, calls in _KINDS.items():
         listeners = [each for each in observers if isinstance(each, kind)]
-        doors.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
-    return Doors(**doors) if observers else None
+        hooks.update({name: _all([getattr(each, name) for each in listeners]) for name in calls})
+    return Hooks(**hooks) if observers else None
 
 
-def _all(calls: Sequence[Callable[..., object]]) -> Door:
+def _all(calls: Sequence[Callable[..., object]]) -> Hook:
     """Return one call for all of these."""
     if len(calls) < 2:
         return calls[0] if calls else None

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conduit.contract import REQUEST, Buffer, Costs, Doors, Identity, Limits, Message
+from conduit.contract import REQUEST, Buffer, Costs, Hooks, Identity, Limits, Message
 from conduit.core.calls import Guard
-from conduit.core.digest import ActLog
+from conduit.core.digest import DigestLog
 from conduit.core.dispatch import Dispatch
 from conduit.core.endpoint import Endpoint
 
@@ -25,8 +25,8 @@ def make_endpoint(
     costs: Costs,
     library_costs: Mapping[str, float] | None = None,
     simulated: bool,
-    acts: ActLog | None = None,
-    doors: Doors | None = None,
+    digest_log: DigestLog | None = None,
+    hooks: Hooks | None = None,
 ) -> Endpoint:
     """Return the endpoint of a rank, with what handles its messages.
 
@@ -39,14 +39,14 @@ def make_endpoint(
         costs: what the network says of its messages.
         library_costs: what calls of a vendor's libraries cost beside that.
         simulated: whether time is virtual.
-        acts: where the acts of the rank are logged for the digest, if there is one.
-        doors: whom to tell what happens.
+        digest_log: where the acts of the rank are logged for the digest, if there is one.
+        hooks: whom to tell what happens.
     """
-    listened = doors is not None and doors.messages
+    listened = hooks is not None and hooks.messages
     kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
-    endpoint = kind(rank, hosts, limits, segment_bytes, seed, costs=costs, simulated=simulated, acts=acts)
+    endpoint = kind(rank, hosts, limits, segment_bytes, seed, costs=costs, simulated=simulated, digest_log=digest_log)
     endpoint.take_library_costs(library_costs or {})
-    server(endpoint, doors)
+    server(endpoint, hooks)
     return endpoint
 
 
@@ -77,10 +77,10 @@ class _Endpoint(Endpoint):
             message.identity, message.begun = self.answered._replace(reply=True), now
             if dest != self.rank:
                 return  # its port tells when it has sent it
-        doors = self._dispatch.doors
-        assert doors is not None
-        if doors.sent is not None:
-            doors.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
+        hooks = self._dispatch.hooks
+        assert hooks is not None
+        if hooks.sent is not None:
+            hooks.sent(message.identity, message.begun, now, message.word >> 9 & 3, message.nbytes)
 
 
 class _Dispatch(Dispatch):
@@ -91,30 +91,30 @@ class _Dispatch(Dispatch):
     endpoint: _Endpoint
 
     def deliver(self, message: Message) -> Message | None:
-        doors = self.doors
-        assert doors is not None
+        hooks = self.hooks
+        assert hooks is not None
         begin = self.port.ticks()
         self.endpoint.answered = identity = message.identity
-        if message.source == self.rank and doors.noticed is not None:
-            doors.noticed(identity, begin)
+        if message.source == self.rank and hooks.noticed is not None:
+            hooks.noticed(identity, begin)
         reply = super().deliver(message)
-        if not message.control and doors.handled is not None:
-            doors.handled(identity, begin, self.port.ticks(), self.handlers[message.handler][1])
+        if not message.control and hooks.handled is not None:
+            hooks.handled(identity, begin, self.port.ticks(), self.handlers[message.handler][1])
         if reply is not None and reply.control:
             reply.identity = identity._replace(reply=True)
         return reply
 
     def _landed(self, message: Message) -> memoryview:
         view = super()._landed(message)
-        doors = self.doors
-        assert doors is not None
-        if doors.landed is not None and message.source == self.rank and message.payload:
-            doors.landed(self.rank, self.port.ticks(), message.offset, message.nbytes, message.identity)
+        hooks = self.hooks
+        assert hooks is not None
+        if hooks.landed is not None and message.source == self.rank and message.payload:
+            hooks.landed(self.rank, self.port.ticks(), message.offset, message.nbytes, message.identity)
         return view
 
     def landed(self, when: int, source: int, offset: int, data: Buffer) -> None:
         super().landed(when, source, offset, data)
-        doors = self.doors
-        assert doors is not None
-        if doors.landed is not None:
-            doors.landed(self.rank, when, offset, len(data), source)
+        hooks = self.hooks
+        assert hooks is not None
+        if hooks.landed is not None:
+            hooks.landed(self.rank, when, offset, len(data), source)

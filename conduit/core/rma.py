@@ -9,10 +9,10 @@ from math import prod
 from typing import Any, Protocol
 from zlib import crc32
 
-from conduit.contract import AtomicOp, Buffer, Complete, Doors, OneSided, Places, Port
+from conduit.contract import AtomicOp, Buffer, Complete, Hooks, OneSided, Port, StridedSection
 from conduit.core import arguments
 from conduit.core.calls import Caller, Guard, guard
-from conduit.core.digest import BEGIN, COMPLETE, FLUSH, ActLog
+from conduit.core.digest import BEGIN, COMPLETE, FLUSH, DigestLog
 from conduit.errors import BadRequest
 
 _PUT, _GET, _ATOMIC = range(3)  # in the digest
@@ -27,7 +27,7 @@ class Completes(Protocol):
         """Call `then()` as a handler is called."""
 
 
-class Rank(Caller, Protocol):
+class RmaRank(Caller, Protocol):
     """What these operations see of their rank, which is its endpoint."""
 
     rank: int
@@ -62,18 +62,20 @@ class Rma:
         ep: the rank's endpoint.
         native: the network's side.
         server: calls back.
-        acts: where the acts of the rank are logged for the digest, if there is one.
-        doors: whom to tell what happens, None where nobody listens.
+        digest_log: where the acts of the rank are logged for the digest, if there is one.
+        hooks: whom to tell what happens, None where nobody listens.
     """
 
-    __slots__ = ("_acts", "_counts", "_doors", "_ep", "_native", "_server")
+    __slots__ = ("_counts", "_digest_log", "_ep", "_hooks", "_native", "_server")
 
-    def __init__(self, ep: Rank, native: OneSided, server: Completes, acts: ActLog | None, doors: Doors | None) -> None:
+    def __init__(
+        self, ep: RmaRank, native: OneSided, server: Completes, digest_log: DigestLog | None, hooks: Hooks | None
+    ) -> None:
         self._ep = ep
         self._server = server
         self._native = native
-        self._acts = acts
-        self._doors = doors
+        self._digest_log = digest_log
+        self._hooks = hooks
         self._counts: Counter[str] = Counter(dict.fromkeys(_NAMES, 0))
 
     @property
@@ -104,7 +106,7 @@ class Rma:
         dest = self._target(call, dest, then)
         given = arguments.buffer(call, "data", data)
         place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
-        return self._put(guard(self._ep, call), dest, Places(place, len(given)), given, then)
+        return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
 
     def get(self, dest: int, offset: int, out: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:
         """Begin to read bytes from the segment of a rank into `out`, which is in use until that is complete.
@@ -123,7 +125,7 @@ class Rma:
         dest = self._target(call, dest, then)
         view = _writable(call, out)
         place = arguments.place(call, offset, len(view), self._ep.segment_size(dest), dest)
-        return self._get(guard(self._ep, call), dest, Places(place, len(view)), view, then)
+        return self._get(guard(self._ep, call), dest, StridedSection(place, len(view)), view, then)
 
     def put_strided(
         self,
@@ -178,10 +180,10 @@ class Rma:
         places = self._places(call, dest, offset, run, counts, strides, "out", len(view))
         return self._get(guard(self._ep, call), dest, places, view, then)
 
-    async def _put(self, unused: Guard, dest: int, places: Places, data: Buffer, then: Complete) -> None:
+    async def _put(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         self._start(unused)
         nbytes = len(data)
-        check = crc32(data) if self._acts is not None else 0
+        check = crc32(data) if self._digest_log is not None else 0
         done = partial(self._done, _PUT, dest, nbytes, 0, then)
         if nbytes:
             await self._native.put(dest, places, data, done)
@@ -189,7 +191,7 @@ class Rma:
             await self._at_once(done)
         self._count("rma_puts", _PUT, dest, nbytes, check)
 
-    async def _get(self, unused: Guard, dest: int, places: Places, out: memoryview, then: Complete) -> None:
+    async def _get(self, unused: Guard, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         self._start(unused)
         nbytes = len(out)
         done = partial(self._got, dest, out, then)
@@ -200,10 +202,10 @@ class Rma:
         self._count("rma_gets", _GET, dest, nbytes, 0)
 
     def _got(self, dest: int, out: memoryview, then: Complete) -> None:
-        check = crc32(out) if self._acts is not None else 0
-        doors = self._doors
-        if doors is not None and doors.landed is not None and (place := self._ep.place_in_segment(out)) is not None:
-            doors.landed(self._ep.rank, self._ep._port.ticks(), place, len(out), dest)
+        check = crc32(out) if self._digest_log is not None else 0
+        hooks = self._hooks
+        if hooks is not None and hooks.landed is not None and (place := self._ep.place_in_segment(out)) is not None:
+            hooks.landed(self._ep.rank, self._ep._port.ticks(), place, len(out), dest)
         self._done(_GET, dest, len(out), check, then)
 
     # -- atomics -------------------------------------------------------------------------------
@@ -322,7 +324,7 @@ class Rma:
 
     def _places(
         self, call: str, dest: int, offset: Any, run: Any, counts: Any, strides: Any, name: str, nbytes: int
-    ) -> Places:
+    ) -> StridedSection:
         """Return the places of a strided operation, which are inside the segment and as many as the buffer has."""
         along = tuple(arguments.amount(call, f"counts[{i}]", each, 0, _MOST) for i, each in enumerate(counts))
         steps = tuple(arguments.integer(call, f"strides[{i}]", each) for i, each in enumerate(strides))
@@ -332,7 +334,7 @@ class Rma:
                 f"{len(steps)}; pass one of each for every dimension"
             )
         start = arguments.integer(call, "offset", offset)
-        places = Places(start, arguments.amount(call, "run", run, 0, _MOST), along, steps)
+        places = StridedSection(start, arguments.amount(call, "run", run, 0, _MOST), along, steps)
         if nbytes != places.nbytes:
             raise BadRequest(
                 f"{call}: {name} has {nbytes} bytes, but {prod(along)} runs of run={places.run} have "
@@ -362,17 +364,17 @@ class Rma:
         """Count and log an operation that has been begun."""
         self._counts[name] += 1
         self._counts["rma_bytes"] += nbytes
-        acts = self._acts
-        if acts is not None:
-            acts += (self._ep._port.ticks(), BEGIN | kind, dest, nbytes, check)
-            if len(acts) > FLUSH:
-                acts.flush()
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._ep._port.ticks(), BEGIN | kind, dest, nbytes, check)
+            if len(digest_log) > FLUSH:
+                digest_log.flush()
 
     def _done(self, kind: int, dest: int, nbytes: int, check: int, then: Complete) -> None:
         """Log an operation that is complete."""
-        acts = self._acts
-        if acts is not None:
-            acts += (self._ep._port.ticks(), COMPLETE | kind, dest, nbytes, check)
+        digest_log = self._digest_log
+        if digest_log is not None:
+            digest_log += (self._ep._port.ticks(), COMPLETE | kind, dest, nbytes, check)
         then()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -26,6 +27,8 @@ class Job(Protocol):
         setup: JobSetup,
         time_limit: float | None = None,
         stall_limit: float | None = None,
+        *,
+        observers: Sequence[object] = (),
     ) -> None: ...
 
     @staticmethod

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any, Protocol
 
-from conduit.contract import Told, Unhandled, Wait
+from conduit.contract import LayerReport, Unhandled, Wait
 from conduit.core.calls import called
 
 Main = Callable[..., Awaitable[Any]]
@@ -59,10 +59,10 @@ class Rank(Protocol):
     def waits(self) -> Sequence[Wait]:
         """Return what this rank's tasks wait for."""
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for reports."""
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of this rank, for reports."""
 
     def undelivered(self) -> int:

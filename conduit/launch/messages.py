@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conduit.contract import CONTROL, Conduit, Doors, JobSetup, Port, Told, Unhandled, Wait
+from conduit.contract import CONTROL, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
 from conduit.core.checked_call import CURRENT
-from conduit.core.digest import ActLog
+from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
 from conduit.core.rank import make_endpoint
 from conduit.launch.registry import Spec
@@ -20,8 +20,8 @@ class MessageRank:
         setup: the job.
         network: the job's network.
         rank: the rank.
-        acts: takes note of what it observably does; None: nobody does.
-        doors: whom to tell what happens; None: nobody listens.
+        digest_log: takes note of what it observably does; None: nobody does.
+        hooks: whom to tell what happens; None: nobody listens.
     """
 
     __slots__ = ("_endpoint", "_port")
@@ -32,12 +32,13 @@ class MessageRank:
         setup: JobSetup,
         network: Conduit,
         rank: int,
-        acts: ActLog | None = None,
-        doors: Doors | None = None,
+        digest_log: DigestLog | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         endpoint = make_endpoint(
             rank, setup.hosts, spec.limits, setup.segment, setup.seed,
-            costs=spec.costs, library_costs=spec.library_costs, simulated=spec.simulated, acts=acts, doors=doors,
+            costs=spec.costs, library_costs=spec.library_costs, simulated=spec.simulated,
+            digest_log=digest_log, hooks=hooks,
         )  # fmt: skip
         self._port: Port = network.port(rank, endpoint._dispatch)
         endpoint._connect(self._port)
@@ -95,11 +96,11 @@ class MessageRank:
         """Return what this rank's tasks wait for."""
         return self._port.waits()
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return the slots in use."""
-        return self._port.occupied()
+        return self._port.slots_in_use()
 
-    def told(self) -> Told:
+    def told(self) -> LayerReport:
         """Return what the layers tell of the rank."""
         return self._endpoint.told()
 

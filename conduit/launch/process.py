@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, reports, standstill
+from conduit.launch import output, reports, stall
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.observing import refuse_observers
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.launch.watch import Watch
@@ -43,8 +44,11 @@ class ProcessJob:
         setup: JobSetup,
         time_limit: float | None = None,
         stall_limit: float | None = None,
+        *,
+        observers: Sequence[object] = (),
     ) -> None:
         assert time_limit is None
+        refuse_observers(spec, observers)
         self._spec = spec
         self._limit = stall_limit
         self._processes = spec.cls.join(spec.options)
@@ -143,9 +147,9 @@ class ProcessJob:
         """Return a number that grows with every message."""
         return self._rank.moved()
 
-    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
+    def ask_state(self, answer: Callable[[stall.RankState], object]) -> None:
         """Have `answer` called with what this rank waits for."""
-        self._job.call(lambda: answer(standstill.state_of(self._processes.rank, self._job.lives[0])))
+        self._job.call(lambda: answer(stall.state_of(self._processes.rank, self._job.lives[0])))
 
     def fail(self, error: BaseException) -> None:
         """End the job because of an error that is no rank's."""
@@ -181,9 +185,9 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
-        state = standstill.state_of(self._processes.rank, self._job.lives[0], error)
+        state = stall.state_of(self._processes.rank, self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
-            error.add_note(standstill.interrupted({self._processes.rank: state}))
+            error.add_note(stall.interrupted({self._processes.rank: state}))
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:

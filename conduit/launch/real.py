@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from conduit.launch import reports
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.observing import refuse_observers
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.wall import WallClock, run_tasks
@@ -36,8 +38,11 @@ class RealJob:
         setup: JobSetup,
         time_limit: float | None = None,
         stall_limit: float | None = None,
+        *,
+        observers: Sequence[object] = (),
     ) -> None:
         assert time_limit is None
+        refuse_observers(spec, observers)
         assert stall_limit is None
         self._clock = WallClock()
         self._clock.on_interrupt = self._interrupted

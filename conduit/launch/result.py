@@ -7,6 +7,8 @@ from typing import Any
 
 import attrs
 
+from conduit.timeline import Timeline
+
 
 @attrs.frozen
 class Result:
@@ -21,6 +23,7 @@ class Result:
             waited for something outside virtual time (a thread, a socket).
         statistics: counts of each rank, by name.
         warnings: what layers wanted users to know, for each rank.
+        trace: what happened and when, if that was asked for; `result.trace.write(path)` writes it as a trace.
     """
 
     values: Sequence[Any]
@@ -30,3 +33,4 @@ class Result:
     digest: str | None
     statistics: Sequence[Mapping[str, int]]
     warnings: Sequence[Sequence[str]]
+    trace: Timeline | None = attrs.field(default=None, repr=False, eq=False)

@@ -21,9 +21,11 @@ from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
+from conduit.launch.observing import observers_of
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
 from conduit.launch.tracebacks import trim
+from conduit.launch.tracing import timeline_of
 from conduit.launch.warned import warned
 
 _WRITE = "write `async def main(ep, *args)`"
@@ -40,6 +42,7 @@ def run(
     ranks_per_host: int | None = None,
     time_limit: float | None = None,
     stall_limit: float | None = None,
+    trace: bool = False,
 ) -> Result:
     """Run `main(ep, *args)` once per rank and return when all have returned.
 
@@ -55,6 +58,8 @@ def run(
         time_limit: simulated seconds after which the job ends with TimeLimit; None: no limit.
         stall_limit: where ranks are processes, seconds without a message in any of them after which the job ends with
             TimeLimit; None: it goes on waiting, and a report says what for.
+        trace: whether the result's `trace` says what happened when: on simulated networks alone, at some cost in real
+            time and memory, and none in virtual time.
 
     Returns:
         Values, duration, digest and counts of the job.
@@ -69,7 +74,9 @@ def run(
     """
     try:
         _check_place()
-        around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
+        around, make = _prepare(
+            main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace
+        )
         with around():
             return _finish(make().run(), stacklevel=3)
     except BaseException as error:
@@ -87,12 +94,13 @@ async def run_async(
     ranks_per_host: int | None = None,
     time_limit: float | None = None,
     stall_limit: float | None = None,
+    trace: bool = False,
 ) -> Result:
     """As `run`, from inside a running Trio program; cancelled, it ends the job.
 
     Args, Returns, Raises: as `run`.
     """
-    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit)
+    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -145,6 +153,7 @@ def _prepare(
     ranks_per_host: int | None,
     time_limit: float | None,
     stall_limit: float | None,
+    trace: bool,
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
     """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
@@ -174,7 +183,10 @@ def _prepare(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
         auxiliary=spec.cls.auxiliary_beside(spec.options, nbytes),
     )  # fmt: skip
-    return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience)
+    observers = observers_of(spec, setup)
+    if trace:
+        observers.append(timeline_of(spec, setup))
+    return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
 
 
 def _check_main(main: Any, args: tuple[Any, ...]) -> None:

@@ -10,14 +10,15 @@ from typing import Any
 import trio
 
 from conduit.contract import JobSetup
-from conduit.core.digest import ActLog, job_digest
-from conduit.core.observer import doors_to
+from conduit.core.digest import DigestLog, job_digest
+from conduit.core.observer import hooks_to
 from conduit.errors import Deadlock, Livelock, TimeLimit
 from conduit.launch import reports
 from conduit.launch.errors import first_forgotten
 from conduit.launch.job import TaskJob, placed
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
+from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.sim import Kernel, kernel, run_tasks
@@ -25,6 +26,7 @@ from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
+from conduit.timeline import Timeline
 
 
 class SimulatedJob:
@@ -62,18 +64,19 @@ class SimulatedJob:
         else:
             told = nobody if listener is None else listener
             self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)
-        self._doors = doors_to(observers)
-        if self._doors is not None and self._doors.carried is not None:
-            listen(self.kernel, self._doors.carried)
-        self.kernel.tells_copies = self._doors is not None and self._doors.spent is not None
+        self._observers = observers
+        self._hooks = hooks_to(observers)
+        if self._hooks is not None and self._hooks.carried is not None:
+            listen(self.kernel, self._hooks.carried)
+        self.kernel.tells_copies = self._hooks is not None and self._hooks.spent is not None
         self.kernel.on_stall = self._stalled
         self.kernel.on_interrupt = self._interrupted
         self.kernel.end.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self.kernel)
-        self._logs = [ActLog() for _ in range(setup.ranks)]
+        self._logs = [DigestLog() for _ in range(setup.ranks)]
         self._ranks = [
-            MessageRank(spec, setup, network, rank, self._logs[rank], self._doors) for rank in range(setup.ranks)
+            MessageRank(spec, setup, network, rank, self._logs[rank], self._hooks) for rank in range(setup.ranks)
         ]
         self._job = TaskJob(main, args, self._ranks, self.kernel, partial(run_tasks, self.kernel))
         if time_limit is not None:
@@ -95,15 +98,22 @@ class SimulatedJob:
         Raises:
             BaseException: what ended it, as `conduit.run` says.
         """
-        values = self._job.run()
+        failed = True
+        try:
+            values = self._job.run()
+            failed = False
+        finally:
+            ticks = [rank.ticks() for rank in self._ranks]
+            tell_end(self._observers, ticks, failed=failed)
         return Result(
             values=values,
-            seconds=max(rank.ticks() for rank in self._ranks) / 1e12,
+            seconds=max(ticks) / 1e12,
             ranks=len(self._ranks),
             conduit=self._spec.text,
             digest=None if self.kernel.untimed else job_digest(self._logs),
             statistics=[rank.statistics() for rank in self._ranks],
             warnings=[rank.warnings() for rank in self._ranks],
+            trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 
     def stop(self) -> None:

@@ -22,7 +22,7 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, standstill
+from conduit.launch import output, stall
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -77,7 +77,7 @@ class _Launcher:
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._ranks: dict[int, int] = {}  # by descriptor of the process
-        self._states: dict[int, standstill.State] = {}  # of ranks that were interrupted
+        self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
@@ -113,7 +113,7 @@ class _Launcher:
         finally:
             self._sweep()
             if self._states and not self._outcome.results:
-                print(standstill.interrupted(self._states), file=sys.stderr)
+                print(stall.interrupted(self._states), file=sys.stderr)
         if pressed is not None:
             if not self._outcome.results:
                 raise pressed

@@ -20,13 +20,13 @@ import attrs
 
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
-from conduit.launch import standstill
+from conduit.launch import stall
 from conduit.launch.output import Speech
 from conduit.launch.reports import brief
 
 TURN_S = 0.2
 """Between two looks."""
-STANDSTILL_S = 5.0
+STALL_S = 5.0
 """Without a message in any rank, all of which wait, until that is reported."""
 COMPUTING_S = 30.0
 """The same where some rank does not wait, but computes: that is no news so soon."""
@@ -42,7 +42,7 @@ DELIVERY_S = 0.2
 """What a launcher has to pass on the last words of a rank, which it may drop once the processes are aborted."""
 
 
-class Job(Protocol):
+class WatchedJob(Protocol):
     """What a watch asks of a job."""
 
     def now(self) -> int:
@@ -51,7 +51,7 @@ class Job(Protocol):
     def progress(self) -> int:
         """Return a number that grows with every message."""
 
-    def ask_state(self, answer: Callable[[standstill.State], object]) -> None:
+    def ask_state(self, answer: Callable[[stall.RankState], object]) -> None:
         """Have `answer` called with what this rank waits for, in the job's own thread, once that is free."""
 
     def stop(self) -> None:
@@ -62,7 +62,7 @@ class Job(Protocol):
 
 
 @attrs.frozen
-class End:
+class EarlyEnd:
     """How a job has ended before its time.
 
     Attributes:
@@ -87,20 +87,18 @@ class Watch:
         self._speech = speech
         self._lock = threading.RLock()
         self._number = 0  # of the jobs of this process, the same in all
-        self._job: Job | None = None
+        self._job: WatchedJob | None = None
         self._limit: float | None = None
-        self._early: dict[int, End] = {}  # of jobs that have not begun here
-        self.end: End | None = None
+        self._early: dict[int, EarlyEnd] = {}  # of jobs that have not begun here
+        self.end: EarlyEnd | None = None
         self._own_end = False
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
         self._since = 0.0
         self._asked = 0.0
-        self._state: standstill.State | None = None
-        self._states: dict[
-            int, tuple[float, float, standstill.State]
-        ] = {}  # by rank: when heard, how long silent, what
+        self._state: stall.RankState | None = None
+        self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
         self._told = False
         self._over = threading.Event()
@@ -111,7 +109,7 @@ class Watch:
 
     # -- for the job, in its thread --------------------------------------------------------------
 
-    def begin(self, job: Job, limit: float | None) -> None:
+    def begin(self, job: WatchedJob, limit: float | None) -> None:
         """Watch over a job.
 
         Args:
@@ -139,7 +137,7 @@ class Watch:
         with self._lock:
             if self.end is not None:
                 return
-            self.end, self._own_end = End(self._processes.rank, status), True
+            self.end, self._own_end = EarlyEnd(self._processes.rank, status), True
             self._abort_at = time.monotonic() + ABORT_S
         self._tell_all(("end", self._number, status))
 
@@ -196,7 +194,7 @@ class Watch:
 
     def _on_end(self, source: int, number: int, status: int) -> None:
         """Another rank has ended a job."""
-        end = End(source, status)
+        end = EarlyEnd(source, status)
         with self._lock:
             self._left.add(source)
             if self.end is not None:
@@ -206,7 +204,7 @@ class Watch:
                 return
         self._ended_by(end)
 
-    def _ended_by(self, end: End) -> None:
+    def _ended_by(self, end: EarlyEnd) -> None:
         with self._lock:
             self.end, job = end, self._job
             self._abort_at = time.monotonic() + ABORT_S
@@ -219,7 +217,7 @@ class Watch:
 
     # -- standstill ------------------------------------------------------------------------------
 
-    def _look(self, job: Job) -> None:
+    def _look(self, job: WatchedJob) -> None:
         """See whether messages move; where they do not, tell rank 0 what this rank waits for."""
         now, count = time.monotonic(), job.progress()
         if count != self._count:
@@ -235,7 +233,7 @@ class Watch:
         if state is None:
             if now - self._asked < ANSWER_S:
                 return
-            state = standstill.computing(self._processes.rank, self._worker)
+            state = stall.computing(self._processes.rank, self._worker)
         else:
             self._asked = 0.0
         if silent < self._patience():
@@ -246,12 +244,12 @@ class Watch:
             self._on_silent(0, self._number, silent, state)
 
     def _patience(self) -> float:
-        return STANDSTILL_S if self._limit is None else min(STANDSTILL_S, self._limit)
+        return STALL_S if self._limit is None else min(STALL_S, self._limit)
 
-    def _answered(self, state: standstill.State) -> None:
+    def _answered(self, state: stall.RankState) -> None:
         self._state = state
 
-    def _on_silent(self, source: int, number: int, silent: float, state: standstill.State) -> None:
+    def _on_silent(self, source: int, number: int, silent: float, state: stall.RankState) -> None:
         """Take note, on rank 0, of a rank without messages; when all are, report it."""
         job = self._job
         if number != self._number or job is None:
@@ -265,7 +263,7 @@ class Watch:
         least = min(each for _, each, _ in self._states.values())
         self._weigh(job, least, [self._states[rank][2] for rank in range(self._processes.size)])
 
-    def _weigh(self, job: Job, silent: float, states: list[standstill.State]) -> None:
+    def _weigh(self, job: WatchedJob, silent: float, states: list[stall.RankState]) -> None:
         """Report a standstill, once; end the job where it may not go on any longer."""
         if silent < self._silent:
             self._told = False  # messages have moved since
@@ -273,14 +271,14 @@ class Watch:
         waiting = [state.waits for state in states]
         if self._limit is not None and silent >= self._limit:
             limit, self._limit = self._limit, None
-            report = standstill.standstill(job.now(), silent, states)
+            report = stall.stall(job.now(), silent, states)
             text = f"{brief(report)}\nended, because nothing may stand still for {limit:g} s (stall_limit)"
             job.fail(TimeLimit(text, report))
             return
-        patience = STANDSTILL_S if all(waiting) else COMPUTING_S
+        patience = STALL_S if all(waiting) else COMPUTING_S
         if self._told or silent < patience or not any(waiting):
             return
         self._told = True
-        text = brief(standstill.standstill(job.now(), silent, states))
+        text = brief(stall.stall(job.now(), silent, states))
         sys.stderr.write(f"{text}\nthe job goes on waiting\n")
         sys.stderr.flush()

@@ -13,7 +13,7 @@ class Cpu:
     """The one CPU of a rank.
 
     `free` is when the next thing may start.  Tasks take turns with `acquire` and `release`; what
-    the simulation does on a rank's behalf holds `busy` in the same way.  `owed` is work that was
+    the simulation does on a rank's behalf holds `busy` in the same way.  `pending` is work that was
     asked for during somebody else's turn; it is done when that turn ends.  `interrupted` is when the
     last interrupt ends.
 
@@ -23,7 +23,7 @@ class Cpu:
         on_idle: called when nobody wants the CPU any more.
     """
 
-    __slots__ = ("busy", "free", "interrupted", "kernel", "on_idle", "owed", "rank", "turns")
+    __slots__ = ("busy", "free", "interrupted", "kernel", "on_idle", "pending", "rank", "turns")
 
     def __init__(self, kernel: Kernel, rank: int = 0, on_idle: Callable[[], None] | None = None) -> None:
         self.kernel = kernel
@@ -31,7 +31,7 @@ class Cpu:
         self.free = 0
         self.interrupted = 0
         self.busy = False
-        self.owed = 0
+        self.pending = 0
         self.on_idle = on_idle
         self.turns: deque[Waiter] = deque()
 
@@ -62,8 +62,8 @@ class Cpu:
 
     def pay(self) -> None:
         """Do what is owed, at the end of a turn."""
-        owed, self.owed = self.owed, 0
-        self.charge(owed)
+        pending, self.pending = self.pending, 0
+        self.charge(pending)
 
     async def acquire(self, *, shielded: bool = False) -> None:
         """Wait for this task's turn; it begins at `free` and lasts until `release`."""
@@ -92,7 +92,7 @@ class Cpu:
 
     def release(self) -> None:
         """End a turn; the next in the queue starts at `free`."""
-        if self.owed:
+        if self.pending:
             self.pay()
         if self.turns:
             waiter = self.turns.popleft()

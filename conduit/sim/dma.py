@@ -11,7 +11,7 @@ from conduit.sim.link import Route
 from conduit.sim.units import PS_PER_S
 
 
-class Stream:
+class DmaStream:
     """One transfer at a source's own rate, which shares its links with others after every piece.
 
     A piece is fed when the one before has left the source and has got a place on every link.  It stands for many
@@ -180,7 +180,7 @@ class DmaEngine:
         self._busy = True
         self._bytes += nbytes
         self.begun = (self.kernel.now, nbytes)
-        stream = Stream(self.kernel, route, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
+        stream = DmaStream(self.kernel, route, nbytes, self.piece, self.bytes_per_s, self.wire, self._fed, then)
         start = self.kernel.now + self.setup_ps
         self.kernel.at(start, stream.start, start)
 

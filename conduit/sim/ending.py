@@ -18,7 +18,7 @@ THREADS_S = 5.0  # of real time, for calls of threads of a task that makes one a
 THREAD_CALLS = 10  # which are no more than a clean-up makes, however long they take
 
 
-class End:
+class SimulationEnd:
     """What has ended a job, and what happened on the way out.
 
     Attributes:

@@ -28,9 +28,9 @@ import trio
 
 from conduit.sim import inspect_tasks, trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
-from conduit.sim.ending import End, plain_stall
+from conduit.sim.ending import SimulationEnd, plain_stall
 from conduit.sim.interrupts import attend
-from conduit.sim.standstill import STILL, Standstill
+from conduit.sim.livelock import STILL, LivelockCounter
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -50,9 +50,34 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     """
 
     __slots__ = (
-        "_background", "_budget", "_deadlines", "_guard", "_heap", "_messengers", "_nobody", "_parked", "_runnable",
-        "_standstill", "_tickets", "carried", "end", "ending", "events", "inline", "look", "now", "observe",
-        "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies", "timers", "untimed",
+        "_background",
+        "_budget",
+        "_deadlines",
+        "_guard",
+        "_heap",
+        "_livelock",
+        "_messengers",
+        "_nobody",
+        "_parked",
+        "_runnable",
+        "_tickets",
+        "carried",
+        "end",
+        "ending",
+        "events",
+        "inline",
+        "look",
+        "now",
+        "observe",
+        "on_interrupt",
+        "on_stall",
+        "owner",
+        "recheck",
+        "seed",
+        "task",
+        "tells_copies",
+        "timers",
+        "untimed",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -76,7 +101,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Is told what these carry."""
         self.tells_copies = False
         """Whether somebody listens to what CPUs do, so that hosts say which of their costs are copies."""
-        self.end = End()
+        self.end = SimulationEnd()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
         self.timers: dict[RunningTimer, None] = {}
@@ -93,7 +118,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._parked = Parked()
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
-        self._standstill = Standstill()
+        self._livelock = LivelockCounter()
 
     # -- events ------------------------------------------------------------------------------
 
@@ -125,7 +150,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Let every task of the job out of its wait (D6)."""
         self.ending = self._parked.ending = True
         self._budget = 0
-        self._standstill.hurry()
+        self._livelock.hurry()
         self._guard.wake()
 
     def _run(self, waiter: Waiter) -> None:
@@ -183,7 +208,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         finally:
             self.events += self._budget - left
             self._budget = left
-            if not left and self.now == start and self._standstill.events(start, BUDGET, len(self._parked)):
+            if not left and self.now == start and self._livelock.events(start, BUDGET, len(self._parked)):
                 self._give_up("events of the simulated hardware follow one another at one instant")
         return False
 
@@ -277,7 +302,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     async def checkpoint(self, steps: int = 1) -> None:
         """Let other tasks, signals and threads have their turn; counts as so many steps of the rank (T6)."""
-        self._standstill.weigh(trio.lowlevel.current_task(), steps)
+        self._livelock.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
     def _look_again(self) -> bool:
@@ -345,7 +370,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.untimed = True
             if self.ending:
                 for task in self.end.lingering():
-                    self._standstill.weigh(task, STILL)  # it goes out at its next step, back from its thread
+                    self._livelock.weigh(task, STILL)  # it goes out at its next step, back from its thread
             return math.inf
         if self.ending:
             self.end.expel(stuck)
@@ -367,7 +392,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         owner = self.owner = task.context.get(OWNER)
         if owner is None and self.events and not self._guard.done and task in self._messengers:
             self.untimed = True
-        if self._standstill.step(self.now, owner, task):
+        if self._livelock.step(self.now, owner, task):
             self._give_up(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:

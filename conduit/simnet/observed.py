@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from conduit.contract import LONG, Buffer, Doors, Identity, Message
+from conduit.contract import LONG, Buffer, Hooks, Identity, Message
 from conduit.sim.observed import ObservedCpu, ObservedFlat
 from conduit.simnet.path import LATER, Path, Then
 from conduit.simnet.port import SimulatedPort
@@ -121,15 +121,15 @@ class Landings:
         return None if source < 0 else source
 
 
-def observe(port: SimulatedPort, doors: Doors, in_flight: InFlight) -> None:
+def observe(port: SimulatedPort, hooks: Hooks, in_flight: InFlight) -> None:
     """Let a port that has no paths yet tell what it does."""
     port.__class__ = _observed_port(type(port))
-    port.doors = doors
+    port.hooks = hooks
     port.in_flight = in_flight
-    if doors.spent is not None:
-        port.cpu = ObservedCpu(port.kernel, port.rank, port._idle, doors.spent)
-    if doors.landed is not None:
-        landings = in_flight.landings[port.rank] = Landings(port.rank, doors.landed)
+    if hooks.spent is not None:
+        port.cpu = ObservedCpu(port.kernel, port.rank, port._idle, hooks.spent)
+    if hooks.landed is not None:
+        landings = in_flight.landings[port.rank] = Landings(port.rank, hooks.landed)
         port.memory = ObservedFlat(port.memory.view, port.kernel, landings.land)
 
 
@@ -207,15 +207,15 @@ class _Telling(SimulatedPort):
     # -- waits ---------------------------------------------------------------------------------
 
     async def _block(self, blocked: Blocked) -> None:
-        doors = self.doors
-        if doors.blocked is None or doors.resumed is None:
+        hooks = self.hooks
+        if hooks.blocked is None or hooks.resumed is None:
             await super()._block(blocked)
             return
-        doors.blocked(self.rank, self.ticks(), blocked.owner, blocked.what, blocked.peers())
+        hooks.blocked(self.rank, self.ticks(), blocked.owner, blocked.what, blocked.peers())
         try:
             await super()._block(blocked)
         finally:
-            doors.resumed(self.rank, self.ticks(), blocked.owner)
+            hooks.resumed(self.rank, self.ticks(), blocked.owner)
 
 
 class _TellingPath(Path):
@@ -232,10 +232,10 @@ class _TellingPath(Path):
             landings.begin_take()
         message = super().take()  # type: ignore[safe-super]
         identity = None
-        if message is not None and message is not LATER and port.doors.messages:
+        if message is not None and message is not LATER and port.hooks.messages:
             message.identity = identity = port.in_flight.take(port.rank, message)
-            if port.doors.noticed is not None:
-                port.doors.noticed(identity, begin)
+            if port.hooks.noticed is not None:
+                port.hooks.noticed(identity, begin)
         if landings is not None:
             landings.end_take(identity)
         return message
@@ -247,16 +247,16 @@ class _TellingPath(Path):
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         port = self.port
         port._for("send")
-        if port.doors.messages:
+        if port.hooks.messages:
             port.in_flight.put(port.rank, dest, slot, message)
         super().send_request(dest, slot, message, then)  # type: ignore[safe-super]
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         port = self.port
         port._for("reply")
-        if port.doors.messages:
+        if port.hooks.messages:
             port.in_flight.put(port.rank, request.source, request.slot, reply)
-        if port.doors.sent is not None and not reply.control:
+        if port.hooks.sent is not None and not reply.control:
             then = self._telling(reply, then)
         super().send_reply(request, reply, then)  # type: ignore[safe-super]
 
@@ -267,7 +267,7 @@ class _TellingPath(Path):
         size = reply.word >> 9 & 3, reply.nbytes
 
         def sent() -> None:
-            port.doors.sent(*what, port.cpu.now(), *size)
+            port.hooks.sent(*what, port.cpu.now(), *size)
             then()
 
         return sent

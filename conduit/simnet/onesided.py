@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, Places
+from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
 from conduit.simnet.path import Then
-from conduit.simnet.port import Network, SimulatedPort
+from conduit.simnet.port import SimulatedNetwork, SimulatedPort
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where some bytes are in a segment: of each run the offset and the size."""
@@ -23,7 +23,7 @@ WORD = 8
 _MODULO = (1 << 64) - 1
 
 
-def pieces(places: Places, most: int) -> Iterator[Spans]:
+def pieces(places: StridedSection, most: int) -> Iterator[Spans]:
     """Yield what lies at some places in parts of at most `most` bytes, of any number of runs or of a part of one."""
     found: list[tuple[int, int]] = []
     room = most
@@ -56,11 +56,11 @@ class Unit(ABC):
         self.port = port
 
     @abstractmethod
-    def put(self, dest: int, places: Places, data: bytes, free: Then, done: Then) -> None:
+    def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
         """Store `data`, of at least one byte, by `land` of the port of `dest`, in one or more events."""
 
     @abstractmethod
-    def get(self, dest: int, places: Places, free: Then, done: Callable[[bytes], object]) -> None:
+    def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
         """Read at least one byte; `done(data)` when they are here."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class OneSidedPort(SimulatedPort):
 
     native: Native
 
-    def __init__(self, conduit: Network, rank: int, core: Core) -> None:
+    def __init__(self, conduit: SimulatedNetwork, rank: int, core: Core) -> None:
         self._completed: list[Complete] = []
         super().__init__(conduit, rank, core)
 
@@ -190,12 +190,12 @@ class Native(OneSided):
         self.unit = unit
         self.outstanding = 0
 
-    async def put(self, dest: int, places: Places, data: Buffer, then: Complete) -> None:
+    async def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
         """Begin to store `data`; see `conduit.contract.OneSided`, as for the rest."""
         begin = partial(self.unit.put, dest, places, bytes(data))  # the first step of the call (S4)
         await self._operate(begin, partial(self.port.finished, partial(self._complete, then)))
 
-    async def get(self, dest: int, places: Places, out: memoryview, then: Complete) -> None:
+    async def get(self, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
         """Begin to read into `out`."""
 
         def done(data: bytes) -> None:

@@ -146,11 +146,11 @@ class Path(ABC):
     def close(self) -> None:  # noqa: B027
         """The job is over, all messages have been handled: stop timers."""
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Return one line for every slot in use, for the report of a deadlock."""
         return []
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks without whose poll no slot to `dest` becomes free."""
         return (dest,)
 

@@ -13,23 +13,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conduit.contract import Bytes, Core, Doors, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract import Bytes, Core, Hooks, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, shielded
+from conduit.simnet.allgather import Allgather
 from conduit.simnet.host import HostModel
 from conduit.simnet.line import Line
-from conduit.simnet.meeting import Meeting
 from conduit.simnet.path import LATER, Path
-from conduit.simnet.waiting import Blocked, ForMeeting, ForPredicate, ForReturn, ForSlot
+from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
 NEVER = -1
 PASS = 10  # messages of one pass (P4)
 
 
-class Network(Protocol):
+class SimulatedNetwork(Protocol):
     """What a port sees of its job's network, which is a `conduit.simnet.SimulatedConduit`.
 
     Attributes:
@@ -56,8 +56,8 @@ class Network(Protocol):
     def shared_counts(self) -> Mapping[int, Mapping[str, int]]:
         """By host, the counts of parts that its ranks share."""
 
-    def meeting(self, rank: int) -> Meeting:
-        """Return the meeting that `rank` comes to next."""
+    def allgather(self, rank: int) -> Allgather:
+        """Return the allgather that `rank` comes to next."""
 
     def start_ticks(self) -> int:
         """Return what start-up costs a rank, picoseconds."""
@@ -82,16 +82,16 @@ class SimulatedPort(Port):
         "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
         "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
         "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
-        "doors", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "paths", "rank", "task", "work",
+        "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "paths", "rank", "task", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
-    doors: Doors
+    hooks: Hooks
     in_flight: object
     ledger: Any
     work: str
 
-    def __init__(self, conduit: Network, rank: int, core: Core) -> None:
+    def __init__(self, conduit: SimulatedNetwork, rank: int, core: Core) -> None:
         self.conduit = conduit
         self.rank = rank
         self.core = core
@@ -157,13 +157,13 @@ class SimulatedPort(Port):
         if not self.conduit.over():
             await self._block(ForReturn(self.kernel, self.conduit.over, "the other ranks to return"))
 
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
-        """Meet all ranks; see `conduit.contract.Port.exchange`."""
-        meeting = self.conduit.meeting(self.rank)
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
+        """Meet all ranks; see `conduit.contract.Port.allgather`."""
+        allgather = self.conduit.allgather(self.rank)
         try:
             await self._enter()
-            meeting.give(self.rank, data)
-            await self._block(ForMeeting(self.kernel, meeting))
+            allgather.give(self.rank, data)
+            await self._block(ForAllgather(self.kernel, allgather))
         except (Exception, Ending):
             raise
         except BaseException as error:
@@ -171,7 +171,7 @@ class SimulatedPort(Port):
                 f"ep.attach: cancelled on rank {self.rank}, so that the others could never leave it; attach outside of "
                 "scopes with a timeout"
             ) from error
-        return meeting.data()
+        return allgather.data()
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
@@ -256,7 +256,7 @@ class SimulatedPort(Port):
         elif self.core.running:
             cpu.charge(ticks)
         else:
-            cpu.owed += ticks
+            cpu.pending += ticks
             self._look_later = True
 
     def work_ticks(self, flops: int, threads: int, copied: int) -> int:
@@ -283,7 +283,7 @@ class SimulatedPort(Port):
         if self.kernel.ending:
             raise Ending
 
-    def nudge(self) -> None:
+    def request_pass(self) -> None:
         """Poll again soon although nothing has arrived."""
         self.notify()
 
@@ -310,9 +310,9 @@ class SimulatedPort(Port):
             for blocked in self.blocked.everybody()
         ]
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return the slots in use on all paths."""
-        return [line for path in self.paths for line in path.occupied()]
+        return [line for path in self.paths for line in path.slots_in_use()]
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
@@ -513,7 +513,7 @@ class SimulatedPort(Port):
         """The CPU has nothing else to do: if tasks are blocked, a polling loop begins."""
         if self._look_later:
             self._look_later = False
-            if self.cpu.owed:
+            if self.cpu.pending:
                 self.cpu.pay()
             self._settle()
         if self.blocked:

@@ -141,7 +141,7 @@ class SharedMemoryPath(Path):
         there.port.notify()
         then()
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the request slots in use."""
         return [
             f"{SLOTS - len(free)} of {SLOTS} shared-memory request slots to rank {dest}"

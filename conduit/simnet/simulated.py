@@ -1,4 +1,4 @@
-"""What all simulated networks have in common: the kernel, the hosts, and the meetings at attach."""
+"""What all simulated networks have in common: the kernel, the hosts, and the allgathers at attach."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from conduit.contract import Conduit, Core, JobSetup
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Kernel
+from conduit.simnet.allgather import Allgather
 from conduit.simnet.checked import Ledger, check
 from conduit.simnet.host import HostModel
-from conduit.simnet.meeting import Meeting
 from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.onesided import Native, OneSidedPort, Unit
 from conduit.simnet.path import Path
@@ -50,7 +50,7 @@ class SimulatedConduit(Conduit):
         if not isinstance(self.host_model, HostModel):
             raise ConduitError(f"{type(self).__name__}.make_host returned {self.host_model!r}; return a HostModel")
         self.host_model = self.host_model.on(self.kernel)
-        self._meetings: list[Meeting] = []
+        self._allgathers: list[Allgather] = []
         self._in_flight = InFlight()  # where somebody listens
         self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
@@ -102,7 +102,7 @@ class SimulatedConduit(Conduit):
         """Return what start-up costs a rank, picoseconds."""
         return 0
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return what an all-gather at attach costs, picoseconds."""
         return 0
 
@@ -125,8 +125,8 @@ class SimulatedConduit(Conduit):
         if not hasattr(self, "host_model"):
             raise ConduitError(f"{type(self).__name__}.__init__ has not called super().__init__(options, setup, world)")
         port = self.make_port(rank, core)
-        if core.doors is not None:
-            observe(port, core.doors, self._in_flight)
+        if core.hooks is not None:
+            observe(port, core.hooks, self._in_flight)
         if sys.flags.dev_mode:
             check(port, self._ledger)
         port.add_path(self._checked_path(port))
@@ -159,13 +159,13 @@ class SimulatedConduit(Conduit):
             )
         return path
 
-    def meeting(self, rank: int) -> Meeting:
-        """Return the meeting that `rank` comes to next."""
+    def allgather(self, rank: int) -> Allgather:
+        """Return the allgather that `rank` comes to next."""
         round_ = self._came[rank]
         self._came[rank] += 1
-        if round_ == len(self._meetings):
-            self._meetings.append(Meeting(self.kernel, self.setup.ranks, self.exchange_ticks(), self.recheck))
-        return self._meetings[round_]
+        if round_ == len(self._allgathers):
+            self._allgathers.append(Allgather(self.kernel, self.setup.ranks, self.allgather_ticks(), self.recheck))
+        return self._allgathers[round_]
 
     def over(self) -> bool:
         """Return whether all ranks have returned and all messages have been handled (E1)."""

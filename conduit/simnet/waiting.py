@@ -8,7 +8,7 @@ from typing import Any
 from conduit.contract import Awaited
 from conduit.errors import NetworkError
 from conduit.sim import Kernel, Waiter
-from conduit.simnet.meeting import Meeting
+from conduit.simnet.allgather import Allgather
 from conduit.simnet.path import Path
 
 
@@ -126,24 +126,24 @@ class ForSlot(Blocked):
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot is free."""
-        return self.path.holders(self.dest)
+        return self.path.slot_holders(self.dest)
 
 
-class ForMeeting(Blocked):
+class ForAllgather(Blocked):
     """Waits for every rank to come to a collective call of start-up."""
 
-    __slots__ = ("meeting",)
+    __slots__ = ("allgather",)
 
     kind = Awaited.ATTACH
 
-    def __init__(self, kernel: Kernel, meeting: Meeting) -> None:
+    def __init__(self, kernel: Kernel, allgather: Allgather) -> None:
         super().__init__(kernel, "every rank to come to attach")
-        self.meeting = meeting
+        self.allgather = allgather
 
     def ready(self) -> bool:
         """Return whether all have come and the data have gone round."""
-        return self.meeting.over
+        return self.allgather.over
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that have not come yet."""
-        return self.meeting.missing()
+        return self.allgather.missing()

@@ -5,7 +5,7 @@ one is taken, what a slot is.  Polling, waiting, cancellation and the end of a j
 processes stand to one another (`measure_offsets`).
 """
 
-from conduit.wall.clock import Ending, WallClock
+from conduit.wall.clock import WallClock, WallEnding
 from conduit.wall.network import WallConduit
 from conduit.wall.offsets import Alignment, Offset, measure_offsets
 from conduit.wall.port import Posted, WallPort
@@ -13,11 +13,11 @@ from conduit.wall.run import run_tasks
 
 __all__ = [
     "Alignment",
-    "Ending",
     "Offset",
     "Posted",
     "WallClock",
     "WallConduit",
+    "WallEnding",
     "WallPort",
     "measure_offsets",
     "run_tasks",

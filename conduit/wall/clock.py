@@ -27,7 +27,7 @@ GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
 _NOT_OURS = ("to_thread_run_sync", "_nested_child_finished")  # of Trio: what it waits for there must not be disturbed
 
 
-class Ending(BaseException):
+class WallEnding(BaseException):
     """Raised out of every wait of a job that is ending; the job swallows it.
 
     Not an Exception, so that a program's `except Exception` does not keep it alive.
@@ -200,7 +200,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self._closed = perf_counter_ns()
         for task in _waiting_leaves(self._main):
             self.end.abandoned.append(f"a shielded wait was ended by force: {self.describe(task)}")
-            trio.lowlevel.reschedule(task, outcome.Error(Ending()))
+            trio.lowlevel.reschedule(task, outcome.Error(WallEnding()))
 
 
 @trio.lowlevel.disable_ki_protection

@@ -20,8 +20,8 @@ import trio
 
 from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
 from conduit.errors import BadRequest, ConduitError
-from conduit.wall.clock import Ending, WallClock
-from conduit.wall.waiting import Blocked
+from conduit.wall.clock import WallClock, WallEnding
+from conduit.wall.waiting import WallWait
 
 PASS = 10  # messages of one pass (P4)
 TRIES = 16  # looks for a message in a wait's own task before its predicate is evaluated again
@@ -32,7 +32,7 @@ Posted: TypeAlias = Callable[[], bool] | None
 """Whether what a message was sent from may be reused; None where it may be at once."""
 
 
-class Network(Protocol):
+class WallNetwork(Protocol):
     """What a port asks of its network: `conduit.wall.WallConduit`."""
 
     clock: WallClock
@@ -58,7 +58,7 @@ class WallPort(Port):
         handled: messages taken from it and handled.
     """
 
-    def __init__(self, network: Network, rank: int, core: Core) -> None:
+    def __init__(self, network: WallNetwork, rank: int, core: Core) -> None:
         self.network = network
         self.clock = network.clock
         self.rank = rank
@@ -67,8 +67,8 @@ class WallPort(Port):
         self.sent = 0
         self.handled = 0
         self._memory = self.make_segment(network.setup.segment + network.setup.auxiliary)
-        self._blocked: list[Blocked] = []
-        self._chosen: Blocked | None = None
+        self._blocked: list[WallWait] = []
+        self._chosen: WallWait | None = None
         self._exchanges = 0  # that have begun and are not over
         self._held: deque[Message] = deque()  # for handlers that an attach which is not over yet brings
         self._polls = 0
@@ -95,7 +95,7 @@ class WallPort(Port):
         """Post the reply to `request`, at once: its slot has room for it (S3)."""
 
     @abstractmethod
-    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+    def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
         """Give `data` to all ranks; return what gives theirs, by rank, None until they are there."""
 
     def begin_serving(self) -> Callable[[], bool]:
@@ -106,7 +106,7 @@ class WallPort(Port):
         self.network.returned += 1
         return self.network.over
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot to `dest` is free."""
         return (dest,)
 
@@ -139,18 +139,18 @@ class WallPort(Port):
     async def serve(self) -> None:
         """Poll until all ranks have returned and all messages have been handled."""
         await self._enter()
-        await self._wait(Blocked(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
+        await self._wait(WallWait(self.clock, self.begin_serving(), "the other ranks to return", kind=Awaited.RETURN))
 
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
-        """Give `data` to all ranks and return theirs; see `conduit.contract.Port.exchange`."""
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
+        """Give `data` to all ranks and return theirs; see `conduit.contract.Port.allgather`."""
         self._exchanges += 1
         try:
             await self._enter()
-            result = self.begin_exchange(data)
+            result = self.begin_allgather(data)
             await self._wait(
-                Blocked(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
+                WallWait(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
-        except (Exception, Ending):
+        except (Exception, WallEnding):
             raise
         except BaseException as error:
             raise ConduitError(
@@ -170,11 +170,11 @@ class WallPort(Port):
         waiting_too = self._blocked and any(each.dest == dest for each in self._blocked)
         slot = None if waiting_too else self.acquire(dest)
         if slot is None:
-            waiting = Blocked(
+            waiting = WallWait(
                 self.clock,
                 lambda: self.acquire(dest),
                 f"a free request slot to rank {dest}",
-                self.holders(dest),
+                self.slot_holders(dest),
                 kind=Awaited.SLOT,
                 dest=dest,
             )
@@ -183,7 +183,7 @@ class WallPort(Port):
         self.sent += 1
         if posted is not None and not posted():
             await self._wait(
-                Blocked(
+                WallWait(
                     self.clock,
                     posted,
                     f"a request to rank {dest} to be sent",
@@ -206,7 +206,7 @@ class WallPort(Port):
             since = self.clock.now
             result = await self._spin(predicate)
             if not result:
-                blocked = Blocked(self.clock, predicate, what, ranks, since=since)
+                blocked = WallWait(self.clock, predicate, what, ranks, since=since)
                 await self._park(blocked)
                 if blocked.error is not None:
                     raise blocked.error
@@ -232,10 +232,10 @@ class WallPort(Port):
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
-        if not isinstance(error, Ending):
+        if not isinstance(error, WallEnding):
             self.clock.fail(error, self.rank)
 
-    def nudge(self) -> None:
+    def request_pass(self) -> None:
         """Do nothing: every poll is a pass."""
 
     def handler_context(self) -> Callable[..., Any] | None:
@@ -271,7 +271,7 @@ class WallPort(Port):
         elif not self.clock.ending:
             await trio.lowlevel.checkpoint_if_cancelled()
         if self.clock.ending:
-            raise Ending
+            raise WallEnding
 
     async def _poll_in_turn(self) -> None:
         """Make a pass in a call's own task, then what layers above want to send, then predicates."""
@@ -281,7 +281,7 @@ class WallPort(Port):
         if self._blocked:
             self._settle()
         if self.clock.ending:
-            raise Ending
+            raise WallEnding
 
     def _pass(self, tries: int = 1, most: int = PASS) -> None:
         """Handle what has arrived, at most so many messages; look for the first so many times."""
@@ -340,7 +340,7 @@ class WallPort(Port):
 
     # -- waits ---------------------------------------------------------------------------------------
 
-    async def _wait(self, blocked: Blocked) -> Any:
+    async def _wait(self, blocked: WallWait) -> Any:
         """Poll until `blocked` is over; return what it waited for."""
         if not await self._spin(blocked.look):
             await self._park(blocked)
@@ -359,7 +359,7 @@ class WallPort(Port):
             if self._blocked:
                 self._settle()
             if self.clock.ending:
-                raise Ending
+                raise WallEnding
             result = ready()
             if result:
                 return result
@@ -369,7 +369,7 @@ class WallPort(Port):
             if waited >= HARD_NS:
                 os.sched_yield()
 
-    async def _park(self, blocked: Blocked) -> None:
+    async def _park(self, blocked: WallWait) -> None:
         """Let the clock poll until `blocked` is over."""
         while not blocked.look():
             self._blocked.insert(0 if blocked.begun else len(self._blocked), blocked)
@@ -387,6 +387,6 @@ class WallPort(Port):
                     self._chosen = None
             self._turn_over = perf_counter_ns() + TURN_NS
             if self.clock.ending:
-                raise Ending
+                raise WallEnding
             if chosen and self.core.progress_due:
                 await self.core.run_progress()

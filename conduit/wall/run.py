@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import trio
 
 from conduit.contract.world import Body
-from conduit.wall.clock import Ending, WallClock
+from conduit.wall.clock import WallClock, WallEnding
 
 
 def run_tasks(clock: WallClock, bodies: Sequence[Body], first: int = 0) -> None:
@@ -63,7 +63,7 @@ def _news(clock: WallClock, error: BaseException) -> BaseException | None:
     known = [entry[2] for entry in clock.end.errors]
 
     def is_old(part: BaseException) -> bool:
-        return isinstance(part, (Ending, trio.Cancelled)) or any(part is each for each in known)
+        return isinstance(part, (WallEnding, trio.Cancelled)) or any(part is each for each in known)
 
     if isinstance(error, BaseExceptionGroup):
         return error.split(is_old)[1]

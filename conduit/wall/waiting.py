@@ -10,7 +10,7 @@ from conduit.contract import Awaited
 from conduit.wall.clock import WallClock
 
 
-class Blocked:
+class WallWait:
     """One wait of one task, over when `ready()` gives something true.
 
     Args:

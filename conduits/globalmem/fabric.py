@@ -26,7 +26,7 @@ class FreeRoute(Route):
         return (last if last > tail else tail) + self.latency
 
 
-class Fabric(ABC):
+class MemoryFabric(ABC):
     """The memories of a machine's nodes, and ways between them; all made when they are first asked for.
 
     Args:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from conduit.sim import Cpu, Kernel
 from conduit.sim.link import Route
-from conduits.globalmem.fabric import Fabric
+from conduits.globalmem.fabric import MemoryFabric
 from conduits.globalmem.pace import Pace
 
 Then: TypeAlias = Callable[[], object]
@@ -38,7 +38,7 @@ class Mover:
     """
 
     def __init__(
-        self, cpu: Cpu, node: int, fabric: Fabric, pace: Pace, scatter: Random | None = None, late: int = 0
+        self, cpu: Cpu, node: int, fabric: MemoryFabric, pace: Pace, scatter: Random | None = None, late: int = 0
     ) -> None:
         self.cpu = cpu
         self.node = node

@@ -43,7 +43,7 @@ class QueueCosts:
     take: int
 
 
-class Queue:
+class SlotQueue:
     """A rank's queue of arrived slots; an entry is source + 1 (from bit 16 on), reply (15), slot (0-14), or 0."""
 
     __slots__ = ("_capacity", "_memory", "head", "tail")
@@ -110,7 +110,7 @@ class QueuePath(Path):
         self._piece = piece
         self._paths = paths
         self._nodes = nodes
-        self.queue = Queue(2 * slots * len(port.hosts))
+        self.queue = SlotQueue(2 * slots * len(port.hosts))
         self._here: dict[tuple[int, bool], Memory] = {}
         self._free: dict[int, list[int]] = {}
 
@@ -237,7 +237,7 @@ class QueuePath(Path):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the request slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

@@ -7,7 +7,7 @@ from functools import partial
 
 import attrs
 
-from conduit.contract import AtomicOp, Places
+from conduit.contract import AtomicOp, StridedSection
 from conduit.simnet import OneSidedPort, Unit
 from conduit.simnet.onesided import pieces
 from conduits.globalmem.mover import Mover, Then
@@ -63,7 +63,7 @@ class MovingUnit(Unit):
         self.port.cpu.charge(ticks)
         self.port.kernel.at(self.port.cpu.free, act, *args)
 
-    def get(self, dest: int, places: Places, free: Then, done: Callable[[bytes], object]) -> None:
+    def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
         """Pull the bytes; the CPU waits for them."""
         there, parts = self._ports(dest), list(pieces(places, self._piece))
         found: list[bytes] = []
@@ -76,7 +76,7 @@ class MovingUnit(Unit):
         read = lambda index: found.append(there.read(parts[index]))  # noqa: E731
         self._after(self._calls.get, self._mover.pull, self._nodes(dest), sizes, read, complete)
 
-    def put(self, dest: int, places: Places, data: bytes, free: Then, done: Then) -> None:
+    def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
         """Push the bytes; the CPU goes on when it has fed them."""
         there, parts = self._ports(dest), list(pieces(places, self._piece))
         sizes = [[size for _, size in spans] for spans in parts]

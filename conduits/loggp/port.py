@@ -139,14 +139,14 @@ class Loggp(SimulatedConduit):
         """Return the network as `port.rank` sees it."""
         return LoggpPath(port, self)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
         rounds = (self.setup.ranks - 1).bit_length()
         options: LoggpOptions = self.options
         return rounds * (options.time("o_s") + options.time("L") + options.time("o_r"))
 
 
-class Delays:
+class Jitter:
     """By how much messages of a rank come later than L says, drawn for each.
 
     Args:
@@ -222,7 +222,7 @@ class LoggpPath(Path):
         # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
         drawn = options.order == "weak" or options.late or options.overtake
-        self.delays = Delays(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
+        self.delays = Jitter(options, self.kernel.random(f"loggp/{port.rank}")) if drawn else None
 
     # Receiving.  A poll that finds nothing costs `miss_ps`; the port charges it.
 
@@ -322,7 +322,7 @@ class LoggpPath(Path):
         """Return the counts of the path."""
         return {"loggp_gap_waits": self.gap_waits, "loggp_receive_gap_waits": self.receive_waits}
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use."""
         return [
             f"{self.slots - len(free)} of {self.slots} request slots to rank {dest} in use"

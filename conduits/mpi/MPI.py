@@ -31,18 +31,21 @@ from conduits.mpi.awaited.operators import (
     PROD,
     REPLACE,
     SUM,
-    Op,
 )
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Message, Prequest, Request
-from conduits.mpi.awaited.run import alone as _alone
-from conduits.mpi.awaited.run import run, run_async, run_program
-from conduits.mpi.awaited.run import world as _world
+from conduits.mpi.awaited.operators import (
+    ReductionOp as Op,
+)
+from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MESSAGE_NULL, REQUEST_NULL, Prequest, Request
+from conduits.mpi.awaited.request import MatchedMessage as Message
 from conduits.mpi.awaited.status import UNDEFINED, Status
 from conduits.mpi.engine.buffered import OVERHEAD as BSEND_OVERHEAD
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 from conduits.mpi.errors import ErrorClass as _ErrorClass
 from conduits.mpi.errors import MpiError as Exception
+from conduits.mpi.program import alone as _alone
+from conduits.mpi.program import run, run_async, run_program
+from conduits.mpi.program import world as _world
 
 Intracomm = Comm
 globals().update(_datatypes.BY_NAME)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from struct import Struct
 
-from conduits.mpi.interface import Comm, Request
+from conduits.mpi.interface import PlainComm, PlainRequest
 
 _LENGTH = Struct("<Q")
 _ROUNDS = 64  # tags of one purpose
 
 
-def all_gather(comm: Comm, data: bytes, purpose: int = 0) -> Generator[None, None, list[bytes]]:
+def all_gather(comm: PlainComm, data: bytes, purpose: int = 0) -> Generator[None, None, list[bytes]]:
     """Yield until it is over; return what every rank has given, by rank.
 
     Args:
@@ -42,7 +42,7 @@ def all_gather(comm: Comm, data: bytes, purpose: int = 0) -> Generator[None, Non
     return [blocks[(each - rank) % size] for each in range(size)]
 
 
-def _over(request: Request) -> Generator[None, None, None]:
+def _over(request: PlainRequest) -> Generator[None, None, None]:
     while not request.Test():
         yield
 

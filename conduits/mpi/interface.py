@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 
-class Request(Protocol):
+class PlainRequest(Protocol):
     """A send or a receive that was begun; a persistent one may be begun again and again."""
 
     def Start(self) -> None:
@@ -26,7 +26,7 @@ class Request(Protocol):
         """Give a persistent one back that is not under way."""
 
 
-class Comm(Protocol):
+class PlainComm(Protocol):
     """A communicator: messages in one are never seen in another."""
 
     def Get_rank(self) -> int:
@@ -35,26 +35,26 @@ class Comm(Protocol):
     def Get_size(self) -> int:
         """Return how many processes belong to it."""
 
-    def Dup(self) -> Comm:
+    def Dup(self) -> PlainComm:
         """Return another one of the same processes; collective, and no messages are under way."""
 
     def Free(self) -> None:
         """Give it back; collective."""
 
-    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> PlainRequest:
         """Begin a send; the buffer may be reused when it is over."""
 
-    def Irecv(self, buf: Any, source: int = ..., tag: int = ...) -> Request:
+    def Irecv(self, buf: Any, source: int = ..., tag: int = ...) -> PlainRequest:
         """Begin a receive."""
 
-    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> PlainRequest:
         """Make a persistent send of one buffer to one rank."""
 
-    def Recv_init(self, buf: Any, source: int = ..., tag: int = ...) -> Request:
+    def Recv_init(self, buf: Any, source: int = ..., tag: int = ...) -> PlainRequest:
         """Make a persistent receive into one buffer."""
 
 
-class Library(Protocol):
+class PlainLibrary(Protocol):
     """What belongs to no communicator."""
 
     @property
@@ -65,5 +65,5 @@ class Library(Protocol):
     def ANY_SOURCE(self) -> int:
         """As `source`: whoever sends."""
 
-    def startall(self, requests: Sequence[Request]) -> None:
+    def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests, in order."""

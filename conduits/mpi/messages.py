@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from conduit.contract import LONG, REQUEST, Message
-from conduits.mpi.interface import Comm, Library, Request
+from conduits.mpi.interface import PlainComm, PlainLibrary, PlainRequest
 from conduits.mpi.ring import Ring
 from conduits.mpi.wire import APART, ARGS, ARGS_MASK, ARGS_SHIFT, BARE, HEADER, KEPT, PLACED, TAG, payload_tag
 
@@ -19,7 +19,7 @@ _write = HEADER.pack_into
 _read = HEADER.unpack_from
 
 
-class Record:
+class SlotRecord:
     """What one slot sends from, a request's or a reply's.
 
     Attributes:
@@ -34,13 +34,13 @@ class Record:
 
     __slots__ = ("bare", "buffer", "follows", "payload", "sent", "slot", "view")
 
-    def __init__(self, comm: Comm, dest: int, slot: int, nbytes: int) -> None:
+    def __init__(self, comm: PlainComm, dest: int, slot: int, nbytes: int) -> None:
         self.slot = slot
         self.buffer = bytearray(nbytes)
         self.view = memoryview(self.buffer)
-        self.bare: Request = comm.Send_init(self.view[:BARE], dest, TAG)
-        self.sent: Request | None = None
-        self.follows: Request | None = None
+        self.bare: PlainRequest = comm.Send_init(self.view[:BARE], dest, TAG)
+        self.sent: PlainRequest | None = None
+        self.follows: PlainRequest | None = None
         self.payload: object = None
 
     def reusable(self) -> bool:
@@ -56,7 +56,7 @@ class Record:
         return True
 
 
-class Channel:
+class MessageChannel:
     """Requests, or replies: one communicator, and a record for each message to each peer.
 
     Args:
@@ -73,23 +73,23 @@ class Channel:
 
     __slots__ = ("_comm", "_nbytes", "_old", "_rank", "large", "records", "ring")
 
-    def __init__(self, library: Library, comm: Comm, rank: int, size: int, credits: int, nbytes: int) -> None:
+    def __init__(self, library: PlainLibrary, comm: PlainComm, rank: int, size: int, credits: int, nbytes: int) -> None:
         self._comm = comm
         self._rank = rank
         self._nbytes = nbytes
-        self._old: list[Record] = []
-        self.large: Request | None = None
-        self.records: dict[int, list[Record]] = {}
+        self._old: list[SlotRecord] = []
+        self.large: PlainRequest | None = None
+        self.records: dict[int, list[SlotRecord]] = {}
         # One more, because the last that was taken is begun again when the next one is looked for.
         self.ring = Ring(library, comm, credits * (size - 1) + 1, nbytes)
 
-    def add(self, dest: int) -> Record:
+    def add(self, dest: int) -> SlotRecord:
         """Make one more record for messages to `dest`."""
         mine = self.records.setdefault(dest, [])
-        mine.append(Record(self._comm, dest, len(mine), self._nbytes))
+        mine.append(SlotRecord(self._comm, dest, len(mine), self._nbytes))
         return mine[-1]
 
-    def record(self, dest: int, slot: int) -> Record:
+    def record(self, dest: int, slot: int) -> SlotRecord:
         """Return a record for the reply to `dest` in a slot, at once (S3)."""
         mine = self.records.get(dest)
         while mine is None or slot >= len(mine):
@@ -99,10 +99,10 @@ class Channel:
         if found.sent is not None and not found.reusable():
             # Its message has arrived, else this slot were not in use again; only MPI has not noticed here.
             self._old.append(found)
-            found = mine[slot] = Record(self._comm, dest, slot, self._nbytes)
+            found = mine[slot] = SlotRecord(self._comm, dest, slot, self._nbytes)
         return found
 
-    def post(self, record: Record, dest: int, message: Message, there: memoryview | None) -> None:
+    def post(self, record: SlotRecord, dest: int, message: Message, there: memoryview | None) -> None:
         """Post a message.
 
         Args:
@@ -134,7 +134,7 @@ class Channel:
             record.payload = message.payload
             self.large = record.follows = self._comm.Isend(message.payload, dest, payload_tag(record.slot))
 
-    def receive_payload(self, memory: memoryview, source: int, slot: int) -> Request:
+    def receive_payload(self, memory: memoryview, source: int, slot: int) -> PlainRequest:
         """Begin to receive a payload that is a message of its own where it belongs."""
         return self._comm.Irecv(memory, source, payload_tag(slot))
 
@@ -162,8 +162,8 @@ class Messages:
 
     def __init__(
         self,
-        library: Library,
-        comms: tuple[Comm, Comm],
+        library: PlainLibrary,
+        comms: tuple[PlainComm, PlainComm],
         memory: memoryview,
         reach: Sequence[memoryview | None],
         *,
@@ -175,13 +175,15 @@ class Messages:
         self._pushes = range(library.pushes)
         self._reach = reach
         self._credits = credits
-        self._requests, self._replies = (Channel(library, comm, rank, size, credits, BARE + medium) for comm in comms)
+        self._requests, self._replies = (
+            MessageChannel(library, comm, rank, size, credits, BARE + medium) for comm in comms
+        )
         self._rings = (self._replies.ring, self._requests.ring)
-        self._free: dict[int, list[Record]] = {}
-        self._taken: Request | None = None  # the receive whose message was returned last
-        self._landing: deque[tuple[Request, Message]] = deque()
+        self._free: dict[int, list[SlotRecord]] = {}
+        self._taken: PlainRequest | None = None  # the receive whose message was returned last
+        self._landing: deque[tuple[PlainRequest, Message]] = deque()
 
-    def acquire(self, dest: int) -> Record | None:
+    def acquire(self, dest: int) -> SlotRecord | None:
         """Take a slot for a request to `dest` and its reply; None while there is none."""
         free = self._free.get(dest)
         if free is None:
@@ -194,7 +196,7 @@ class Messages:
             return None
         return free.pop()
 
-    def send_request(self, dest: int, slot: Record, message: Message) -> None:
+    def send_request(self, dest: int, slot: SlotRecord, message: Message) -> None:
         """Post a request in a slot."""
         self._requests.post(slot, dest, message, self._reach[dest])
 
@@ -275,7 +277,7 @@ class Messages:
             if channel.large is not None and self._pushed(channel.large):
                 channel.large = None
 
-    def _pushed(self, request: Request) -> bool:
+    def _pushed(self, request: PlainRequest) -> bool:
         """Return whether the transfer of a large payload is over, asking a bounded number of times."""
         for _ in self._pushes:  # noqa: SIM110  # a generator would be a call more for each time
             if request.Test():

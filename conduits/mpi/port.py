@@ -13,8 +13,8 @@ from conduit.options import option
 from conduit.wall import Posted, WallConduit, WallPort
 from conduits.mpi import real
 from conduits.mpi.gather import all_gather
-from conduits.mpi.interface import Comm
-from conduits.mpi.messages import Messages, Record
+from conduits.mpi.interface import PlainComm
+from conduits.mpi.messages import Messages, SlotRecord
 from conduits.mpi.segments import SharedSegments
 from conduits.mpi.wire import MAX_ARGS
 
@@ -78,7 +78,7 @@ class RealMpi(WallConduit):
         return real.start_command(ranks, program)
 
     @classmethod
-    def join(cls, options: RealOptions) -> real.World:
+    def join(cls, options: RealOptions) -> real.MpiProcesses:
         """Initialise MPI, once."""
         return real.join()
 
@@ -96,7 +96,7 @@ class MpiPort(WallPort):
     def __init__(self, network: RealMpi, rank: int, core: Core) -> None:
         super().__init__(network, rank, core)
         self.spin_ns = 0 if self.clock.crowded else SPIN_NS
-        self._gathers: Comm | None = None
+        self._gathers: PlainComm | None = None
         self._over = False
 
     async def start(self) -> None:
@@ -142,11 +142,11 @@ class MpiPort(WallPort):
         """Return the next message that has arrived."""
         return self._messages.take()
 
-    def acquire(self, dest: int) -> Record | None:
+    def acquire(self, dest: int) -> SlotRecord | None:
         """Take a slot to `dest`."""
         return self._messages.acquire(dest)
 
-    def send_request(self, dest: int, slot: Record, message: Message) -> Posted:
+    def send_request(self, dest: int, slot: SlotRecord, message: Message) -> Posted:
         """Post a request; what it is sent from is its own, or lent until the reply, which MPI cannot outlast."""
         self._messages.send_request(dest, slot, message)
         return None
@@ -155,7 +155,7 @@ class MpiPort(WallPort):
         """Post a reply."""
         self._messages.send_reply(request, reply)
 
-    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+    def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
         """Begin to give `data` to all ranks."""
         assert self._gathers is not None
         return _asked(all_gather(self._gathers, data, _ATTACH))
@@ -165,7 +165,7 @@ class MpiPort(WallPort):
         ended = _asked(self._agree())
         return lambda: bool(ended())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe the slots in use."""
         if self._gathers is None:
             return ()

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from conduit.errors import BadRequest, ConduitError
 from conduits.mpi.gather import all_gather
-from conduits.mpi.interface import Comm, Request
+from conduits.mpi.interface import PlainComm, PlainRequest
 
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")  # MPICH and its kin, Open MPI
 _RANKS = ("PMI_RANK", "PMIX_RANK")
@@ -69,7 +69,7 @@ def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[s
     return [mpiexec, "-n", str(ranks), sys.executable, "-m", "mpi4py", *program], dict(_DEFAULTS)
 
 
-class World:
+class MpiProcesses:
     """The processes of this MPI job; see `conduit.contract.Processes`.
 
     Attributes:
@@ -107,7 +107,7 @@ class World:
 
     def gather(self, data: bytes) -> list[bytes]:
         """Give `data` to all and return theirs; waits."""
-        comm: Comm = self._gathering
+        comm: PlainComm = self._gathering
         steps = all_gather(comm, data)
         while True:
             try:
@@ -128,7 +128,7 @@ class World:
         return bytes(data)
 
     @staticmethod
-    def _wait(request: Request) -> None:
+    def _wait(request: PlainRequest) -> None:
         """Wait for a request: politely, but at first at once, for who measures how long that takes."""
         patient = time.perf_counter_ns() + _AT_ONCE_NS  # noqa: TID251
         while not request.Test():
@@ -158,7 +158,7 @@ class World:
             came.append((source, bytes(data)))
         return came
 
-    # -- conduits.mpi.interface.Library --------------------------------------------------------------
+    # -- conduits.mpi.interface.PlainLibrary --------------------------------------------------------------
 
     @property
     def pushes(self) -> int:
@@ -171,7 +171,7 @@ class World:
         source: int = self.mpi.ANY_SOURCE
         return source
 
-    def startall(self, requests: Sequence[Request]) -> None:
+    def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests."""
         self.mpi.Prequest.Startall(list(requests))
 
@@ -189,10 +189,10 @@ def _unlink_shared_memory() -> None:
 
 
 @cache
-def join() -> World:
+def join() -> MpiProcesses:
     """Initialise MPI, once, and return the world.
 
     Raises:
         ConduitError: launcher and MPI do not belong together.
     """
-    return World()
+    return MpiProcesses()

@@ -6,7 +6,7 @@ first: a poll is one call, however many peers there are.
 
 from __future__ import annotations
 
-from conduits.mpi.interface import Comm, Library, Request
+from conduits.mpi.interface import PlainComm, PlainLibrary, PlainRequest
 from conduits.mpi.wire import TAG
 
 
@@ -26,9 +26,9 @@ class Ring:
 
     __slots__ = ("_at", "_records", "buffer", "request")
 
-    def __init__(self, library: Library, comm: Comm, count: int, nbytes: int) -> None:
+    def __init__(self, library: PlainLibrary, comm: PlainComm, count: int, nbytes: int) -> None:
         buffers = [bytearray(nbytes) for _ in range(count)]
-        self._records: list[tuple[Request, bytearray]] = [
+        self._records: list[tuple[PlainRequest, bytearray]] = [
             (comm.Recv_init(buffer, library.ANY_SOURCE, TAG), buffer) for buffer in buffers
         ]
         self._at = 0

@@ -13,13 +13,13 @@ import numpy as np
 
 from conduit.contract import Bytes
 from conduit.errors import BadRequest
-from conduits.mpi.real import World
+from conduits.mpi.real import MpiProcesses
 
 _FILES = "/dev/shm"  # where shared memory comes from on Linux
 _kept: list[tuple[int, Any]] = []
 
 
-def _window(world: World, nbytes: int) -> Any:
+def _window(world: MpiProcesses, nbytes: int) -> Any:
     """Return a window of at least so many bytes for each rank of this host; collective.
 
     Raises:
@@ -65,7 +65,7 @@ class SharedSegments:
         others: every rank's; None for those of other hosts.
     """
 
-    def __init__(self, world: World, nbytes: int) -> None:
+    def __init__(self, world: MpiProcesses, nbytes: int) -> None:
         self._window = _window(world, nbytes)
         mine = world.hosts[world.rank]
         here = [rank for rank, host in enumerate(world.hosts) if host == mine]

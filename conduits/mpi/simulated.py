@@ -13,16 +13,15 @@ from typing import Any, ClassVar, Literal, TypeVar
 import attrs
 
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
-from conduit.errors import BadRequest
 from conduit.options import option
 from conduit.sim import Waiter
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduit.simnet.path import LATER, Then
 from conduits.mpi.awaited.process import CURRENT, Process
 from conduits.mpi.engine.engine import Engine
-from conduits.mpi.engine.plain import Library
+from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.libraries.installation import Installation
-from conduits.mpi.messages import Messages, Record
+from conduits.mpi.messages import Messages, SlotRecord
 from conduits.mpi.wire import MAX_ARGS
 
 MAX_LONG = 1 << 30
@@ -87,21 +86,21 @@ class SimulatedMpi(SimulatedConduit):
         self.installation = self.library(self.kernel, self.setup, self.options)
         return self.installation.host
 
-    def make_port(self, rank: int, core: Core) -> MpiPort:
+    def make_port(self, rank: int, core: Core) -> SimulatedMpiPort:
         """Return the port of a rank."""
-        return MpiPort(self, rank, core)
+        return SimulatedMpiPort(self, rank, core)
 
     def make_path(self, port: SimulatedPort) -> Path:
         """Return the library as a rank uses it."""
-        assert isinstance(port, MpiPort)
+        assert isinstance(port, SimulatedMpiPort)
         return LibraryPath(port, self.installation)
 
     def make_shared_path(self, port: SimulatedPort, neighbours: Any, size: int) -> None:
         """Return None: the library has ways of its own between the ranks of a host."""
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return what an all-gather at attach costs."""
-        return self.installation.exchange_ticks(self.setup.ranks)
+        return self.installation.allgather_ticks(self.setup.ranks)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what the hosts' shared parts have done."""
@@ -109,7 +108,9 @@ class SimulatedMpi(SimulatedConduit):
 
     def quiet(self) -> bool:
         """Return whether all messages have been handled, and all that was sent besides is away."""
-        return super().quiet() and all(port.library.engine.quiet() for port in self.ports if isinstance(port, MpiPort))
+        return super().quiet() and all(
+            port.library.engine.quiet() for port in self.ports if isinstance(port, SimulatedMpiPort)
+        )
 
 
 @cache
@@ -133,22 +134,17 @@ def on(library: type[Installation]) -> type[SimulatedMpi]:
     )  # fmt: skip
 
 
-class MpiPort(SimulatedPort):
+class SimulatedMpiPort(SimulatedPort):
     """One rank's port.
 
     Attributes:
-        alone: whether the program is one of MPI, without Active Messages.
         library: the rank's library.
         path: what the port polls.
     """
 
     conduit: SimulatedMpi
-    library: Library
+    library: EngineLibrary
     path: LibraryPath
-
-    def __init__(self, conduit: SimulatedMpi, rank: int, core: Core) -> None:
-        super().__init__(conduit, rank, core)
-        self.alone = False
 
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
@@ -156,16 +152,11 @@ class MpiPort(SimulatedPort):
         CURRENT.set(SimulatedProcess(self))
         await self.compute(self.conduit.installation.start_ticks(self.rank))
 
-    async def exchange(self, data: bytes) -> Sequence[bytes]:
+    async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; the first time post what is to receive Active Messages."""
-        if self.alone:
-            raise BadRequest(
-                "ep.attach: this program was started by MPI.run, on MPI alone, without Active Messages; start it with "
-                "conduit.run"
-            )
         if self.path.messages is None:
             await self.call(self.path.attach)
-        return await super().exchange(data)
+        return await super().allgather(data)
 
     async def call(self, function: Callable[[], _T]) -> _T:
         """Poll once, then call a plain function of MPI, in a turn of this rank's CPU.
@@ -216,13 +207,13 @@ class LibraryPath(Path):
         messages: Active Messages, None before the first attach.
     """
 
-    port: MpiPort
+    port: SimulatedMpiPort
 
-    def __init__(self, port: MpiPort, installation: Installation) -> None:
+    def __init__(self, port: SimulatedMpiPort, installation: Installation) -> None:
         super().__init__(port)
         self._engine = Engine(port, installation.software, installation.host, installation.device)
         self._worker = self._engine.worker
-        port.library = Library(self._engine)
+        port.library = EngineLibrary(self._engine)
         port.path = self
         world = port.library.world
         self._comms = (world.Dup(), world.Dup())
@@ -286,12 +277,12 @@ class LibraryPath(Path):
         if self._engine.pending():
             self.port.notify()
 
-    def acquire(self, dest: int) -> Record | None:
+    def acquire(self, dest: int) -> SlotRecord | None:
         """Take a slot to `dest`."""
         assert self.messages is not None
         return self.messages.acquire(dest)
 
-    def send_request(self, dest: int, slot: Record, message: Message, then: Then) -> None:
+    def send_request(self, dest: int, slot: SlotRecord, message: Message, then: Then) -> None:
         """Send a request."""
         assert self.messages is not None
         self.messages.send_request(dest, slot, message)
@@ -303,9 +294,9 @@ class LibraryPath(Path):
         self.messages.send_reply(request, reply)
         self._worker.when_idle(then)
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits in the library."""
-        lines = list(self._engine.device.occupied())
+        lines = list(self._engine.device.slots_in_use())
         if self.messages is not None:
             most = self.port.conduit.options.credits
             used = self.messages.slots_in_use()
@@ -320,7 +311,7 @@ class LibraryPath(Path):
 class SimulatedProcess(Process):
     """A simulated rank, as the awaited names use it."""
 
-    def __init__(self, port: MpiPort) -> None:
+    def __init__(self, port: SimulatedMpiPort) -> None:
         super().__init__(port.library, port.rank, port.hosts)
         self.collectives = port.conduit.options.collectives
         self._port = port
@@ -332,18 +323,17 @@ class SimulatedProcess(Process):
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
-        acts = self._port.core.acts
-        if acts is not None:
-            acts.extend((self._port.ticks(), _WAKE))
+        digest_log = self._port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((self._port.ticks(), _WAKE))
 
     async def poll(self) -> None:
         """Poll once."""
         await self._port.poll()
 
     def go_alone(self) -> None:
-        """The program is one of MPI alone: refuse Active Messages."""
-        self._port.alone = True
-        self._port.library.engine.acts = self._port.core.acts
+        """The program is one of MPI alone: its sends and receives are what the digest is of."""
+        self._port.library.engine.digest_log = self._port.core.digest_log
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for the copy of so many bytes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from conduit.sim import Kernel
-from conduits.globalmem.fabric import Fabric
+from conduits.globalmem.fabric import MemoryFabric
 from conduits.origin import constants as c
 
 GROUP = c.whole(c.GROUP)
@@ -17,7 +17,7 @@ PER_ROUTER = c.whole(c.PER_ROUTER)
 CORNERS = GROUP // PER_ROUTER
 
 
-class OriginFabric(Fabric):
+class OriginFabric(MemoryFabric):
     """The memories and links of the machine.
 
     Args:

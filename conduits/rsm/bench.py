@@ -10,11 +10,11 @@ from typing import Any
 
 from conduit.sim import Kernel, Waiter, simulate
 from conduit.sim.units import seconds
-from conduits.rsm.exchange import Exchange
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.export import ExportSegment
-from conduits.rsm.imports import Barrier, BarrierMode, ImportSegment
+from conduits.rsm.imports import BarrierMode, ImportSegment, RsmBarrier
 from conduits.rsm.library import Controller, Rsm
-from conduits.rsm.transport import Transport
+from conduits.rsm.transport import RsmTransport
 
 NUMBER = 1
 """Of the segment that is exported."""
@@ -32,11 +32,11 @@ class Bench:
         near, far: the API of each.
     """
 
-    def __init__(self, near: Transport, far: Transport) -> None:
-        exchange = Exchange()
+    def __init__(self, near: RsmTransport, far: RsmTransport) -> None:
+        directory = SegmentDirectory()
         self.kernel: Kernel = near.kernel
-        self.near = Rsm(near, exchange)
-        self.far = Rsm(far, exchange)
+        self.near = Rsm(near, directory)
+        self.far = Rsm(far, directory)
 
     def run(self, body: Callable[[], Awaitable[object]]) -> None:
         """Run a task in virtual time to its end."""
@@ -74,7 +74,7 @@ class Bench:
 
     async def closed_put(self, imported: ImportSegment, data: bytes) -> tuple[float, float]:
         """Return the seconds of a put, and of opening a barrier, the put, and closing it."""
-        barrier: Barrier = (await self.call(self.near, imported.init_barrier))[0]
+        barrier: RsmBarrier = (await self.call(self.near, imported.init_barrier))[0]
         begun = self.kernel.now
         await self.call(self.near, barrier.open)
         put = await self.until(self.near, lambda then: imported.put(0, data, then))
@@ -113,7 +113,7 @@ def every_call(bench: Bench, nbytes: int) -> dict[str, float]:
             "memseg_import_connect", near, lambda: mine.import_connect(far.transport.host, NUMBER)
         )
         await call("memseg_import_map", near, imported.map)
-        barrier: Barrier = await call("memseg_import_init_barrier", near, imported.init_barrier)
+        barrier: RsmBarrier = await call("memseg_import_init_barrier", near, imported.init_barrier)
         await call("memseg_import_set_mode", near, lambda: imported.set_mode(BarrierMode.EXPLICIT))
         await call("memseg_import_open_barrier", near, barrier.open)
         await end("memseg_import_order_barrier", near, barrier.order)

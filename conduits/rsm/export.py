@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.sim import Kernel, Store
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.errors import (
     ArgumentError,
     BadSegment,
@@ -15,21 +16,20 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
-from conduits.rsm.exchange import Exchange
-from conduits.rsm.owner import Owner
-from conduits.rsm.transport import Backing, Call, Landing, Permission, Rights
+from conduits.rsm.owner import SegmentController
+from conduits.rsm.transport import Backing, Landing, Permission, Rights, RsmCall
 
 MAX_NUMBER = (1 << 32) - 1
 
 
-class Exporter(Owner, Protocol):
+class Exporter(SegmentController, Protocol):
     """A controller, as its exports know it.
 
     Attributes:
-        exchange: where they are published.
+        directory: where they are published.
     """
 
-    exchange: Exchange
+    directory: SegmentDirectory
 
 
 class ExportSegment:
@@ -109,11 +109,11 @@ class ExportSegment:
             raise SegmentAlreadyPublished(f"{self} is published already; change its rights with republish")
         if not 0 <= number <= MAX_NUMBER:
             raise ArgumentError(f"segment id {number} is not allowed; take one from 0 to {MAX_NUMBER}")
-        if not self._controller.exchange.add(self, number):
+        if not self._controller.directory.add(self, number):
             raise SegmentIdInUse(f"host {self.host} has published a segment under id {number}; take another")
         self._controller.transport.publish(self._backing, number, rights)
         self._number, self._rights = number, rights
-        self._charge(Call.EXPORT_PUBLISH)
+        self._charge(RsmCall.EXPORT_PUBLISH)
         self._since = self._controller.transport.cpu.free
 
     def republish(self, rights: Rights) -> None:
@@ -127,7 +127,7 @@ class ExportSegment:
         self._number_of("republish")
         self._rights = rights
         self._controller.transport.republish(self._backing, rights)
-        self._charge(Call.EXPORT_REPUBLISH)
+        self._charge(RsmCall.EXPORT_REPUBLISH)
 
     def unpublish(self) -> None:
         """Let nobody reach it any more (rsm_memseg_export_unpublish); what is imported of it is aborted for good.
@@ -138,10 +138,10 @@ class ExportSegment:
         """
         self._check("unpublish")
         number = self._number_of("unpublish")
-        self._controller.exchange.remove(self, number)
+        self._controller.directory.remove(self, number)
         self._backing = self._controller.transport.unpublish(self._backing)
         self._number = None
-        self._charge(Call.EXPORT_UNPUBLISH)
+        self._charge(RsmCall.EXPORT_UNPUBLISH)
 
     def destroy(self) -> None:
         """Give it up (rsm_memseg_export_destroy).
@@ -156,7 +156,7 @@ class ExportSegment:
         self._alive = False
         self._controller.transport.destroy(self._backing)
         self._controller.dropped(self)
-        self._charge(Call.EXPORT_DESTROY)
+        self._charge(RsmCall.EXPORT_DESTROY)
 
     def signal_wait(self, then: Callable[[int], object]) -> None:
         """Wait for a signal of an importer (rsm_intr_signal_wait): `then(when)` when the caller's CPU goes on.
@@ -167,7 +167,7 @@ class ExportSegment:
             BadSegment: it was destroyed.
         """
         self._check("signal_wait")
-        self._charge(Call.SIGNAL_WAIT)
+        self._charge(RsmCall.SIGNAL_WAIT)
         if self._posted:
             self._posted -= 1
             self._kernel.at(self._controller.transport.cpu.free, self._woken, then)
@@ -195,7 +195,7 @@ class ExportSegment:
             raise SegmentNotPublished(f"{call} of {self}, which is not published; publish it first")
         return self._number
 
-    def _charge(self, call: Call) -> None:
+    def _charge(self, call: RsmCall) -> None:
         self._controller.charge(call, self.nbytes)
 
     def _check(self, call: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.sim.memory import Buffer
+from conduits.rsm.directory import Published
 from conduits.rsm.errors import (
     BadLength,
     BadMode,
@@ -30,21 +31,20 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotMapped,
 )
-from conduits.rsm.exchange import Published
-from conduits.rsm.owner import Owner
-from conduits.rsm.transport import Call, Done, Got, Mapped, Permission, Window
+from conduits.rsm.owner import SegmentController
+from conduits.rsm.transport import Done, Got, ImportWindow, Mapped, Permission, RsmCall
 
 
 class BarrierMode(enum.Enum):
     """The scope of barriers (rsm_memseg_import_set_mode)."""
 
     EXPLICIT = "explicit"
-    """From `Barrier.open` to `Barrier.close`; a put is posted."""
+    """From `RsmBarrier.open` to `RsmBarrier.close`; a put is posted."""
     IMPLICIT = "implicit"
     """Each put by itself: it ends when the bytes are in remote memory, and hands over its own errors."""
 
 
-class Importer(Owner, Protocol):
+class ImportController(SegmentController, Protocol):
     """A controller, as its imports know it."""
 
     def scopes(self, host: int) -> dict[ImportSegment, None]:
@@ -70,7 +70,9 @@ class ImportSegment:
         "mode", "nbytes",
     )  # fmt: skip
 
-    def __init__(self, controller: Importer, exported: Published, window: Window, permission: Permission) -> None:
+    def __init__(
+        self, controller: ImportController, exported: Published, window: ImportWindow, permission: Permission
+    ) -> None:
         self._controller = controller
         self._exported = exported
         self._backing = exported.backing
@@ -78,7 +80,7 @@ class ImportSegment:
         self._permission = permission
         self._mapping: Mapped | None = None
         self._alive = True
-        self._opened: Barrier | None = None
+        self._opened: RsmBarrier | None = None
         self._missed = False  # another import's barrier has reported an error while one of this was open
         self.mode = BarrierMode.EXPLICIT
         self.nbytes = window.nbytes
@@ -97,7 +99,7 @@ class ImportSegment:
             raise SegmentInUse(f"disconnect from {self._exported} while a barrier is open; close it first")
         self._alive = False
         self._controller.dropped(self)
-        self._controller.charge(Call.IMPORT_DISCONNECT)
+        self._controller.charge(RsmCall.IMPORT_DISCONNECT)
 
     def map(self) -> Mapped:
         """Map the segment, so that user code can store to it (rsm_memseg_import_map).
@@ -114,7 +116,7 @@ class ImportSegment:
         if self._mapping is not None:
             raise SegmentAlreadyMapped(f"{self._exported} is mapped already; unmap it first")
         self._mapping = self._window.map(self._permission)
-        self._controller.charge(Call.IMPORT_MAP)
+        self._controller.charge(RsmCall.IMPORT_MAP)
         return self._mapping
 
     def unmap(self) -> None:
@@ -128,7 +130,7 @@ class ImportSegment:
             raise SegmentNotMapped(f"unmap of {self._exported}, which is not mapped; map it first")
         self._window.unmap()
         self._mapping = None
-        self._controller.charge(Call.IMPORT_UNMAP)
+        self._controller.charge(RsmCall.IMPORT_UNMAP)
 
     def set_mode(self, mode: BarrierMode) -> None:
         """Choose the scope of barriers (rsm_memseg_import_set_mode).
@@ -140,13 +142,13 @@ class ImportSegment:
         if self._opened is not None:
             raise BadMode(f"set_mode of {self._exported} while a barrier is open; close it first")
         self.mode = mode
-        self._controller.charge(Call.SET_MODE)
+        self._controller.charge(RsmCall.SET_MODE)
 
-    def init_barrier(self) -> Barrier:
+    def init_barrier(self) -> RsmBarrier:
         """Make a barrier (rsm_memseg_import_init_barrier)."""
         self._check("init_barrier")
-        self._controller.charge(Call.INIT_BARRIER)
-        return Barrier(self)
+        self._controller.charge(RsmCall.INIT_BARRIER)
+        return RsmBarrier(self)
 
     def put(self, offset: int, data: Buffer, then: Done) -> None:
         """Write `data` at `offset` (rsm_memseg_import_put).
@@ -162,7 +164,7 @@ class ImportSegment:
         """
         self._check_access("put", offset, len(data), Permission.WRITE)
         copy = bytes(data)
-        self._after(Call.PUT, lambda: self._window.put(offset, copy, self._put_done(then)))
+        self._after(RsmCall.PUT, lambda: self._window.put(offset, copy, self._put_done(then)))
 
     def get(self, offset: int, nbytes: int, then: Got) -> None:
         """Read `nbytes` at `offset` (rsm_memseg_import_get): `then` when they are here.
@@ -178,7 +180,7 @@ class ImportSegment:
         def done(data: bytes, when: int, error: RsmError | None) -> None:
             then(data, self._free(when), error)
 
-        self._after(Call.GET, lambda: self._window.get(offset, nbytes, done))
+        self._after(RsmCall.GET, lambda: self._window.get(offset, nbytes, done))
 
     def signal_post(self, then: Done) -> None:
         """Signal the exporter (rsm_intr_signal_post): `then` when the caller goes on; see `signal_wait`.
@@ -189,11 +191,11 @@ class ImportSegment:
         """
         self._check("signal_post")
         self._check_connection("signal_post")
-        self._after(Call.SIGNAL_POST, lambda: self._window.signal(self._done(then)))
+        self._after(RsmCall.SIGNAL_POST, lambda: self._window.signal(self._done(then)))
 
     # -- for barriers ------------------------------------------------------------------------------
 
-    def open_barrier(self, barrier: Barrier) -> None:
+    def open_barrier(self, barrier: RsmBarrier) -> None:
         """Note that `barrier` is open, if none is."""
         self._check("open_barrier")
         if self.mode is BarrierMode.IMPLICIT:
@@ -204,21 +206,21 @@ class ImportSegment:
             raise BarrierOpenFailed(f"open_barrier of {self._exported}: a barrier of it is open; close it first")
         self._opened = barrier
         self._controller.scopes(self._exported.host)[self] = None
-        self._controller.charge(Call.OPEN_BARRIER)
+        self._controller.charge(RsmCall.OPEN_BARRIER)
 
-    def fence(self, barrier: Barrier, call: Call, then: Done) -> None:
+    def fence(self, barrier: RsmBarrier, call: RsmCall, then: Done) -> None:
         """Order or close `barrier`, which is open."""
         if self._opened is not barrier:
             raise BarrierNotOpened(f"{call.value} of a barrier of {self._exported} that is not open; open it first")
-        if call is Call.CLOSE_BARRIER:
+        if call is RsmCall.CLOSE_BARRIER:
             self._opened = None
         self._after(call, lambda: self._window.fence(self._fenced(then)))
 
-    def destroy_barrier(self, barrier: Barrier) -> None:
+    def destroy_barrier(self, barrier: RsmBarrier) -> None:
         """Destroy `barrier`, which must not be open."""
         if self._opened is barrier:
             raise SegmentInUse(f"destroy_barrier of a barrier of {self._exported} that is open; close it first")
-        self._controller.charge(Call.DESTROY_BARRIER)
+        self._controller.charge(RsmCall.DESTROY_BARRIER)
 
     def check(self, call: str) -> None:
         """Refuse a call on a barrier of an import that was disconnected."""
@@ -227,7 +229,7 @@ class ImportSegment:
 
     # -- time and checks ---------------------------------------------------------------------------
 
-    def _after(self, call: Call, act: Callable[[], object]) -> None:
+    def _after(self, call: RsmCall, act: Callable[[], object]) -> None:
         """Act on the hardware when the software of a call has run."""
         transport = self._controller.transport
         self._controller.charge(call)
@@ -304,7 +306,7 @@ class ImportSegment:
             raise BadSegment(f"{call} of {self._exported}, which was disconnected")
 
 
-class Barrier:
+class RsmBarrier:
     """A barrier of an import: everything written through it from `open` on is in its scope."""
 
     __slots__ = ("_alive", "_segment")
@@ -333,7 +335,7 @@ class Barrier:
             BarrierUninitialized: it was destroyed.
         """
         self._check("order_barrier")
-        self._segment.fence(self, Call.ORDER_BARRIER, then)
+        self._segment.fence(self, RsmCall.ORDER_BARRIER, then)
 
     def close(self, then: Done) -> None:
         """End its scope: `then` when all is in remote memory, or known to be lost (rsm_memseg_import_close_barrier).
@@ -345,7 +347,7 @@ class Barrier:
             BarrierUninitialized: it was destroyed.
         """
         self._check("close_barrier")
-        self._segment.fence(self, Call.CLOSE_BARRIER, then)
+        self._segment.fence(self, RsmCall.CLOSE_BARRIER, then)
 
     def destroy(self) -> None:
         """Give it up (rsm_memseg_import_destroy_barrier).

@@ -26,6 +26,7 @@ from typing import Any
 import attrs
 
 from conduit.sim import Store
+from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.errors import (
     BadAlignment,
     BadController,
@@ -37,14 +38,13 @@ from conduits.rsm.errors import (
     SegmentInUse,
     SegmentNotPublished,
 )
-from conduits.rsm.exchange import Exchange
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import ImportSegment
-from conduits.rsm.transport import Attributes, Call, Permission, Transport
+from conduits.rsm.transport import Attributes, Permission, RsmCall, RsmTransport
 
 
 @attrs.define(eq=False)
-class Topology:
+class RsmTopology:
     """What an interconnect joins.
 
     Attributes:
@@ -63,23 +63,23 @@ class Rsm:
 
     Args:
         transport: the network.
-        exchange: what has been published; the same for all processes of the cluster.
+        directory: what has been published; the same for all processes of the cluster.
     """
 
-    def __init__(self, transport: Transport, exchange: Exchange) -> None:
+    def __init__(self, transport: RsmTransport, directory: SegmentDirectory) -> None:
         self.transport = transport
-        self.exchange = exchange
-        self._topologies: set[Topology] = set()
+        self.directory = directory
+        self._topologies: set[RsmTopology] = set()
         self._scopes: dict[tuple[str, int], dict[ImportSegment, None]] = {}
 
-    def get_topology(self) -> Topology:
+    def get_topology(self) -> RsmTopology:
         """Return hosts and controllers (rsm_get_interconnect_topology)."""
-        self.charge(Call.GET_TOPOLOGY)
-        made = Topology(self.transport.host, tuple(self.transport.hosts()), tuple(self.transport.controllers()))
+        self.charge(RsmCall.GET_TOPOLOGY)
+        made = RsmTopology(self.transport.host, tuple(self.transport.hosts()), tuple(self.transport.controllers()))
         self._topologies.add(made)
         return made
 
-    def free_topology(self, topology: Topology) -> None:
+    def free_topology(self, topology: RsmTopology) -> None:
         """Give a topology back (rsm_free_interconnect_topology).
 
         Raises:
@@ -88,7 +88,7 @@ class Rsm:
         if topology not in self._topologies:
             raise BadTopology("free_topology: this topology was freed already, or another process has asked for it")
         self._topologies.remove(topology)
-        self.charge(Call.FREE_TOPOLOGY)
+        self.charge(RsmCall.FREE_TOPOLOGY)
 
     def get_controller(self, name: str) -> Controller:
         """Return a controller by name (rsm_get_controller).
@@ -98,7 +98,7 @@ class Rsm:
         """
         for attributes in self.transport.controllers():
             if attributes.name == name:
-                self.charge(Call.GET_CONTROLLER)
+                self.charge(RsmCall.GET_CONTROLLER)
                 return Controller(self, attributes)
         names = ", ".join(attributes.name for attributes in self.transport.controllers())
         raise ControllerNotPresent(f"host {self.transport.host} has no controller {name!r}; it has {names}")
@@ -117,13 +117,13 @@ class Rsm:
                 "segments; destroy exports and disconnect imports first"
             )
         controller.alive = False
-        self.charge(Call.RELEASE_CONTROLLER)
+        self.charge(RsmCall.RELEASE_CONTROLLER)
 
     def scopes(self, controller: str, host: int) -> dict[ImportSegment, None]:
         """Return the imports of a host, over a controller, that have a barrier open."""
         return self._scopes.setdefault((controller, host), {})
 
-    def charge(self, call: Call, nbytes: int = 0) -> None:
+    def charge(self, call: RsmCall, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""
         self.transport.cpu.charge(self.transport.cost(call, nbytes))
 
@@ -140,7 +140,7 @@ class Controller:
     def __init__(self, rsm: Rsm, attributes: Attributes) -> None:
         self._rsm = rsm
         self.transport = rsm.transport
-        self.exchange = rsm.exchange
+        self.directory = rsm.directory
         self.attributes = attributes
         self.segments: dict[Any, None] = {}
         self.alive = True
@@ -165,7 +165,7 @@ class Controller:
             raise BadAlignment(f"a segment of {nbytes} bytes; it must be a multiple of the page, {limits.page}")
         made = ExportSegment(self, self.transport.create(limits.name, nbytes, memory))
         self.segments[made] = None
-        self.charge(Call.EXPORT_CREATE, nbytes)
+        self.charge(RsmCall.EXPORT_CREATE, nbytes)
         return made
 
     def import_connect(self, host: int, number: int, permission: Permission = Permission.READ_WRITE) -> ImportSegment:
@@ -185,7 +185,7 @@ class Controller:
         self.check("import_connect")
         if host not in self.transport.hosts():
             raise BadNode(f"import_connect to host {host}; the interconnect joins {list(self.transport.hosts())}")
-        found = self.exchange.find(host, number)
+        found = self.directory.find(host, number)
         if found is None or not found.published:
             raise SegmentNotPublished(f"host {host} has published no segment {number}")
         granted = found.permission(self.transport.host)
@@ -197,14 +197,14 @@ class Controller:
         window = self.transport.connect(self.attributes.name, host, found.backing)
         made = ImportSegment(self, found, window, permission)
         self.segments[made] = None
-        self.charge(Call.IMPORT_CONNECT)
+        self.charge(RsmCall.IMPORT_CONNECT)
         return made
 
     def scopes(self, host: int) -> dict[ImportSegment, None]:
         """Return the imports of a host, over this way, that have a barrier open."""
         return self._rsm.scopes(self.attributes.name, host)
 
-    def charge(self, call: Call, nbytes: int = 0) -> None:
+    def charge(self, call: RsmCall, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""
         self._rsm.charge(call, nbytes)
 

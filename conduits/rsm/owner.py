@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conduits.rsm.transport import Call, Transport
+from conduits.rsm.transport import RsmCall, RsmTransport
 
 
-class Owner(Protocol):
+class SegmentController(Protocol):
     """A controller, as the segments of both sides know it.
 
     Attributes:
         transport: the network.
     """
 
-    transport: Transport
+    transport: RsmTransport
 
-    def charge(self, call: Call, nbytes: int = 0) -> None:
+    def charge(self, call: RsmCall, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""
 
     def check(self, call: str) -> None:

@@ -4,7 +4,7 @@ The library (`conduits.rsm.library`) keeps the life cycles, the rights and the o
 transport knows what a call costs and how bytes travel.  One transport object is one process's use of the
 network from one host.
 
-Time.  A call begins in an event, at the kernel's time, with the caller's CPU free.  `Transport.cost` is CPU
+Time.  A call begins in an event, at the kernel's time, with the caller's CPU free.  `RsmTransport.cost` is CPU
 time of the caller.  `put`, `get`, `fence` and `signal` are acts on shared hardware: they are called in the
 event that is their time (rule T2), take no software cost of their own, and tell by `then` when the caller's
 CPU goes on.
@@ -33,7 +33,7 @@ Landing: TypeAlias = Callable[[int, Buffer], object]
 """Called as `landing(offset, data)` in the event in which bytes of another host have landed."""
 
 
-class Call(enum.Enum):
+class RsmCall(enum.Enum):
     """The calls of the API that take time, by their names there."""
 
     GET_TOPOLOGY = "rsm_get_interconnect_topology"
@@ -110,7 +110,7 @@ class Mapped(Protocol):
         """Load: `then(data, when, status)` in an event."""
 
 
-class Window(ABC):
+class ImportWindow(ABC):
     """An imported segment as its transport sees it.  Offsets and sizes have been checked."""
 
     nbytes: int
@@ -154,7 +154,7 @@ class Backing(Protocol):
     """Called when the kernel of this host has seen a signal for it."""
 
 
-class Transport(ABC):
+class RsmTransport(ABC):
     """One process's use of a network by RSM.
 
     Attributes:
@@ -176,7 +176,7 @@ class Transport(ABC):
         """Return the hosts that the interconnect joins, this one included."""
 
     @abstractmethod
-    def cost(self, call: Call, nbytes: int = 0) -> int:
+    def cost(self, call: RsmCall, nbytes: int = 0) -> int:
         """Return the CPU time of a call in picoseconds, without what the hardware takes in it.
 
         Args:
@@ -213,7 +213,7 @@ class Transport(ABC):
         """
 
     @abstractmethod
-    def connect(self, controller: str, host: int, backing: Backing) -> Window:
+    def connect(self, controller: str, host: int, backing: Backing) -> ImportWindow:
         """Import what `host` has published.
 
         Raises:

@@ -20,7 +20,7 @@ from conduit.simnet import HostModel
 from conduit.simnet.parts import dma_counts, link_counts
 from conduits.sci import constants as c
 from conduits.sci.driver import Sisci, segment_limit
-from conduits.sci.hardware import Fabric
+from conduits.sci.hardware import SciFabric
 
 CPUS = c.whole(c.CPUS)
 """Of a host: as many processes run on one at most."""
@@ -84,7 +84,7 @@ class SciCluster:
         self.hosts = hosts
         self.options = options
         torus = Torus(options.shape(max(hosts) + 1))
-        self.fabric = Fabric(kernel, torus, weak=options.order == "weak", piece=options.piece)
+        self.fabric = SciFabric(kernel, torus, weak=options.order == "weak", piece=options.piece)
         self.host = host_model().on(kernel)
         self._processes: dict[int, Sisci] = {}
 

@@ -16,7 +16,7 @@ from conduits.sci import constants as c
 from conduits.sci import raw, rsm
 from conduits.sci.driver import MAP_PS
 from conduits.sci.machine import CPUS, SciMachine, build, host_model
-from conduits.sci.protocol import DISCIPLINES, Setting
+from conduits.sci.protocol import DISCIPLINES, SciConfig
 from conduits.sci.wire import PairedLayout
 
 HEADER_BYTES = 16
@@ -84,7 +84,7 @@ class Sci(SimulatedConduit):
     def __init__(self, options: SciOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
-        self.setting = Setting(
+        self.config = SciConfig(
             ranks=setup.ranks,
             slots=options.slots,
             slot_payload=options.slot_payload,
@@ -178,7 +178,7 @@ class Sci(SimulatedConduit):
 
     def make_path(self, port: SimulatedPort) -> Path:
         """Return the network with the chosen queue discipline."""
-        return DISCIPLINES[self.options.queue](port, self.cluster, self.setting)
+        return DISCIPLINES[self.options.queue](port, self.cluster, self.config)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what the cards, buses and links of the hosts have done."""
@@ -188,6 +188,6 @@ class Sci(SimulatedConduit):
         """Return the cost of importing every peer's control segment and the own command segment there."""
         return 2 * (self.setup.ranks - 1) * MAP_PS
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)

@@ -19,7 +19,7 @@ from conduit.sim.units import seconds
 from conduit.simnet.bench import until_done
 from conduits.rsm.bench import Bench, every_call
 from conduits.sci import constants as c
-from conduits.sci.driver import Mapping, Segment
+from conduits.sci.driver import Segment, SegmentMapping
 from conduits.sci.machine import SciMachine, build
 from conduits.sci.rsm import SciRsm
 
@@ -178,8 +178,8 @@ class _Bench:
         self.here_segment.export()
         self.there_segment.export()
         self.remote = self.near.connect(neighbour, 2)
-        self.there: Mapping = self.near.map(self.remote)
-        self.here: Mapping = self.far.map(self.far.connect(0, 1))
+        self.there: SegmentMapping = self.near.map(self.remote)
+        self.here: SegmentMapping = self.far.map(self.far.connect(0, 1))
 
     async def spin(self, segment: Segment) -> None:
         """Look at the last byte of a segment until it is set."""

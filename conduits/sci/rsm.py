@@ -21,18 +21,18 @@ from conduit.sim.memory import Buffer
 from conduits.rsm import (
     Attributes,
     Backing,
-    Call,
     Done,
     Got,
+    ImportWindow,
     Landing,
     Permission,
     Rights,
-    Transport,
-    Window,
+    RsmCall,
+    RsmTransport,
 )
 from conduits.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
 from conduits.sci import constants as c
-from conduits.sci.driver import MAP_PS, UNMAP_PS, Mapping, Sisci
+from conduits.sci.driver import MAP_PS, UNMAP_PS, SegmentMapping, Sisci
 from conduits.sci.machine import SciCluster
 
 SYSTEM_CALL = Constant(
@@ -52,20 +52,20 @@ CONSTANTS = (SYSTEM_CALL, ALLOCATE, ASK, INTERRUPT, LOCAL)
 
 _CALL_PS, _ALLOCATE_PS, _ASK_PS, _INTERRUPT_PS, _LOCAL_PS = map(c.ps, CONSTANTS)
 _COSTS = {
-    Call.GET_CONTROLLER: _CALL_PS,
-    Call.RELEASE_CONTROLLER: _CALL_PS,
-    Call.GET_TOPOLOGY: _CALL_PS,
-    Call.EXPORT_CREATE: _ALLOCATE_PS,
-    Call.EXPORT_PUBLISH: _CALL_PS,
-    Call.EXPORT_REPUBLISH: _CALL_PS,
-    Call.EXPORT_UNPUBLISH: _CALL_PS,
-    Call.EXPORT_DESTROY: _CALL_PS,
-    Call.IMPORT_CONNECT: _ASK_PS + MAP_PS,
-    Call.IMPORT_MAP: _CALL_PS,
-    Call.IMPORT_UNMAP: _CALL_PS,
-    Call.IMPORT_DISCONNECT: UNMAP_PS,
-    Call.SIGNAL_POST: _CALL_PS,
-    Call.SIGNAL_WAIT: _CALL_PS,
+    RsmCall.GET_CONTROLLER: _CALL_PS,
+    RsmCall.RELEASE_CONTROLLER: _CALL_PS,
+    RsmCall.GET_TOPOLOGY: _CALL_PS,
+    RsmCall.EXPORT_CREATE: _ALLOCATE_PS,
+    RsmCall.EXPORT_PUBLISH: _CALL_PS,
+    RsmCall.EXPORT_REPUBLISH: _CALL_PS,
+    RsmCall.EXPORT_UNPUBLISH: _CALL_PS,
+    RsmCall.EXPORT_DESTROY: _CALL_PS,
+    RsmCall.IMPORT_CONNECT: _ASK_PS + MAP_PS,
+    RsmCall.IMPORT_MAP: _CALL_PS,
+    RsmCall.IMPORT_UNMAP: _CALL_PS,
+    RsmCall.IMPORT_DISCONNECT: UNMAP_PS,
+    RsmCall.SIGNAL_POST: _CALL_PS,
+    RsmCall.SIGNAL_WAIT: _CALL_PS,
 }
 NAME = "sci0"
 
@@ -88,7 +88,7 @@ class SciMemory:
         self.landing: Landing | None = None
         self.signalled: Callable[[], object] | None = None
         self.number = -1
-        self.mappings: list[Mapping] = []
+        self.mappings: list[SegmentMapping] = []
 
     def write(self, address: int, data: Buffer) -> None:
         """Store bytes of another host, in the event of their arrival."""
@@ -101,7 +101,7 @@ class SciMemory:
         return self.memory.read(address, nbytes)
 
 
-class SciRsm(Transport):
+class SciRsm(RsmTransport):
     """One process of a cluster.
 
     Args:
@@ -125,7 +125,7 @@ class SciRsm(Transport):
         """Return all hosts of the torus."""
         return range(self.driver.fabric.torus.nodes)
 
-    def cost(self, call: Call, nbytes: int = 0) -> int:
+    def cost(self, call: RsmCall, nbytes: int = 0) -> int:
         """Return a call's software."""
         return _COSTS.get(call, _LOCAL_PS)
 
@@ -173,7 +173,7 @@ class SciRsm(Transport):
         return SciWindow(driver, memory, doorbell)
 
 
-class SciWindow(Window):
+class SciWindow(ImportWindow):
     """An import.
 
     Args:
@@ -182,7 +182,7 @@ class SciWindow(Window):
         doorbell: the byte beside it.
     """
 
-    def __init__(self, driver: Sisci, memory: Mapping, doorbell: Mapping) -> None:
+    def __init__(self, driver: Sisci, memory: SegmentMapping, doorbell: SegmentMapping) -> None:
         self.nbytes = memory.nbytes
         self._driver = driver
         self._memory = memory
@@ -229,7 +229,7 @@ class SciWindow(Window):
             self._mapping.alive = False
             self._mapping = None
 
-    def _store(self, mapping: Mapping, offset: int, data: Buffer, then: Done) -> None:
+    def _store(self, mapping: SegmentMapping, offset: int, data: Buffer, then: Done) -> None:
         kernel = self._driver.adapter.kernel
         if not mapping.alive:
             then(kernel.now, self._aborted())
@@ -259,7 +259,7 @@ class SciMapping:
 
     __slots__ = ("_driver", "_memory", "alive", "permission")
 
-    def __init__(self, driver: Sisci, memory: Mapping, permission: Permission) -> None:
+    def __init__(self, driver: Sisci, memory: SegmentMapping, permission: Permission) -> None:
         self._driver = driver
         self._memory = memory
         self.permission = permission

@@ -95,7 +95,7 @@ def _bad(data: bytes | bytearray) -> BadHeader:
     return BadHeader(f"a header of {len(data)} bytes announces {data[1] >> 3} arguments; at most {MAX_ARGS} fit")
 
 
-class Cut(NamedTuple):
+class DmaCut(NamedTuple):
     """A long payload, cut for DMA.
 
     Attributes:
@@ -109,11 +109,11 @@ class Cut(NamedTuple):
     tail: int
 
 
-def cut(offset: int, nbytes: int) -> Cut:
+def cut(offset: int, nbytes: int) -> DmaCut:
     """Cut `nbytes` that go to `offset` so that the body is aligned and as long as can be."""
     head = min(-offset % 8, nbytes)
     tail = (nbytes - head) % 8
-    return Cut(head, nbytes - head - tail, tail)
+    return DmaCut(head, nbytes - head - tail, tail)
 
 
 @attrs.frozen

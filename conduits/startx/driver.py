@@ -20,11 +20,11 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from conduit.sim.kernel import Kernel
 from conduits.startx import constants as c
-from conduits.startx.hardware import GRANT, HIGH, LOW, Armed, Fabric, StartXError
+from conduits.startx.hardware import GRANT, HIGH, LOW, ArcticFabric, Armed, StartXError
 from conduits.startx.hardware.niu import HEADER, PAYLOAD_MAX, PAYLOAD_MIN, grant_payload, head
 
 __all__ = [
-    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "Lock", "StartXError",
+    "HIGH", "LOCK_PS", "LOW", "PAYLOAD_MAX", "POLL_PS", "POST_PS", "Access", "Buffer", "SpinLock", "StartXError",
     "StartXProcess", "access_cost",
 ]  # fmt: skip
 
@@ -88,7 +88,7 @@ class LockStatistics(NamedTuple):
     wait_ps: int
 
 
-class Lock:
+class SpinLock:
     """A spin lock in the shared memory of an SMP; who waits gets it in order of arrival.
 
     Args:
@@ -98,7 +98,7 @@ class Lock:
 
     __slots__ = ("_asked", "_busy", "_kernel", "_since", "_taken", "_wait_ps", "_waited", "_waiting", "name")
 
-    OBSERVED: ClassVar[type[Lock]]
+    OBSERVED: ClassVar[type[SpinLock]]
     _since: int  # when it was taken; where somebody listens
 
     def __init__(self, kernel: Kernel, name: str = "lock") -> None:
@@ -137,7 +137,7 @@ class Lock:
         return LockStatistics(self._taken, self._waited, self._wait_ps)
 
 
-class _ObservedLock(Lock):
+class _ObservedLock(SpinLock):
     """A lock that tells for how long it is held."""
 
     __slots__ = ()
@@ -158,7 +158,7 @@ class _ObservedLock(Lock):
         super()._left()
 
 
-Lock.OBSERVED = _ObservedLock
+SpinLock.OBSERVED = _ObservedLock
 
 
 class Buffer:
@@ -175,7 +175,7 @@ class Buffer:
 
     __slots__ = ("_memory", "address", "nbytes")
 
-    def __init__(self, fabric: Fabric, host: int, nbytes: int) -> None:
+    def __init__(self, fabric: ArcticFabric, host: int, nbytes: int) -> None:
         region = fabric.memory(host)
         self.nbytes = nbytes
         self.address = region.allocate(nbytes)
@@ -201,7 +201,7 @@ class StartXProcess:
 
     __slots__ = ("_costs", "_drain", "access", "fabric", "host", "kernel", "niu")
 
-    def __init__(self, fabric: Fabric, host: int, access: Access = "block") -> None:
+    def __init__(self, fabric: ArcticFabric, host: int, access: Access = "block") -> None:
         self.fabric = fabric
         self.kernel = fabric.kernel
         self.host = host

@@ -21,8 +21,8 @@ from conduit.sim import Kernel
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
 from conduits.startx import constants as c
-from conduits.startx.driver import HIGH, LOW, Lock, StartXProcess
-from conduits.startx.hardware import Fabric
+from conduits.startx.driver import HIGH, LOW, SpinLock, StartXProcess
+from conduits.startx.hardware import ArcticFabric
 
 MAX_HOSTS = 1024
 """Of the largest tree."""
@@ -104,7 +104,7 @@ class StartXCluster:
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
         self.host = host_model(options.host).on(kernel)
-        self.fabric = Fabric(
+        self.fabric = ArcticFabric(
             kernel,
             fifo=options.fifo,
             weak=options.order == "weak",
@@ -113,7 +113,7 @@ class StartXCluster:
             low_queue=options.low_queue,
         )
         self._processes: dict[int, StartXProcess] = {}
-        self._locks: dict[int, Lock] = {}
+        self._locks: dict[int, SpinLock] = {}
 
     def process(self, rank: int) -> StartXProcess:
         """Return a rank's use of the NIU of its host, made when it is first asked for."""
@@ -122,13 +122,13 @@ class StartXCluster:
             found = self._processes[rank] = StartXProcess(self.fabric, self.hosts[rank], self.options.access)
         return found
 
-    def lock(self, host: int) -> Lock | None:
+    def lock(self, host: int) -> SpinLock | None:
         """Return the lock under which the ranks of a host share its NIU; None where one has it alone."""
         if self.hosts.count(host) == 1:
             return None
         found = self._locks.get(host)
         if found is None:
-            found = self._locks[host] = Lock(self.kernel, f"lock {host}")
+            found = self._locks[host] = SpinLock(self.kernel, f"lock {host}")
         return found
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
@@ -166,7 +166,7 @@ class StartXCluster:
         return counts
 
     def _lock_counts(self, host: int) -> Mapping[str, int]:
-        lock = self._locks.get(host) or Lock(self.kernel)
+        lock = self._locks.get(host) or SpinLock(self.kernel)
         found = lock.statistics()
         return {
             "lock_taken": found.taken,

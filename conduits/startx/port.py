@@ -20,7 +20,7 @@ from conduits.startx.hardware.niu import HEADER
 from conduits.startx.hardware.pinned import REGION, UNIT
 from conduits.startx.hardware.rdma import LARGEST
 from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
-from conduits.startx.protocol import Setting, Smp, StartXPath
+from conduits.startx.protocol import Smp, StartXConfig, StartXPath
 
 _BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
 _MAX_LONG = (1 << 31) - 1
@@ -94,7 +94,7 @@ class StartX(SimulatedConduit):
     def __init__(self, options: StartXOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
-        self.setting = Setting(
+        self.config = StartXConfig(
             cluster=self.cluster,
             slots=options.slots,
             packets=wire.packets(max(options.max_medium, options.crossover)),
@@ -170,7 +170,7 @@ class StartX(SimulatedConduit):
         smp = self._smps.get(host)
         if smp is None:
             smp = self._smps[host] = Smp(self.cluster, host)
-        return StartXPath(port, smp, self.setting)
+        return StartXPath(port, smp, self.config)
 
     def make_shared_path(
         self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
@@ -187,7 +187,7 @@ class StartX(SimulatedConduit):
         """Return the cost of opening the NIU and pinning the buffers."""
         return c.ps(c.START)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
 
@@ -224,4 +224,4 @@ class ForCopy(Blocked):
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before it is."""
-        return self.path.holders(self.dest)
+        return self.path.slot_holders(self.dest)

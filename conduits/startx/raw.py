@@ -61,7 +61,7 @@ def _rdma_row(nbytes: int, piece: int) -> tuple[int, float, float]:
     return nbytes, round(took, 3), round(nbytes / took, 3)
 
 
-class Took:
+class MessageTiming:
     """What one message took, in microseconds, measured on the driver.
 
     Attributes:
@@ -75,9 +75,9 @@ class Took:
 
 
 @functools.lru_cache(maxsize=256)
-def message(access: Access, nbytes: int) -> Took:
+def message(access: Access, nbytes: int) -> MessageTiming:
     """Send a message of `nbytes`, header included, and receive it."""
-    bench, took = _Bench(4096, access), Took()
+    bench, took = _Bench(4096, access), MessageTiming()
 
     def arrived() -> None:
         now = bench.kernel.now

@@ -23,10 +23,10 @@ from conduit.sim import Cpu, Kernel
 from conduit.sim.observed import engine_cpu
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
-from conduits.rsm import Controller, Exchange, Rsm
+from conduits.rsm import Controller, Rsm, SegmentDirectory
 from conduits.sunfire import constants as c
 from conduits.sunfire.driver import NAME, SunfireProcess
-from conduits.sunfire.hardware import TOPOLOGIES, Fabric, Fault, Topology, check_faults, schedule
+from conduits.sunfire.hardware import TOPOLOGIES, ClusterTopology, Fault, FireLinkFabric, check_faults, schedule
 from conduits.sunfire.hardware.faults import FORMS
 
 _at_least_1 = attrs.validators.ge(1)
@@ -64,11 +64,11 @@ class SunfireMachine(SimOptions):
         """The entries of the schedule of faults."""
         return () if isinstance(self.fault, str) else self.fault
 
-    def topology(self, hosts: int) -> Topology:
+    def topology(self, hosts: int) -> ClusterTopology:
         """Return the hosts and wiring for a job on so many hosts; direct wiring leaves out those that it needs not."""
         found = TOPOLOGIES[self.config]
         switched = self.wiring == "switched"
-        return Topology(found.hosts if switched else max(2, hosts), self.nis, switched)
+        return ClusterTopology(found.hosts if switched else max(2, hosts), self.nis, switched)
 
     @property
     def max_hosts(self) -> int:
@@ -116,7 +116,7 @@ class SunfireCluster:
         kernel, hosts, options: as given to `build`.
         first: lowest rank of each host, by host.
         fabric: the hardware.
-        exchange: where processes find one another's exports.
+        directory: where processes find one another's exports.
         host: the costs of a host; all are alike.
     """
 
@@ -125,15 +125,15 @@ class SunfireCluster:
         self.hosts = hosts
         self.options = options
         self.first = {host: hosts.index(host) for host in sorted(set(hosts))}
-        self.exchange = Exchange()
+        self.directory = SegmentDirectory()
         self.host = host_model().on(kernel)
         topology = options.topology(max(hosts) + 1)
-        self.fabric = Fabric(
+        self.fabric = FireLinkFabric(
             kernel,
             topology,
             stripes=options.stripes,
             weak=options.order == "weak",
-            careful=bool(options.faults),
+            may_fail=bool(options.faults),
             piece=options.piece,
         )
         if options.faults:
@@ -168,7 +168,7 @@ class SunfireCluster:
 
     def controller(self, process: SunfireProcess) -> Controller:
         """Return the controller of all NIs for a process, which pays for it."""
-        rsm = Rsm(process, self.exchange)
+        rsm = Rsm(process, self.directory)
         topology = rsm.get_topology()
         controller = rsm.get_controller(NAME)
         rsm.free_topology(topology)
@@ -179,12 +179,12 @@ class SunfireCluster:
         return {host: self._count(host) for host in self.first}
 
     def _count(self, host: int) -> Mapping[str, int]:
-        plant = self.fabric.plant
-        interfaces = plant.interfaces_of(host)
+        inventory = self.fabric.inventory
+        interfaces = inventory.interfaces_of(host)
         counters = [interface.counters() for interface in interfaces]
         return {
-            **link_counts("link", plant.halves(host, outward=True)),
-            **link_counts("link_in", plant.halves(host, outward=False)),
+            **link_counts("link", inventory.halves(host, outward=True)),
+            **link_counts("link_in", inventory.halves(host, outward=False)),
             **link_counts("ni_path", [interface.path for interface in interfaces]),
             "ni_lines_out": sum(each.lines_out for each in counters),
             "ni_lines_in": sum(each.lines_in for each in counters),
@@ -195,7 +195,7 @@ class SunfireCluster:
         }
 
 
-def _faults(options: SunfireMachine, topology: Topology) -> tuple[Fault, ...]:
+def _faults(options: SunfireMachine, topology: ClusterTopology) -> tuple[Fault, ...]:
     """Read the schedule for the job's own cluster, which direct wiring makes smaller than what the options allow."""
     try:
         return check_faults(options.faults, topology)

@@ -16,11 +16,11 @@ from conduits.sunfire import raw, wire
 from conduits.sunfire.machine import SunfireMachine, build, host_model
 from conduits.sunfire.protocol import (
     LIBRARIES,
+    BlockPoolShape,
     DirectedPath,
-    Layout,
-    PoolShape,
-    Service,
-    Setting,
+    HostService,
+    PostboxLayout,
+    SunfireConfig,
     SunfirePath,
 )  # fmt: skip
 
@@ -59,9 +59,9 @@ class Sunfire(SimulatedConduit):
         self._readers: dict[int, dict[int, SunfirePath]] = {host: {} for host in hosts}
         layout = layout_of(options, max(map(setup.hosts.count, hosts)))
         services = {
-            host: Service(cluster.controller(cluster.service(host)), layout, self._readers[host]) for host in hosts
+            host: HostService(cluster.controller(cluster.service(host)), layout, self._readers[host]) for host in hosts
         }
-        self._setting = Setting(cluster, layout, services)
+        self._config = SunfireConfig(cluster, layout, services)
         self._path = SunfirePath if options.poll == "general" else DirectedPath
 
     @classmethod
@@ -136,7 +136,7 @@ class Sunfire(SimulatedConduit):
         """Return a rank's end of the network."""
         cluster = self.cluster
         process = cluster.process(port.rank, port.cpu)
-        path = self._path(port, process, cluster.controller(process), self._setting)
+        path = self._path(port, process, cluster.controller(process), self._config)
         self._readers[port.host][cluster.place(port.rank)] = path
         return path
 
@@ -144,20 +144,20 @@ class Sunfire(SimulatedConduit):
         """Return what links and NIs have counted, by host."""
         return self.cluster.statistics()
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)
 
 
-def layout_of(options: SunfireOptions, receivers: int) -> Layout:
+def layout_of(options: SunfireOptions, receivers: int) -> PostboxLayout:
     """Return how areas and pairs are laid out, with up to so many ranks on a host."""
     library = LIBRARIES[options.config]
-    return Layout(
+    return PostboxLayout(
         short_limit=library.short_limit,
         max_medium=c.whole(c.MEDIUM),
         postboxes=c.whole(c.POSTBOXES),
         outstanding=options.outstanding,
-        pool=PoolShape(library.small, library.large, library.smalls, library.larges),
+        pool=BlockPoolShape(library.small, library.large, library.smalls, library.larges),
         receivers=receivers,
         page=c.whole(c.MIN_SEGMENT),
     )

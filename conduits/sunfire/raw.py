@@ -23,7 +23,7 @@ from conduits.rsm import BarrierMode, Permission
 from conduits.rsm.bench import Bench, every_call
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.driver import Mapping
+from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.hardware import LINE
 from conduits.sunfire.machine import SunfireMachine, build
 
@@ -177,7 +177,7 @@ def stores(options: SunfireMachine, nbytes: int) -> float:
 
     async def body() -> None:
         imported, _ = await bench.connect(nbytes)
-        mapping: Mapping = (await bench.call(bench.near, imported.map))[0]
+        mapping: StoreMapping = (await bench.call(bench.near, imported.map))[0]
         begun = bench.kernel.now
         data = bytes(_lines(nbytes))
         await until_done(bench.kernel, lambda then: mapping.store(0, data, then))
@@ -220,7 +220,7 @@ class _Bench(Bench):
         self._near, self._far = cluster.process(0), cluster.process(1)
         super().__init__(self._near, self._far)
 
-    def mappings(self, nbytes: int) -> tuple[Mapping, Mapping]:
+    def mappings(self, nbytes: int) -> tuple[StoreMapping, StoreMapping]:
         """Return a mapping of each host's memory for the other, made without the time that RSM takes."""
         made = []
         for owner, user in ((self._far, self._near), (self._near, self._far)):
@@ -229,7 +229,7 @@ class _Bench(Bench):
             made.append(user.connect(user.controllers()[0].name, owner.host, entry).map(Permission.READ_WRITE))
         return made[0], made[1]
 
-    async def spin(self, mapping: Mapping, nbytes: int) -> None:
+    async def spin(self, mapping: StoreMapping, nbytes: int) -> None:
         """Look at memory until every line has come, and take the last one into the cache."""
         waiter, left = Waiter(), nbytes
 

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 
 from conduit.sim import Kernel
 from conduit.sim.topology import Torus
-from conduits.globalmem.fabric import Fabric
+from conduits.globalmem.fabric import MemoryFabric
 from conduits.t3e import constants as c
 
 SIDE = c.whole(c.SIDE)
 
 
-class T3eFabric(Fabric):
+class T3eFabric(MemoryFabric):
     """The memories and links of the machine; routes go along one dimension after the other.
 
     Args:

@@ -108,6 +108,6 @@ class T3e(SimulatedConduit):
         """Return the cost of making the queues."""
         return c.ps(c.START)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)

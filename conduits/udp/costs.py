@@ -16,7 +16,7 @@ from conduits.udp.wire import SIZE
 _POLL, _BOOK = c.ps(c.POLL), c.ps(c.BOOK)
 
 
-class Options(Protocol):
+class CostOptions(Protocol):
     """What costs depend on; see `conduits.udp.port.UdpOptions`."""
 
     @property
@@ -59,7 +59,7 @@ class _Datagram:
         return self.send + self.way + _POLL + self.receive
 
 
-def off_host(options: Options) -> MessageCosts | None:
+def off_host(options: CostOptions) -> MessageCosts | None:
     """Return what messages between two hosts cost.
 
     None where a window of full datagrams takes longer than `rto`: these are sent again although none is lost.  None

@@ -15,7 +15,7 @@ from conduits.udp import constants as c
 from conduits.udp import raw
 from conduits.udp.costs import off_host
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
-from conduits.udp.protocol import Setting, UdpPath
+from conduits.udp.protocol import UdpConfig, UdpPath
 from conduits.udp.protocol.parts import PART
 from conduits.udp.wire import MAX_WINDOW
 
@@ -82,7 +82,7 @@ class Udp(SimulatedConduit):
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
         self._paths: list[UdpPath] = []
-        self._setting = Setting(
+        self._config = UdpConfig(
             cluster=self.cluster,
             paths=self._paths.__getitem__,
             slots=options.slots,
@@ -129,7 +129,7 @@ class Udp(SimulatedConduit):
 
     def make_path(self, port: SimulatedPort) -> UdpPath:
         """Return the network as `port.rank` sees it, through a socket of its own."""
-        path = UdpPath(port, self._setting)
+        path = UdpPath(port, self._config)
         self._paths.append(path)
         return path
 
@@ -141,6 +141,6 @@ class Udp(SimulatedConduit):
         """Return the cost of opening the socket."""
         return c.ps(c.START)
 
-    def exchange_ticks(self) -> int:
+    def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: a round for each doubling."""
         return (self.setup.ranks - 1).bit_length() * c.ps(c.EXCHANGE_ROUND)

@@ -44,7 +44,7 @@ def tables(options: UdpMachine) -> Sequence[RawTable]:
     )  # fmt: skip
 
 
-def _row(nbytes: int, took: Took) -> Sequence[object]:
+def _row(nbytes: int, took: DatagramTiming) -> Sequence[object]:
     whole = took.send + took.way + took.receive
     return [nbytes, *(ticks / 1e6 for ticks in (took.send, took.way, took.receive, whole)), nbytes / whole * 1e6]
 
@@ -55,7 +55,7 @@ def _flood_row(senders: int, nbytes: int, found: Flood) -> Sequence[object]:
 
 
 @attrs.frozen
-class Took:
+class DatagramTiming:
     """What one datagram took, picoseconds.
 
     Attributes:
@@ -92,7 +92,7 @@ class Flood:
     ticks: int
 
 
-def one_way(options: UdpMachine, nbytes: int) -> Took:
+def one_way(options: UdpMachine, nbytes: int) -> DatagramTiming:
     """Return what a datagram of `nbytes` takes from one host to another, both of which do nothing else."""
     bench = _Bench(attrs.evolve(options, loss=0.0, dup=0.0, reorder=0.0, order="strict"), 2)
     kernel, (near, far) = bench.kernel, bench.ends
@@ -111,7 +111,7 @@ def one_way(options: UdpMachine, nbytes: int) -> Took:
 
     simulate(kernel, body)
     sent, come, taken = times
-    return Took(sent, come - sent, taken - come)
+    return DatagramTiming(sent, come - sent, taken - come)
 
 
 def flood(options: UdpMachine, senders: int, nbytes: int) -> Flood:

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conduit import Endpoint, Token
-    from extended.collectives.box import Box, Boxes
-    from extended.collectives.call import Call, Mail, Receive, Wait
-    from extended.collectives.outbox import Outbox
+    from extended.collectives.call import CollectiveCall, CollectiveWait, PostedReceive, UnexpectedMessages
+    from extended.collectives.send_queue import SendQueue
     from extended.collectives.signature import CollectiveMismatch
+    from extended.collectives.team_calls import TeamCalls, TeamTable
 
 
-class Carrier(Protocol):
+class CallProgress(Protocol):
     """Who carries calls on.
 
     Attributes:
         ready: the calls that can go on.
     """
 
-    ready: deque[Call]
+    ready: deque[CollectiveCall]
 
-    def broken(self, box: Box, sequence: int, why: str) -> None:
+    def broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:
         """Take note that a team is broken."""
 
 
@@ -41,15 +41,15 @@ class Arrivals:
 
     Args:
         ep: its endpoint.
-        boxes: its teams.
-        outbox: what it has to send.
+        team_table: its teams.
+        send_queue: what it has to send.
         carrier: carries its calls on.
     """
 
-    def __init__(self, ep: Endpoint, boxes: Boxes, outbox: Outbox, carrier: Carrier) -> None:
+    def __init__(self, ep: Endpoint, team_table: TeamTable, send_queue: SendQueue, carrier: CallProgress) -> None:
         self._ep = ep
-        self._boxes = boxes
-        self._outbox = outbox
+        self._team_table = team_table
+        self._send_queue = send_queue
         self._carrier = carrier
         self.mismatch: CollectiveMismatch | None = None
 
@@ -70,25 +70,27 @@ class Arrivals:
         """Return the handlers for data that lands behind the segment."""
         return (self.collective_staged, self.collective_taken)
 
-    def _mail(self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]) -> Mail | None:
-        return self._boxes.find(lead, count).mail(self._ep.rank, token.rank, sequence, words)
+    def _unexpected(
+        self, token: Token, lead: int, count: int, sequence: int, words: tuple[int, ...]
+    ) -> UnexpectedMessages | None:
+        return self._team_table.find(lead, count).unexpected(self._ep.rank, token.rank, sequence, words)
 
-    def _call(self, lead: int, count: int, sequence: int) -> Call | None:
-        return self._boxes.find(lead, count).calls.get(sequence)
+    def _call(self, lead: int, count: int, sequence: int) -> CollectiveCall | None:
+        return self._team_table.find(lead, count).calls.get(sequence)
 
     def _store(
-        self, call: Call, place: tuple[int, int], receive: Receive, payload: memoryview | bytes, at: int
+        self, call: CollectiveCall, place: tuple[int, int], receive: PostedReceive, payload: memoryview | bytes, at: int
     ) -> None:
         receive.take(payload, at)
         self._ep.charge(copied=len(payload))
         self._arrived(call, place, receive)
 
-    def _arrived(self, call: Call, place: tuple[int, int], receive: Receive) -> None:
+    def _arrived(self, call: CollectiveCall, place: tuple[int, int], receive: PostedReceive) -> None:
         if receive.done:
             call.receives.pop(place, None)
             self._wake(call, receive)
 
-    def _wake(self, call: Call, what: Wait) -> None:
+    def _wake(self, call: CollectiveCall, what: CollectiveWait) -> None:
         if call.awaited is what:
             self._carrier.ready.append(call)
             self._ep.want_progress()
@@ -97,26 +99,26 @@ class Arrivals:
         self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, *words: int
     ) -> None:
         """Request: the first message of a broadcast or scatter, with the root's description or a piece of it."""
-        mail = self._mail(token, lead, count, sequence, words)
-        if mail is None:
+        unexpected = self._unexpected(token, lead, count, sequence, words)
+        if unexpected is None:
             return
-        mail.head.take(words, payload)
+        unexpected.head.take(words, payload)
         self._ep.charge(copied=len(payload))
         call = self._call(lead, count, sequence)
-        if call is not None and mail.head.done:
-            self._wake(call, mail.head)
+        if call is not None and unexpected.head.done:
+            self._wake(call, unexpected.head)
 
     def collective_data(
         self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, tag: int, *words: int
     ) -> None:
         """Request: small data, which this rank may not have asked for yet."""
-        mail = self._mail(token, lead, count, sequence, words)
-        if mail is None:
+        unexpected = self._unexpected(token, lead, count, sequence, words)
+        if unexpected is None:
             return
         place, call = (token.rank, tag), self._call(lead, count, sequence)
         receive = None if call is None else call.receives.get(place)
         if call is None or receive is None:
-            mail.arrived[place] = bytes(payload)
+            unexpected.arrived[place] = bytes(payload)
             self._ep.charge(copied=len(payload))
         else:
             self._store(call, place, receive, payload, 0)
@@ -133,15 +135,15 @@ class Arrivals:
         *words: int,
     ) -> None:
         """Request: the sender is ready for large data, at this offset of its segment or outside of it."""
-        mail = self._mail(token, lead, count, sequence, words)
-        if mail is None:
+        unexpected = self._unexpected(token, lead, count, sequence, words)
+        if unexpected is None:
             return
         place, call, landing = (token.rank, tag), self._call(lead, count, sequence), joined(low_word, high_word)
         data = None if call is None else call.held.pop(place, None)
         if call is None or data is None:
-            mail.cleared[place] = landing
+            unexpected.cleared[place] = landing
         else:
-            self._outbox.send_large(call, place, data, landing)
+            self._send_queue.send_large(call, place, data, landing)
             self._ep.want_progress()
 
     def collective_piece(
@@ -158,7 +160,7 @@ class Arrivals:
         """Request: a piece of large data that this rank has asked for."""
         found = self._asked(token, lead, count, sequence, tag, words)
         if found is not None:
-            self._store(*found, payload, number * self._outbox.medium_bytes)
+            self._store(*found, payload, number * self._send_queue.medium_bytes)
 
     def collective_landed(
         self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, tag: int, *words: int
@@ -182,7 +184,7 @@ class Arrivals:
         *words: int,
     ) -> None:
         """Request: a part of large data is in a slot; answered where another part is to come into it."""
-        staging = self._outbox.staging
+        staging = self._send_queue.staging
         found = self._asked(token, lead, count, sequence, tag, words)
         if found is None:
             staging.give_back(slot)
@@ -199,25 +201,25 @@ class Arrivals:
         """Reply: a part has been copied out of its slot, into which the next one may come."""
         place, call = (token.rank, tag), self._call(lead, count, sequence)
         if call is not None and place in call.staged:
-            self._outbox.send_next(call, place, part)
+            self._send_queue.send_next(call, place, part)
             self._ep.want_progress()
 
     def _asked(
         self, token: Token, lead: int, count: int, sequence: int, tag: int, words: tuple[int, ...]
-    ) -> tuple[Call, tuple[int, int], Receive] | None:
-        if self._mail(token, lead, count, sequence, words) is None:
+    ) -> tuple[CollectiveCall, tuple[int, int], PostedReceive] | None:
+        if self._unexpected(token, lead, count, sequence, words) is None:
             return None
         place, call = (token.rank, tag), self._call(lead, count, sequence)
         return None if call is None else (call, place, call.receives[place])
 
     def collective_greeting(self, token: Token, lead: int, count: int, sequence: int, *words: int) -> None:
         """Request: the rank before makes this call; nothing follows, unless this rank makes another."""
-        self._mail(token, lead, count, sequence, words)
+        self._unexpected(token, lead, count, sequence, words)
         token.reply_short(self.collective_greeted, lead, count)
 
     def collective_greeted(self, token: Token, lead: int, count: int) -> None:
         """Reply: the next rank has seen this one's call."""
-        self._boxes.find(lead, count).greetings -= 1
+        self._team_table.find(lead, count).greetings -= 1
 
     def collective_broken(self, token: Token, payload: memoryview, lead: int, count: int, sequence: int) -> None:
         """Request: a call of a team was cancelled or has failed, so that those after call `sequence` can never end.
@@ -226,4 +228,4 @@ class Arrivals:
         """
         if self.mismatch is not None:
             raise self.mismatch
-        self._carrier.broken(self._boxes.find(lead, count), sequence, bytes(payload).decode(errors="replace"))
+        self._carrier.broken(self._team_table.find(lead, count), sequence, bytes(payload).decode(errors="replace"))

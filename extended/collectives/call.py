@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     import conduit
-    from extended.collectives.operands import Result
+    from extended.collectives.operands import ResultBuffer
     from extended.collectives.operators import Operator
     from extended.collectives.signature import Signature, Words
-    from extended.collectives.staging import Staged, Window
+    from extended.collectives.staging import Staged, StagingSlots
     from extended.topology import Topology
 
     Array = npt.NDArray[Any]
     Bytes = npt.NDArray[np.uint8]
-    Steps = Iterator["Wait"]
+    Steps = Iterator["CollectiveWait"]
     Place = tuple[int, int]  # a rank of the job and a tag
 
 
-class Wait:
+class CollectiveWait:
     """What an algorithm waits for by yielding it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wait:
         self.done = False
 
 
-class Receive(Wait):
+class PostedReceive(CollectiveWait):
     """Bytes that one rank is to send to this one.
 
     Attributes:
@@ -58,7 +58,7 @@ class Receive(Wait):
         super().__init__()
         self.into = into
         self.missing = len(into)
-        self.window: Window | None = None
+        self.window: StagingSlots | None = None
 
     def take(self, payload: memoryview | bytes, start: int) -> None:
         """Store a part of them."""
@@ -71,7 +71,7 @@ class Receive(Wait):
         self.done = not self.missing
 
 
-class Head(Wait):
+class Head(CollectiveWait):
     """The first message of a broadcast or scatter on a rank that is not its root.
 
     Attributes:
@@ -102,7 +102,7 @@ class Head(Wait):
             self.payload, self.done = bytes(self._pieces), True
 
 
-class Mail:
+class UnexpectedMessages:
     """What has come for one call of a team, which this rank may not have made yet.
 
     Attributes:
@@ -145,7 +145,7 @@ class Work:
         given: Array | None = None,
         made: Array | None = None,
         operator: Operator | None = None,
-        result: Result | None = None,
+        result: ResultBuffer | None = None,
     ) -> None:
         self.given = given
         self.made = made
@@ -161,8 +161,8 @@ class Work:
 _NO_WORK = Work()
 
 
-class Post(Protocol):
-    """How calls send and receive: `extended.collectives.outbox.Outbox`.
+class SendReceive(Protocol):
+    """How calls send and receive: `extended.collectives.send_queue.SendQueue`.
 
     Attributes:
         eager_bytes: the largest data that is sent at once.
@@ -170,20 +170,20 @@ class Post(Protocol):
 
     eager_bytes: int
 
-    def send(self, call: Call, dest: int, data: memoryview, tag: int) -> None:
+    def send(self, call: CollectiveCall, dest: int, data: memoryview, tag: int) -> None:
         """Post a send of a call."""
 
-    def send_head(self, call: Call, dest: int, data: memoryview | None) -> None:
+    def send_head(self, call: CollectiveCall, dest: int, data: memoryview | None) -> None:
         """Post the first message of a broadcast or scatter."""
 
-    def receive(self, call: Call, source: int, into: memoryview, tag: int) -> Receive:
+    def receive(self, call: CollectiveCall, source: int, into: memoryview, tag: int) -> PostedReceive:
         """Post a receive of a call."""
 
     def charge(self, flops: int, copied: int) -> None:
         """Add work to what this rank's CPU does."""
 
 
-class Call:
+class CollectiveCall:
     """One collective call of one rank.
 
     Attributes:
@@ -208,7 +208,7 @@ class Call:
 
     def __init__(
         self,
-        post: Post,
+        post: SendReceive,
         team: tuple[int, int],
         members: Sequence[int],
         topology: Topology,
@@ -238,13 +238,13 @@ class Call:
         self.steps: Steps | None = None  # the rest of the algorithm
         self.exhausted = False  # whether the algorithm has come to its end
         self.greets = True  # whether the next rank is told of this call, which the algorithm may not do by itself
-        self.awaited: Wait | None = None  # what it waits for
-        self.receives: dict[Place, Receive] = {}
+        self.awaited: CollectiveWait | None = None  # what it waits for
+        self.receives: dict[Place, PostedReceive] = {}
         self.held: dict[Place, memoryview] = {}  # sends that wait until their destination is ready
         self.staged: dict[Place, Staged] = {}  # those whose next parts wait for slots
         self.unsent = 0  # sends that have been posted and not made
         self.pieces = 0  # those that have ever been posted
-        self.mail = Mail()
+        self.unexpected = UnexpectedMessages()
 
     def done(self) -> bool:
         """Say whether the call is over for this rank."""
@@ -299,7 +299,7 @@ class Call:
         """
         self._post.send_head(self, dest, None if data is None else _memory(data))
 
-    def receive(self, source: int, into: Array, tag: int = 0) -> Receive:
+    def receive(self, source: int, into: Array, tag: int = 0) -> PostedReceive:
         """Post a receive of exactly as many bytes as `into` has, and let large ones come.
 
         Args:
@@ -309,7 +309,7 @@ class Call:
         """
         return self._post.receive(self, source, _memory(into), tag)
 
-    def rides(self, nbytes: int) -> bool:
+    def piggybacks(self, nbytes: int) -> bool:
         """Say whether data comes along with the first message of a broadcast or scatter."""
         return self.is_eager(nbytes) and len(self.work.description) <= signatures.TEXT_BYTES
 

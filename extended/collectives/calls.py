@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint
     from extended.collectives.algorithms.estimates import Model
-    from extended.collectives.box import Box
-    from extended.collectives.exchange import Exchange
+    from extended.collectives.engine import CollectiveEngine
     from extended.collectives.plans import Plan
+    from extended.collectives.team_calls import TeamCalls
     from extended.events import Events, Handle
     from extended.topology import Topology
 
@@ -117,8 +117,8 @@ class Collectives:
     ep: Endpoint
     topology: Topology
     _events: Events
-    _exchange: Exchange
-    _box: Box
+    _collectives: CollectiveEngine
+    _team_calls: TeamCalls
 
     @property
     def rank(self) -> int:
@@ -128,12 +128,12 @@ class Collectives:
     @property
     def eager_bytes(self) -> int:
         """The largest data that collectives send at once, bytes."""
-        return self._exchange.outbox.eager_bytes
+        return self._collectives.send_queue.eager_bytes
 
     @property
     def model(self) -> Model | None:
         """What the network says of its messages, by which algorithms are chosen; None where it says nothing."""
-        return self._exchange.model
+        return self._collectives.model
 
     def check_usable(self, call: str) -> None:
         """Refuse a call on a team that is no more; see `Team`."""
@@ -152,14 +152,14 @@ class Collectives:
             self.check_usable(call)
 
     async def _do(self, plan: Plan) -> Any:
-        return await self._exchange.finish(self._box, await self._begin(plan, waited=True))
+        return await self._collectives.finish(self._team_calls, await self._begin(plan, waited=True))
 
     async def _begin(self, plan: Plan, *, waited: bool = False) -> Any:
         await self.poll_alone(plan.kind)
         work, copied = plan.build()
-        self._exchange.outbox.charge(0, copied)
-        return await self._exchange.begin(
-            self._box,
+        self._collectives.send_queue.charge(0, copied)
+        return await self._collectives.begin(
+            self._team_calls,
             plan.kind,
             work,
             root=plan.root,

@@ -120,7 +120,7 @@ def as_bytes(array: Array) -> Bytes:
     return array.reshape(-1).view(np.uint8)
 
 
-class Result:
+class ResultBuffer:
     """Where the result of a call is made, and what its caller gets.
 
     Attributes:

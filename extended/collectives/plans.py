@@ -12,7 +12,7 @@ import conduit
 from extended.collectives.algorithms import check_algorithm, heads_from, pick
 from extended.collectives.call import Work
 from extended.collectives.operands import (
-    Result,
+    ResultBuffer,
     as_bytes,
     check_out,
     check_root,
@@ -113,7 +113,7 @@ def from_root(team: Members, call: str, kind: str, array: object, root: object, 
         raise conduit.BadRequest(f"{call}: array cannot be described to other ranks: {error}; send a view") from None
 
     def build() -> tuple[Work, int]:
-        result = Result(given.dtype, shape, out, number=is_number)
+        result = ResultBuffer(given.dtype, shape, out, number=is_number)
         work = Work(made=as_bytes(result.array), result=result)
         work.description, work.number = description, is_number
         if kind == "scatter":
@@ -146,7 +146,7 @@ def _accept(call: str, out: Any, work: Work, description: bytes, number: bool) -
             check_out(call, out, dtype, shape)
         except conduit.BadRequest as error:
             work.refused, target = error.with_traceback(None), None  # which holds the frame, and so the memory
-    work.result = Result(dtype, shape, target, number=number)
+    work.result = ResultBuffer(dtype, shape, target, number=number)
     work.made = as_bytes(work.result.array)
 
 
@@ -177,7 +177,7 @@ def of_blocks(
         if kind == "all_to_all":
             work.given = as_bytes(flat).reshape(size, nbytes)
         if receives:
-            work.result = Result(given.dtype, shape, out, number=False)
+            work.result = ResultBuffer(given.dtype, shape, out, number=False)
             work.made = as_bytes(work.result.array).reshape(size, nbytes)
         return work, copied
 
@@ -206,7 +206,7 @@ def of_operands(
         flat, copied = _private(given, out if receives else None)
         work = Work(given=flat.reshape(-1), operator=operator)
         if receives:
-            work.result = Result(given.dtype, given.shape, out, number=is_number)
+            work.result = ResultBuffer(given.dtype, given.shape, out, number=is_number)
             work.made = work.result.array.reshape(-1)
         return work, copied
 

@@ -28,7 +28,7 @@ _COUNT_AT = 48
 _OFFSET = (1 << _COUNT_AT) - 1
 
 
-class Window(NamedTuple):
+class StagingSlots(NamedTuple):
     """Slots that lie together, lent to a sender.
 
     Attributes:
@@ -44,9 +44,9 @@ class Window(NamedTuple):
         return _STAGED | self.slots << _COUNT_AT | self.offset
 
 
-def window_in(landing: int) -> Window | None:
+def window_in(landing: int) -> StagingSlots | None:
     """Return the window that a receiver has named, None where it is an offset in its segment."""
-    return Window(landing & _OFFSET, landing >> _COUNT_AT & 0x7FFF) if landing & _STAGED else None
+    return StagingSlots(landing & _OFFSET, landing >> _COUNT_AT & 0x7FFF) if landing & _STAGED else None
 
 
 class Staged:
@@ -60,7 +60,7 @@ class Staged:
 
     __slots__ = ("data", "left", "window")
 
-    def __init__(self, data: memoryview, window: Window) -> None:
+    def __init__(self, data: memoryview, window: StagingSlots) -> None:
         self.data = data
         self.window = window
         self.left = 0
@@ -89,7 +89,7 @@ class Staging:
         self._start = 0
         self._free: bytearray | None = None  # a byte for each slot, 1 where it is free; None: not asked for yet
 
-    def lend(self, source: int, nbytes: int) -> Window | None:
+    def lend(self, source: int, nbytes: int) -> StagingSlots | None:
         """Take slots for data from a rank, None where that does not pay or none is free."""
         if not self.pays(nbytes, on_host=self._ep.hosts[source] == self._ep.host):
             return None
@@ -98,7 +98,7 @@ class Staging:
             first = free.find(bytes((1,)) * count)
             if first >= 0:
                 free[first : first + count] = bytes(count)
-                return Window(self._start + first * self.slot_bytes, count)
+                return StagingSlots(self._start + first * self.slot_bytes, count)
         return None
 
     def has_room(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from extended.topology import Topology
 
-    Shape = Callable[[Topology, int, int], "Node"]
+    Shape = Callable[[Topology, int, int], "TreeNode"]
 
 
 class Branch(NamedTuple):
@@ -29,7 +29,7 @@ class Branch(NamedTuple):
     high: int
 
 
-class Node:
+class TreeNode:
     """One rank's place in a tree.
 
     Attributes:
@@ -71,9 +71,9 @@ class Node:
                 low, high = (low, middle) if root < middle else (middle, high)
 
 
-def flat(topology: Topology, root: int, rank: int) -> Node:
+def flat(topology: Topology, root: int, rank: int) -> TreeNode:
     """All ranks are children of the root: nearest last."""
-    node = Node(range(topology.size), rank)
+    node = TreeNode(range(topology.size), rank)
     if rank != root:
         node.parent = root
         node.low, node.high = rank, rank + 1
@@ -83,14 +83,14 @@ def flat(topology: Topology, root: int, rank: int) -> Node:
     return node
 
 
-def halving(topology: Topology, root: int, rank: int) -> Node:
+def halving(topology: Topology, root: int, rank: int) -> TreeNode:
     """Ranks are halved until each is alone: ceil(log2 n) levels."""
-    node = Node(range(topology.size), rank)
+    node = TreeNode(range(topology.size), rank)
     node.descend(0, topology.size, root)
     return node
 
 
-def binomial(topology: Topology, root: int, rank: int) -> Node:
+def binomial(topology: Topology, root: int, rank: int) -> TreeNode:
     """The binomial tree that doubles, blind to placement: in round k who has the data sends it 2**k ranks on.
 
     Ranks are counted from the root on, and around; the parent of the one that is `r` on lacks the highest bit of `r`.
@@ -98,7 +98,7 @@ def binomial(topology: Topology, root: int, rank: int) -> Node:
     size = topology.size
     steps, places = _doubling(size)
     step = (rank - root) % size
-    node = Node([(root + each) % size for each in steps], places[step])
+    node = TreeNode([(root + each) % size for each in steps], places[step])
     level = step.bit_length()
     node.low, node.high = _doubled(places, step, level)
     node.parent = (root + step - (1 << level - 1)) % size if step else None
@@ -125,17 +125,17 @@ def _doubled(places: Sequence[int], step: int, level: int) -> tuple[int, int]:
     return places[step], places[step] + len(range(step, len(places), 1 << level))
 
 
-def two_level(topology: Topology, root: int, rank: int) -> Node:
+def two_level(topology: Topology, root: int, rank: int) -> TreeNode:
     """Hosts are halved first, one rank of each taking part, then the ranks of each host."""
     groups, mine, homes = topology.groups, topology.group_of[rank], topology.group_of[root]
     starts = [0]
     for group in groups:
         starts.append(starts[-1] + len(group))
-    node = Node(topology.order, starts[mine] + topology.place_of[rank])
+    node = TreeNode(topology.order, starts[mine] + topology.place_of[rank])
     lead = root if mine == homes else groups[mine][0]
     if rank == lead:
         # The same halving, one position for each host.
-        between = Node([root if number == homes else group[0] for number, group in enumerate(groups)], mine)
+        between = TreeNode([root if number == homes else group[0] for number, group in enumerate(groups)], mine)
         between.descend(0, len(groups), homes)
         node.parent = between.parent
         node.low, node.high = starts[between.low], starts[between.high]
@@ -144,12 +144,12 @@ def two_level(topology: Topology, root: int, rank: int) -> Node:
     return node
 
 
-def chain(topology: Topology, root: int, rank: int) -> Node:
+def chain(topology: Topology, root: int, rank: int) -> TreeNode:
     """One rank after the other from the root on: its own host first, then host after host."""
     start = topology.group_of[root]
     groups = [*topology.groups[start:], *topology.groups[:start]]
     order = [root, *(each for each in groups[0] if each != root), *(each for group in groups[1:] for each in group)]
-    node = Node(order, order.index(rank))
+    node = TreeNode(order, order.index(rank))
     node.low = node.position
     if node.position:
         node.parent = order[node.position - 1]
@@ -158,10 +158,10 @@ def chain(topology: Topology, root: int, rank: int) -> Node:
     return node
 
 
-def arms(topology: Topology, root: int, rank: int) -> Node:
+def arms(topology: Topology, root: int, rank: int) -> TreeNode:
     """Two chains that meet at the root: the ranks below it and those above it, in their order."""
     size = topology.size
-    node = Node(range(size), rank)
+    node = TreeNode(range(size), rank)
     if rank < root:
         node.parent, node.high = rank + 1, rank + 1
     elif rank > root:

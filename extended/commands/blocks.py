@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from conduit import ConduitError
-from conduit.benchmarks import Pair, Parameters, Progress, Record, RecordList, pair, sizes
+from conduit.benchmarks import BenchmarkPair, Parameters, Progress, Record, RecordList, pair, sizes
 from extended import Extended
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
 
     Bytes = npt.NDArray[np.uint8]
-    Run = Callable[["Side", "Block"], Awaitable[None]]
+    Run = Callable[["BlockRank", "Block"], Awaitable[None]]
 
 PAGE = 4096
 """The far side of transfers begins at a multiple of this, as GASNet's does."""
@@ -36,7 +36,7 @@ WARM_UP_BYTES = 8
 
 
 @attrs.frozen(kw_only=True)
-class Kind:
+class BlockKind:
     """One kind of timed block.
 
     Attributes:
@@ -58,14 +58,14 @@ class Kind:
 class Block:
     """One timed block: a kind, its size in bytes, how often, and a number that its contents depend on."""
 
-    kind: Kind
+    kind: BlockKind
     nbytes: int
     iterations: int
     salt: int
     bulk: bool
 
 
-class Side:
+class BlockRank:
     """One rank's side of all blocks.
 
     Args:
@@ -76,7 +76,7 @@ class Side:
     def __init__(self, x: Extended, parameters: Parameters) -> None:
         self.x = x
         self.ep: Endpoint = x.ep
-        self.pair: Pair = pair(x.ep.rank, x.ep.size, parameters.pairing)
+        self.pair: BenchmarkPair = pair(x.ep.rank, x.ep.size, parameters.pairing)
         zone = zone_size(parameters)
         self.far = x.ep.segment[:zone]
         inside = parameters.local == "in"
@@ -111,66 +111,66 @@ class Side:
             )
 
 
-async def _put_blocking(side: Side, block: Block) -> None:
+async def _put_blocking(side: BlockRank, block: Block) -> None:
     data = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.put(side.pair.peer, 0, data)
 
 
-async def _get_blocking(side: Side, block: Block) -> None:
+async def _get_blocking(side: BlockRank, block: Block) -> None:
     out = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.get(side.pair.peer, 0, out=out)
 
 
-async def _put_nbi_each(side: Side, block: Block) -> None:
+async def _put_nbi_each(side: BlockRank, block: Block) -> None:
     data = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.put_nbi(side.pair.peer, 0, data, bulk=block.bulk)
         await side.x.sync_puts()
 
 
-async def _get_nbi_each(side: Side, block: Block) -> None:
+async def _get_nbi_each(side: BlockRank, block: Block) -> None:
     out = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.get_nbi(side.pair.peer, 0, out=out)
         await side.x.sync_gets()
 
 
-async def _put_nbi(side: Side, block: Block) -> None:
+async def _put_nbi(side: BlockRank, block: Block) -> None:
     data = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.put_nbi(side.pair.peer, 0, data, bulk=block.bulk)
     await side.x.sync_puts()
 
 
-async def _get_nbi(side: Side, block: Block) -> None:
+async def _get_nbi(side: BlockRank, block: Block) -> None:
     out = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await side.x.get_nbi(side.pair.peer, 0, out=out)
     await side.x.sync_gets()
 
 
-async def _put_nb_each(side: Side, block: Block) -> None:
+async def _put_nb_each(side: BlockRank, block: Block) -> None:
     data = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await (await side.x.put_nb(side.pair.peer, 0, data, bulk=block.bulk))
 
 
-async def _get_nb_each(side: Side, block: Block) -> None:
+async def _get_nb_each(side: BlockRank, block: Block) -> None:
     out = side.local[: block.nbytes]
     for _ in range(block.iterations):
         await (await side.x.get_nb(side.pair.peer, 0, out=out))
 
 
-async def _put_nb(side: Side, block: Block) -> None:
+async def _put_nb(side: BlockRank, block: Block) -> None:
     data = side.local[: block.nbytes]
     await side.x.wait_all(
         [await side.x.put_nb(side.pair.peer, 0, data, bulk=block.bulk) for _ in range(block.iterations)]
     )
 
 
-async def _get_nb(side: Side, block: Block) -> None:
+async def _get_nb(side: BlockRank, block: Block) -> None:
     out = side.local[: block.nbytes]
     await side.x.wait_all([await side.x.get_nb(side.pair.peer, 0, out=out) for _ in range(block.iterations)])
 
@@ -201,7 +201,7 @@ def segment_needed(parameters: Parameters) -> int:
 
 
 async def measure(
-    ep: Endpoint, parameters: Parameters, progress: Progress, kinds: tuple[Kind, ...], *, bulk: bool
+    ep: Endpoint, parameters: Parameters, progress: Progress, kinds: tuple[BlockKind, ...], *, bulk: bool
 ) -> RecordList | None:
     """Run the chosen sections and return their records, None on a passive rank.
 
@@ -213,7 +213,7 @@ async def measure(
         bulk: whether non-blocking puts leave their source in use until they are synced.
     """
     x = await Extended.attach(ep)
-    side = Side(x, parameters)
+    side = BlockRank(x, parameters)
     chosen = [kind for kind in kinds if kind.section in parameters.sections]
     if parameters.warmup:
         await _warm_up(side, parameters, kinds, bulk=bulk)
@@ -228,7 +228,7 @@ async def measure(
     return records if side.pair.measures else None
 
 
-def _blocks(kinds: list[Kind], parameters: Parameters, *, bulk: bool) -> Iterator[Block]:
+def _blocks(kinds: list[BlockKind], parameters: Parameters, *, bulk: bool) -> Iterator[Block]:
     salt = 0
     for section in dict.fromkeys(kind.section for kind in kinds):
         for nbytes in sizes(parameters.min_size, parameters.max_size, parameters.max_step):
@@ -238,7 +238,7 @@ def _blocks(kinds: list[Kind], parameters: Parameters, *, bulk: bool) -> Iterato
                     yield Block(kind=kind, nbytes=nbytes, iterations=parameters.iterations, salt=salt, bulk=bulk)
 
 
-async def _warm_up(side: Side, parameters: Parameters, kinds: tuple[Kind, ...], *, bulk: bool) -> None:
+async def _warm_up(side: BlockRank, parameters: Parameters, kinds: tuple[BlockKind, ...], *, bulk: bool) -> None:
     """Do every form once or more on few bytes, then one put and one get of the largest size."""
     for kind in kinds:
         await side.timed(Block(kind=kind, nbytes=WARM_UP_BYTES, iterations=parameters.warmup, salt=0, bulk=bulk))

@@ -74,7 +74,7 @@ class Figures:
 
 
 @attrs.frozen
-class Timing:
+class LogpTiming:
     """What was measured with messages of one size; seconds.
 
     Attributes:
@@ -213,7 +213,7 @@ class Probe:
         """Let the other side go."""
         await self.ep.request_short(self._peer, self.ask_stop)
 
-    async def timing(self, nbytes: int) -> Timing:
+    async def timing(self, nbytes: int) -> LogpTiming:
         """Time messages of one size: medium ones as far as they go, then long ones."""
         await self._warm(nbytes)
         trips, sends = [], []
@@ -223,7 +223,7 @@ class Probe:
             sends.append(send)
         trip = self._usual(trips)
         receives = [await self._receive(nbytes, trip) for _ in range(self._iterations)]
-        return Timing(nbytes, trip, self._usual(sends), self._usual(receives))
+        return LogpTiming(nbytes, trip, self._usual(sends), self._usual(receives))
 
     def _usual(self, times: list[float]) -> float:
         """Return the mean; in real time the lower quartile, because other programs take the processor now and then."""
@@ -369,7 +369,7 @@ class Probe:
             pass
 
 
-async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figures:
+async def measure(probe: Probe, none: LogpTiming, one: LogpTiming, largest: int) -> Figures:
     """Work out the parameters on the active side.
 
     Args:
@@ -400,7 +400,7 @@ async def measure(probe: Probe, none: Timing, one: Timing, largest: int) -> Figu
     return Figures(latency, send, receive, pace, per_byte, poll, slots, at_most)
 
 
-async def _measure_real(probe: Probe, none: Timing, largest: int) -> Figures:
+async def _measure_real(probe: Probe, none: LogpTiming, largest: int) -> Figures:
     """Work out the parameters in real time, so that they add up to what round trips take.
 
     Software is nearly all of a round trip on one host, and short messages have less of it than medium ones, so that

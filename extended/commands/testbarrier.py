@@ -19,13 +19,13 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import Options, Parameters, Program, Progress, Record, RecordList, execute
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, Record, RecordList, execute
 from extended import Extended, Team
 from extended.commands.unused import UNUSED, refuse_unused
 
 
 @attrs.frozen(kw_only=True)
-class BarrierOptions(Options):
+class BarrierOptions(BenchmarkOptions):
     """What users may ask of testbarrier; what means nothing to it is not in its help."""
 
     min_size: Annotated[int | None, UNUSED] = None
@@ -36,7 +36,7 @@ class BarrierOptions(Options):
 
 
 @attrs.frozen
-class Kind:
+class BarrierKind:
     """One kind of barrier.
 
     Attributes:
@@ -53,12 +53,12 @@ class Kind:
 
 
 KINDS = (
-    Kind("A", "Barrier named notify-wait", (True, True), "wait"),
-    Kind("B", "Barrier anonymous notify-wait", (False, False), "wait"),
-    Kind("C", "Barrier mixed notify-wait", (True, False), "wait"),
-    Kind("D", "Barrier named notify-try", (True, True), "try"),
-    Kind("E", "Barrier anonymous blocking", (False, False), "whole"),
-    Kind("F", "Barrier of a team blocking", (False, False), "whole"),
+    BarrierKind("A", "Barrier named notify-wait", (True, True), "wait"),
+    BarrierKind("B", "Barrier anonymous notify-wait", (False, False), "wait"),
+    BarrierKind("C", "Barrier mixed notify-wait", (True, False), "wait"),
+    BarrierKind("D", "Barrier named notify-try", (True, True), "try"),
+    BarrierKind("E", "Barrier anonymous blocking", (False, False), "whole"),
+    BarrierKind("F", "Barrier of a team blocking", (False, False), "whole"),
 )
 
 
@@ -84,7 +84,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     return records
 
 
-async def _barriers(team: Team, kind: Kind, count: int) -> None:
+async def _barriers(team: Team, kind: BarrierKind, count: int) -> None:
     named = kind.named[team.ep.rank % 2]
     for turn in range(count):
         id = turn if named else None
@@ -99,7 +99,7 @@ async def _barriers(team: Team, kind: Kind, count: int) -> None:
                 pass
 
 
-def _record(kind: Kind, iterations: int, seconds: float) -> Record:
+def _record(kind: BarrierKind, iterations: int, seconds: float) -> Record:
     return Record(
         section=kind.section, operation=kind.name, nbytes=None, iterations=iterations, seconds=seconds, payloads=0
     )

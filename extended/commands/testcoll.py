@@ -18,7 +18,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks import Options, Program, Record, execute, sizes
+from conduit.benchmarks import BenchmarkOptions, Program, Record, execute, sizes
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands.unused import UNUSED, refuse_unused
@@ -39,7 +39,7 @@ LETTERS = "ABCDEFGH"
 
 
 @attrs.frozen(kw_only=True)
-class CollectiveOptions(Options):
+class CollectiveOptions(BenchmarkOptions):
     """What users may ask of testcoll; what means nothing to it is not in its help."""
 
     algorithms: Annotated[str | None, Parameter(show_default=False)] = None
@@ -50,7 +50,7 @@ class CollectiveOptions(Options):
 
 
 @attrs.frozen(kw_only=True)
-class Block:
+class CollectiveBlock:
     """One timed block: a call of a size by an algorithm."""
 
     section: str
@@ -96,22 +96,22 @@ async def main(
     return records
 
 
-def _blocks(parameters: Parameters, algorithms: tuple[str, ...] | None) -> Iterator[Block]:
+def _blocks(parameters: Parameters, algorithms: tuple[str, ...] | None) -> Iterator[CollectiveBlock]:
     for section, call in zip(LETTERS, CALLS, strict=True):
         if section in parameters.sections:
             for algorithm in (None,) if algorithms is None else [name for name in algorithms if name in TABLE[call]]:
                 for nbytes in sizes(parameters.min_size, parameters.max_size, parameters.max_step):
-                    yield Block(section=section, call=call, algorithm=algorithm, nbytes=nbytes)
+                    yield CollectiveBlock(section=section, call=call, algorithm=algorithm, nbytes=nbytes)
 
 
-def _suits(x: Extended, block: Block) -> bool:
+def _suits(x: Extended, block: CollectiveBlock) -> bool:
     """Say whether an algorithm can do a call; all operations here may be applied in pieces."""
     if block.algorithm is None:
         return True
     return not TABLE[block.call][block.algorithm].refusal(x.topology, block.nbytes, None, x.eager_bytes)
 
 
-async def _run(x: Extended, block: Block, count: int, *, nb: bool) -> Any:
+async def _run(x: Extended, block: CollectiveBlock, count: int, *, nb: bool) -> Any:
     """Make a call so many times; return the last result."""
     given = _argument(x, block)
     call = partial(getattr(x, block.call + "_nb" if nb else block.call), given, algorithm=block.algorithm)
@@ -124,7 +124,7 @@ async def _run(x: Extended, block: Block, count: int, *, nb: bool) -> Any:
     return result
 
 
-def _argument(x: Extended, block: Block) -> Array | None:
+def _argument(x: Extended, block: CollectiveBlock) -> Array | None:
     """Return what this rank gives; only the root's counts in broadcast and scatter."""
     if block.call in ("broadcast", "scatter") and x.rank:
         return None
@@ -133,13 +133,13 @@ def _argument(x: Extended, block: Block) -> Array | None:
     return _contents(block, x.rank)
 
 
-def _contents(block: Block, key: int) -> Array:
+def _contents(block: CollectiveBlock, key: int) -> Array:
     """Return an array of small whole numbers, so that sums are exact."""
     dtype = np.dtype("f8" if block.nbytes % 8 == 0 else "u1")
     return ((np.arange(block.nbytes // dtype.itemsize) * 7 + key) % 61).astype(dtype)
 
 
-def _expected(x: Extended, block: Block) -> Array | None:
+def _expected(x: Extended, block: CollectiveBlock) -> Array | None:
     """Return what this rank should get, by the meaning of the call alone."""
     everybody = [_contents(block, rank) for rank in range(x.size)]
     if block.call in ("gather", "reduce") and x.rank:
@@ -157,7 +157,7 @@ def _expected(x: Extended, block: Block) -> Array | None:
     return total
 
 
-def _verify(x: Extended, block: Block, result: Array | None) -> None:
+def _verify(x: Extended, block: CollectiveBlock, result: Array | None) -> None:
     expected = _expected(x, block)
     if not np.array_equal(np.asarray(result), np.asarray(expected)):
         raise ConduitError(
@@ -166,7 +166,7 @@ def _verify(x: Extended, block: Block, result: Array | None) -> None:
         )
 
 
-def _record(block: Block, iterations: int, seconds: float, *, nb: bool) -> Record:
+def _record(block: CollectiveBlock, iterations: int, seconds: float, *, nb: bool) -> Record:
     return Record(
         section=block.section,
         operation=f"{block.name} nb" if nb else block.name,

@@ -16,18 +16,18 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import Options, Parameters, Program, Progress, RecordList, execute
-from extended.commands.blocks import Kind, measure, segment_needed
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, execute
+from extended.commands.blocks import BlockKind, measure, segment_needed
 
 SIZES = (16, 2 << 20)
 
 KINDS = (
-    Kind(section="A", name="PutBlocking", direction="put", form="blocking", rated=True),
-    Kind(section="A", name="GetBlocking", direction="get", form="blocking", rated=True),
-    Kind(section="B", name="PutNBI+DEFER", direction="put", form="nbi", rated=True),
-    Kind(section="B", name="GetNBI", direction="get", form="nbi", rated=True),
-    Kind(section="C", name="PutNB+DEFER", direction="put", form="nb", rated=True),
-    Kind(section="C", name="GetNB", direction="get", form="nb", rated=True),
+    BlockKind(section="A", name="PutBlocking", direction="put", form="blocking", rated=True),
+    BlockKind(section="A", name="GetBlocking", direction="get", form="blocking", rated=True),
+    BlockKind(section="B", name="PutNBI+DEFER", direction="put", form="nbi", rated=True),
+    BlockKind(section="B", name="GetNBI", direction="get", form="nbi", rated=True),
+    BlockKind(section="C", name="PutNB+DEFER", direction="put", form="nb", rated=True),
+    BlockKind(section="C", name="GetNB", direction="get", form="nb", rated=True),
 )
 
 
@@ -45,7 +45,7 @@ PROGRAM = Program(
 )
 
 
-def testlarge(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+def testlarge(options: Annotated[BenchmarkOptions, Parameter(name="*")] = BenchmarkOptions()) -> int:  # noqa: B008
     """Throughput of large puts and gets, in MB (2**20 bytes) per second.
 
     Sections: A blocking; B with implicit handles (NBI); C with explicit ones (NB).

@@ -16,9 +16,9 @@ from cyclopts import Parameter
 
 from conduit import Endpoint
 from conduit.benchmarks import (
-    Barrier,
+    BenchmarkBarrier,
+    BenchmarkOptions,
     Limits,
-    Options,
     Parameters,
     Program,
     Progress,
@@ -28,7 +28,7 @@ from conduit.benchmarks import (
     pair,
     sizes,
 )
-from extended.commands.logp import Figures, Probe, Timing, measure
+from extended.commands.logp import Figures, LogpTiming, Probe, measure
 
 SIZES = (0, 1 << 20)
 LEAST = 64
@@ -41,7 +41,7 @@ async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> Reco
     """Measure on rank 0, with its partner; return its records, None on all others."""
     mine = pair(ep.rank, ep.size, parameters.pairing)
     source = ep.segment.data if parameters.local == "in" else memoryview(bytes(_segment(parameters, ep.limits)))
-    probe, barrier = Probe(ep, mine.peer, parameters.iterations, source), Barrier(ep)
+    probe, barrier = Probe(ep, mine.peer, parameters.iterations, source), BenchmarkBarrier(ep)
     await probe.attach()
     await ep.attach(barrier.on_arrival)
     records = None
@@ -80,7 +80,7 @@ async def _measured(probe: Probe, parameters: Parameters, progress: Progress) ->
     return records
 
 
-def _by_size(name: str, timing: Timing, none: Timing, figures: Figures) -> float:
+def _by_size(name: str, timing: LogpTiming, none: LogpTiming, figures: Figures) -> float:
     return {
         "RTT(m)": timing.trip,
         "o_s(m)": timing.send - figures.poll,
@@ -141,7 +141,7 @@ PROGRAM = Program(
 )
 
 
-def testlogp(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+def testlogp(options: Annotated[BenchmarkOptions, Parameter(name="*")] = BenchmarkOptions()) -> int:  # noqa: B008
     """The LogGP parameters L, o_s, o_r, g and G; G in microseconds per byte.
 
     Sections: A what they are made of, by size: round trip, o_s, o_r and g;

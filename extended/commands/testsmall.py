@@ -18,24 +18,24 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import Options, Parameters, Program, Progress, RecordList, execute
-from extended.commands.blocks import Kind, measure, segment_needed
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, execute
+from extended.commands.blocks import BlockKind, measure, segment_needed
 
 SIZES = (1, 2048)
 
 KINDS = (
-    Kind(section="A", name="PutBlocking latency", direction="put", form="blocking", rated=False),
-    Kind(section="A", name="GetBlocking latency", direction="get", form="blocking", rated=False),
-    Kind(section="B", name="PutBlocking throughput", direction="put", form="blocking", rated=True),
-    Kind(section="B", name="GetBlocking throughput", direction="get", form="blocking", rated=True),
-    Kind(section="C", name="PutNBI+NOW latency", direction="put", form="nbi each", rated=False),
-    Kind(section="C", name="GetNBI latency", direction="get", form="nbi each", rated=False),
-    Kind(section="D", name="PutNBI+NOW throughput", direction="put", form="nbi", rated=True),
-    Kind(section="D", name="GetNBI throughput", direction="get", form="nbi", rated=True),
-    Kind(section="E", name="PutNB+NOW latency", direction="put", form="nb each", rated=False),
-    Kind(section="E", name="GetNB latency", direction="get", form="nb each", rated=False),
-    Kind(section="F", name="PutNB+NOW throughput", direction="put", form="nb", rated=True),
-    Kind(section="F", name="GetNB throughput", direction="get", form="nb", rated=True),
+    BlockKind(section="A", name="PutBlocking latency", direction="put", form="blocking", rated=False),
+    BlockKind(section="A", name="GetBlocking latency", direction="get", form="blocking", rated=False),
+    BlockKind(section="B", name="PutBlocking throughput", direction="put", form="blocking", rated=True),
+    BlockKind(section="B", name="GetBlocking throughput", direction="get", form="blocking", rated=True),
+    BlockKind(section="C", name="PutNBI+NOW latency", direction="put", form="nbi each", rated=False),
+    BlockKind(section="C", name="GetNBI latency", direction="get", form="nbi each", rated=False),
+    BlockKind(section="D", name="PutNBI+NOW throughput", direction="put", form="nbi", rated=True),
+    BlockKind(section="D", name="GetNBI throughput", direction="get", form="nbi", rated=True),
+    BlockKind(section="E", name="PutNB+NOW latency", direction="put", form="nb each", rated=False),
+    BlockKind(section="E", name="GetNB latency", direction="get", form="nb each", rated=False),
+    BlockKind(section="F", name="PutNB+NOW throughput", direction="put", form="nb", rated=True),
+    BlockKind(section="F", name="GetNB throughput", direction="get", form="nb", rated=True),
 )
 
 
@@ -54,7 +54,7 @@ PROGRAM = Program(
 )
 
 
-def testsmall(options: Annotated[Options, Parameter(name="*")] = Options()) -> int:  # noqa: B008
+def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = BenchmarkOptions()) -> int:  # noqa: B008
     """Latency and throughput of small puts and gets, in KB (2**10 bytes) per second.
 
     Sections: A latency and B throughput of blocking ones; C and D the same

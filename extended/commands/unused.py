@@ -4,13 +4,13 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest
-from conduit.benchmarks import Options
+from conduit.benchmarks import BenchmarkOptions
 
 UNUSED = Parameter(show=False)
 """Marks such an option: parsed, for it to be refused in words of ours, and not shown."""
 
 
-def refuse_unused(program: str, options: Options, *names: str) -> None:
+def refuse_unused(program: str, options: BenchmarkOptions, *names: str) -> None:
     """Refuse options that a benchmark has no use for.
 
     Args:
@@ -21,7 +21,7 @@ def refuse_unused(program: str, options: Options, *names: str) -> None:
     Raises:
         BadRequest: one of them is not at its default.
     """
-    fields = attrs.fields_dict(Options)
+    fields = attrs.fields_dict(BenchmarkOptions)
     for name in names:
         value = getattr(options, name)
         if value != fields[name].default:

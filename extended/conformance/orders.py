@@ -37,7 +37,7 @@ def operands(call: str, first: int, second: int) -> tuple[int, ...]:
 
 
 @attrs.frozen
-class Done:
+class ObservedOperation:
     """An operation as a rank saw it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Done:
     got: int | None
 
 
-def _after(dtype: str, one: Done, old: Any) -> tuple[Any, Any]:
+def _after(dtype: str, one: ObservedOperation, old: Any) -> tuple[Any, Any]:
     """Give what an operation makes of a number of an integer type, and what it gives."""
     plain = one.call.removeprefix("fetch_").rstrip("_")
     first, second, step = (np.array(n % (1 << 64), np.uint64).astype(dtype)[()] for n in (one.first, one.second, 1))
@@ -72,7 +72,7 @@ def _after(dtype: str, one: Done, old: Any) -> tuple[Any, Any]:
     return new, old if one.call.startswith("fetch_") else None
 
 
-def explained(dtype: str, histories: Sequence[Sequence[Done]], final: int) -> bool:
+def explained(dtype: str, histories: Sequence[Sequence[ObservedOperation]], final: int) -> bool:
     """Say whether some order of the operations gives all results and the final number.
 
     Args:

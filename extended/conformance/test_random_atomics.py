@@ -6,7 +6,7 @@ import pytest
 
 from conduit import Endpoint
 from conduit.conformance.cases import Case
-from extended.conformance.orders import CALLS, Done, explained, operands
+from extended.conformance.orders import CALLS, ObservedOperation, explained, operands
 from extended.conformance.programs import attached
 
 hypothesis: Any = pytest.importorskip("hypothesis")
@@ -24,7 +24,7 @@ async def _play(ep: Endpoint, script: list[list[tuple[str, int, int, int]]], dty
         await ep.compute(pause * 1e-6)
         begun = ep.now
         got = await getattr(d, call)(owner, 8, *operands(call, first, second))
-        history.append(Done(call, first, second, begun, ep.now, got))
+        history.append(ObservedOperation(call, first, second, begun, ep.now, got))
     await x.barrier()
     return history, await d.get(owner, 8)
 

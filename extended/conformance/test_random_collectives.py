@@ -30,7 +30,7 @@ OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.mu
 
 
 @attrs.frozen
-class Step:
+class CollectiveStep:
     """One collective call, the same on all ranks of its team.
 
     Attributes:
@@ -65,7 +65,7 @@ def scripts() -> Any:
     return strategies.lists(
         call.flatmap(
             lambda call: strategies.builds(
-                Step,
+                CollectiveStep,
                 team=strategies.integers(0, 2),
                 call=strategies.just(call),
                 algorithm=strategies.sampled_from((None, *ALGORITHMS[call])),
@@ -87,7 +87,7 @@ def scripts() -> Any:
 class Oracle:
     """What a step should give, from the arrays of all members by their ranks in the job."""
 
-    step: Step
+    step: CollectiveStep
     members: tuple[int, ...]
     rank: int
 
@@ -138,7 +138,7 @@ class Oracle:
             return folded([self.one(rank) for rank in range(upto)], OPERATIONS[self.step.op]).astype(self.dtype)
 
 
-async def play(ep: Endpoint, script: list[Step]) -> int:
+async def play(ep: Endpoint, script: list[CollectiveStep]) -> int:
     """Make the calls of a script and compare; give how many this rank has made."""
     x = await attached(ep)
     teams = [x, await x.split(ep.rank % 2, -ep.rank), await x.split(ep.rank // 3)]
@@ -190,7 +190,7 @@ def _compare(found: Any, expected: Any, out: Any) -> None:
 def test_random_calls_give_what_numpy_gives(case: Case, request: pytest.FixtureRequest) -> None:
     """Any call, root, size, dtype, operation, algorithm and team, waited for in any order."""
 
-    def check(script: list[Step]) -> None:
+    def check(script: list[CollectiveStep]) -> None:
         assert set(case.run(play, script).values) == {len(script)}
 
     limits = hypothesis.settings(

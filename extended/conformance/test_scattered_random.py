@@ -21,7 +21,7 @@ DTYPES = ("u1", "<i2", ">f4", "f8", "V3", "V600")
 
 
 @attrs.frozen
-class Step:
+class ScatteredOperation:
     """One operation of one rank on its lane of a segment.
 
     Attributes:
@@ -112,15 +112,15 @@ def _scripts(case: Case) -> Any:
     """Give for each rank batches of operations, those of a batch apart from one another."""
     turns = strategies.tuples(strategies.integers(0, 8), strategies.integers(0, 200))
 
-    def batch(draw: Any) -> list[Step]:
-        steps: list[Step] = []
+    def batch(draw: Any) -> list[ScatteredOperation]:
+        steps: list[ScatteredOperation] = []
         taken = np.zeros((case.size, LANE), bool)
         for _ in range(draw(strategies.integers(1, 6))):
             form = draw(strategies.sampled_from(list(FORMS)))
             given, shape, dtype = FORMS[form](draw)
             dest, put = draw(strategies.integers(0, case.size - 1)), draw(strategies.booleans())
             suffix = draw(strategies.sampled_from(("", "_nb", "_nbi")))
-            step = Step(put, form, suffix, dest, given, shape, dtype, *draw(turns))
+            step = ScatteredOperation(put, form, suffix, dest, given, shape, dtype, *draw(turns))
             places = step.places()
             if places.size and (places.min() < 0 or places.max() >= LANE or taken[dest, places].any()):
                 continue
@@ -135,7 +135,7 @@ def _scripts(case: Case) -> Any:
     return strategies.lists(strategies.lists(batches(), min_size=1, max_size=3), min_size=ranks, max_size=ranks)
 
 
-def _shifted(step: Step, lane: int) -> tuple[Any, ...]:
+def _shifted(step: ScatteredOperation, lane: int) -> tuple[Any, ...]:
     """Give the places as the call takes them, in a rank's lane."""
     if step.form == "vector":
         return ([(lane + offset, nbytes) for offset, nbytes in step.given[0]],)
@@ -144,7 +144,7 @@ def _shifted(step: Step, lane: int) -> tuple[Any, ...]:
     return (lane + step.given[0], step.given[1])
 
 
-async def _play(ep: Endpoint, script: list[list[list[Step]]]) -> tuple[list[bytes], bytes]:
+async def _play(ep: Endpoint, script: list[list[list[ScatteredOperation]]]) -> tuple[list[bytes], bytes]:
     """Do this rank's batches; give what its gets brought, and its segment in the end."""
     x: Any = await Extended.attach(ep)
     brought: list[bytes] = []
@@ -164,7 +164,9 @@ async def _play(ep: Endpoint, script: list[list[list[Step]]]) -> tuple[list[byte
     return brought, bytes(ep.segment)
 
 
-def _expected(script: list[list[list[Step]]], ranks: int) -> tuple[list[list[bytes]], npt.NDArray[np.uint8]]:
+def _expected(
+    script: list[list[list[ScatteredOperation]]], ranks: int
+) -> tuple[list[list[bytes]], npt.NDArray[np.uint8]]:
     """Say what gets bring and segments hold, by walks over the bytes; lanes are apart, so rank after rank."""
     memory = np.zeros((ranks, LANE * ranks), np.uint8)
     brought: list[list[bytes]] = [[] for _ in range(ranks)]
@@ -182,7 +184,7 @@ def _expected(script: list[list[list[Step]]], ranks: int) -> tuple[list[list[byt
 def test_random_transfers_do_what_the_model_does(case: Case, request: pytest.FixtureRequest) -> None:
     """Of every form, shape, stride and type, in and out of order, several outstanding at once."""
 
-    def check(script: list[list[list[Step]]]) -> None:
+    def check(script: list[list[list[ScatteredOperation]]]) -> None:
         result = case.run(_play, script, segment=LANE * case.size)
         brought, memory = _expected(script, case.size)
         for rank, (got, held) in enumerate(result.values):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import conduit
 from extended import checks
 from extended.calls import public
-from extended.heap.meeting import Kind
+from extended.heap.combining import HeapCallKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import SupportsIndex
 
-    from extended.heap.meeting import Meeting
+    from extended.heap.combining import HeapCalls
 
 MOST = 1 << 62
 """No size, offset or alignment is as large as that."""
@@ -51,7 +51,7 @@ class SymmetricHeap:
     growing towards it.
     """
 
-    _heap: Meeting
+    _heap: HeapCalls
 
     @public(_for_alloc("all_alloc"))
     async def all_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
@@ -71,7 +71,7 @@ class SymmetricHeap:
                 room, with what is left.
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
-        return await self._heap.call("all_alloc", Kind.ALLOCATE, index(nbytes), index(align))
+        return await self._heap.call("all_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
 
     @public(_for_free("free"))
     async def free(self, offset: SupportsIndex) -> None:
@@ -84,7 +84,7 @@ class SymmetricHeap:
             conduit.BadRequest: no integer; or, on all ranks, one that differs between ranks or is no block's.
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
-        await self._heap.call("free", Kind.FREE, index(offset), 0)
+        await self._heap.call("free", HeapCallKind.FREE, index(offset), 0)
 
     @public(_for_alloc("global_alloc"))
     async def global_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
@@ -104,7 +104,7 @@ class SymmetricHeap:
 
         Source: UPC Language Specifications 1.3, 7.2.4.2, `upc_global_alloc`.
         """
-        return await self._heap.call_alone("global_alloc", Kind.ALLOCATE, index(nbytes), index(align))
+        return await self._heap.call_alone("global_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
 
     @public(_for_free("global_free"))
     async def global_free(self, offset: SupportsIndex) -> None:
@@ -116,7 +116,7 @@ class SymmetricHeap:
         Raises:
             conduit.BadRequest: no integer, or one that is no block's.
         """
-        await self._heap.call_alone("global_free", Kind.FREE, index(offset), 0)
+        await self._heap.call_alone("global_free", HeapCallKind.FREE, index(offset), 0)
 
     @property
     def heap_low(self) -> int:

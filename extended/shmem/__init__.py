@@ -48,10 +48,10 @@ from extended.shmem.constants import (
     VENDOR_STRING,
 )
 from extended.shmem.contexts import Ctx
-from extended.shmem.locks import Lock
+from extended.shmem.locks import ShmemLock
 from extended.shmem.pe import PE, attach
 from extended.shmem.run import run, run_async
-from extended.shmem.teams import Team
+from extended.shmem.teams import ShmemTeam
 
 __all__ = [
     "AMO",
@@ -96,8 +96,8 @@ __all__ = [
     "THREAD_SINGLE",
     "VENDOR_STRING",
     "Ctx",
-    "Lock",
-    "Team",
+    "ShmemLock",
+    "ShmemTeam",
     "attach",
     "run",
     "run_async",

@@ -21,7 +21,7 @@ _FETCHING = {**{op: f"fetch_{op}" for op in ("inc", "add", "and", "or", "xor")},
 _FOR_FLOATS = ("get", "set", "swap")
 
 
-class Atomics(Base):
+class ShmemAtomics(Base):
     """Operations on one element that no other such operation can tear apart.
 
     Every one is complete when it returns, the `_nbi` forms too.  Integers of 4 and 8 bytes have all of them, taken

@@ -11,7 +11,7 @@ import extended
 from extended.shmem import arguments
 from extended.shmem.calls import public
 from extended.shmem.constants import OP
-from extended.shmem.teams import Team, check_team
+from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _KINDS = {"and": "iu", "or": "iu", "xor": "iu", "max": "iuf", "min": "iuf", "sum": "iufc", "prod": "iufc"}
 
 
-class Collectives(Base):
+class ShmemCollectives(Base):
     """Calls that all PEs of a team make in the same order, on symmetric arrays of one dtype; `team` None: all PEs."""
 
-    TEAM_WORLD: Team
+    TEAM_WORLD: ShmemTeam
 
     def _team(self, call: str, team: Any) -> extended.Team:
         return (self.TEAM_WORLD if team is None else check_team(call, team)).members(call)

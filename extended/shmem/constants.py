@@ -88,7 +88,7 @@ AMO_SET, AMO_INC, AMO_ADD, AMO_AND, AMO_OR, AMO_XOR = AMO.SET, AMO.INC, AMO.ADD,
 OP_AND, OP_OR, OP_XOR, OP_MAX, OP_MIN, OP_SUM, OP_PROD = OP.AND, OP.OR, OP.XOR, OP.MAX, OP.MIN, OP.SUM, OP.PROD
 
 
-class Constants:
+class ShmemConstants:
     """All of them as attributes."""
 
     MAJOR_VERSION = MAJOR_VERSION

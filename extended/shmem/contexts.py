@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import conduit
 from extended.shmem import arguments
 from extended.shmem.calls import public
-from extended.shmem.teams import Team, check_team
+from extended.shmem.teams import ShmemTeam, check_team
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -18,7 +18,7 @@ _ENOUGH = 64
 """Handles that are kept before those that are done are looked for."""
 
 
-class Stream:
+class OperationStream:
     """The operations that were begun on one context and are not known to be complete.
 
     Args:
@@ -26,7 +26,7 @@ class Stream:
         team: in which the context counts PEs.
     """
 
-    def __init__(self, x: Extended, team: Team) -> None:
+    def __init__(self, x: Extended, team: ShmemTeam) -> None:
         self.x = x
         self.team = team
         self.ended = False
@@ -77,7 +77,7 @@ class Ctx:
         stream: its operations; None of the invalid one.
     """
 
-    def __init__(self, stream: Stream | None = None, *, default: bool = False) -> None:
+    def __init__(self, stream: OperationStream | None = None, *, default: bool = False) -> None:
         self._stream = stream
         self._default = default
 
@@ -94,14 +94,14 @@ class Ctx:
         kind = "default" if self._default else "open" if self else "invalid"
         return f"<Ctx {kind}>"
 
-    def _live(self) -> Stream | None:
+    def _live(self) -> OperationStream | None:
         return None if self._stream is None or self._stream.ended else self._stream
 
     def alias(self) -> Ctx:
         """Return another name of the same context."""
         return Ctx(self._stream, default=self._default)
 
-    def stream(self, call: str) -> Stream:
+    def stream(self, call: str) -> OperationStream:
         """Return its operations.
 
         Raises:
@@ -117,7 +117,7 @@ class Ctx:
         """Complete what was begun on it."""
         await self.stream("ctx.quiet").complete()
 
-    def get_team(self) -> Team:
+    def get_team(self) -> ShmemTeam:
         """Return the team in which it counts PEs; plain."""
         return self.stream("ctx.get_team").team.alias()
 
@@ -136,7 +136,7 @@ class Ctx:
         """Complete what was begun on it, and end it and all its aliases; the default one stays."""
         return self._destroy(self._live())
 
-    async def _destroy(self, stream: Stream | None) -> None:
+    async def _destroy(self, stream: OperationStream | None) -> None:
         if stream is not None:
             if not self._default:
                 stream.ended = True
@@ -162,10 +162,10 @@ class CtxMaker:
         default: the context of calls that name none.
     """
 
-    def __init__(self, x: Extended, world: Team) -> None:
+    def __init__(self, x: Extended, world: ShmemTeam) -> None:
         self._x = x
         self._world = world
-        self._streams = [Stream(x, world)]
+        self._streams = [OperationStream(x, world)]
         self.default = Ctx(self._streams[0], default=True)
 
     def __call__(self, ctx: Ctx | None = None) -> Ctx:
@@ -181,7 +181,7 @@ class CtxMaker:
         return ctx.alias()
 
     @public("pe.Ctx")
-    def create(self, options: Any = 0, team: Team | None = None) -> Any:
+    def create(self, options: Any = 0, team: ShmemTeam | None = None) -> Any:
         """Make a context.
 
         Args:
@@ -194,14 +194,14 @@ class CtxMaker:
         call = "pe.Ctx.create"
         return self.make(call, options, self._world if team is None else check_team(call, team))
 
-    def make(self, call: str, options: Any, team: Team) -> Any:
+    def make(self, call: str, options: Any, team: ShmemTeam) -> Any:
         """Return a coroutine that makes a context."""
         arguments.integer(call, "options", options, 0, 7, "0, or some of CTX")
         team.members(call)
 
         async def create() -> Ctx:
             await self._x.ep.poll()
-            stream = Stream(self._x, team.alias())
+            stream = OperationStream(self._x, team.alias())
             self._streams = [*(each for each in self._streams if not each.ended), stream]
             return Ctx(stream)
 

@@ -43,7 +43,7 @@ class Allocation:
     freed: bool = False
 
 
-class Blocks:
+class Allocations:
     """The allocations of one PE.
 
     Args:
@@ -122,11 +122,11 @@ def _address(array: Array) -> int:
     return address
 
 
-class Memory:
+class ShmemAllocation:
     """Allocation: all PEs make these calls, with the same arguments and in the same order."""
 
     _x: Extended
-    _blocks: Blocks
+    _blocks: Allocations
     CTX_DEFAULT: Ctx
 
     async def _new(self, call: str, nbytes: int, align: int) -> Array:

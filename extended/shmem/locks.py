@@ -9,7 +9,7 @@ import numpy as np
 import conduit
 import extended
 from extended.shmem.calls import public
-from extended.shmem.heap import Memory
+from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LOCK_TYPE = np.dtype("i8")
 
 
-class Locks(Base, Memory):
+class ShmemLocks(Base, ShmemAllocation):
     """Locks and signals, which are symmetric arrays of one element.
 
     The element itself stays as it is: the queue of a lock is kept by the extended layer, under its allocation.
@@ -94,16 +94,16 @@ class Locks(Base, Memory):
         """Make a lock; collective.
 
         Returns:
-            a `Lock`.
+            a `ShmemLock`.
         """
 
-        async def make() -> Lock:
-            return Lock(self, await self._array("pe.Lock", 1, _LOCK_TYPE, "C", None, 0))
+        async def make() -> ShmemLock:
+            return ShmemLock(self, await self._array("pe.Lock", 1, _LOCK_TYPE, "C", None, 0))
 
         return make()
 
 
-class Lock:
+class ShmemLock:
     """A lock of all PEs; get one by ``await pe.Lock()``, use it by ``async with``.
 
     Args:
@@ -111,7 +111,7 @@ class Lock:
         array: the symmetric array that stands for it.
     """
 
-    def __init__(self, pe: Locks, array: Any) -> None:
+    def __init__(self, pe: ShmemLocks, array: Any) -> None:
         self._pe = pe
         self._array = array
 

@@ -7,18 +7,18 @@ from typing import Any, NoReturn
 import conduit
 from extended import Extended
 from extended.shmem import arguments
-from extended.shmem.atomics import Atomics
+from extended.shmem.atomics import ShmemAtomics
 from extended.shmem.calls import public
-from extended.shmem.collectives import Collectives
-from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, Constants
+from extended.shmem.collectives import ShmemCollectives
+from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, ShmemConstants
 from extended.shmem.contexts import Ctx, CtxMaker
-from extended.shmem.heap import Blocks
-from extended.shmem.locks import Locks
-from extended.shmem.teams import State, Team, check_team
+from extended.shmem.heap import Allocations
+from extended.shmem.locks import ShmemLocks
+from extended.shmem.teams import ShmemTeam, TeamState, check_team
 from extended.shmem.waits import Waits
 
 
-class PE(Constants, Waits, Atomics, Collectives, Locks):
+class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
     """One PE, with the names of shmem4py's module as attributes; `shmem.run` gives it to main.
 
     Args:
@@ -38,30 +38,30 @@ class PE(Constants, Waits, Atomics, Collectives, Locks):
 
     def __init__(self, x: Extended, alone: Any) -> None:
         self._x = x
-        self._blocks = Blocks(x.ep.segment)
+        self._blocks = Allocations(x.ep.segment)
         self.ep = x.ep
         self.extended = x
         config = {"num_contexts": 0}
-        self.TEAM_WORLD = Team(State(x, x, self._open, config, predefined=True))
-        self.TEAM_SHARED = Team(State(alone, x, self._open, config, predefined=True))
-        self.TEAM_INVALID = Team()
+        self.TEAM_WORLD = ShmemTeam(TeamState(x, x, self._open, config, predefined=True))
+        self.TEAM_SHARED = ShmemTeam(TeamState(alone, x, self._open, config, predefined=True))
+        self.TEAM_INVALID = ShmemTeam()
         self.Ctx = CtxMaker(x, self.TEAM_WORLD)
         self.CTX_DEFAULT = self.Ctx.default
         self.CTX_INVALID = Ctx()
 
-    def _open(self, call: str, options: Any, team: Team) -> Any:
+    def _open(self, call: str, options: Any, team: ShmemTeam) -> Any:
         return self.Ctx.make(call, options, team)
 
     def __repr__(self) -> str:
         return f"<PE {self.my_pe()} of {self.n_pes()}>"
 
-    def Team(self, team: Any = None) -> Team:
+    def Team(self, team: Any = None) -> ShmemTeam:
         """Return an alias of a team, the invalid one of None; plain.
 
         Raises:
             conduit.BadRequest: no team.
         """
-        return Team() if team is None else check_team("pe.Team", team).alias()
+        return ShmemTeam() if team is None else check_team("pe.Team", team).alias()
 
     def my_pe(self) -> int:
         """Return the number of this PE; plain."""

@@ -20,7 +20,7 @@ _CONFIG = ("num_contexts",)
 
 
 @attrs.define(eq=False)
-class State:
+class TeamState:
     """What all aliases of a team share.
 
     Attributes:
@@ -34,27 +34,27 @@ class State:
 
     members: extended.Team
     x: extended.Extended
-    open: Callable[[str, Any, Team], Any]
+    open: Callable[[str, Any, ShmemTeam], Any]
     config: dict[str, int]
     predefined: bool = False
     ended: bool = False
 
 
-class Team:
+class ShmemTeam:
     """Some PEs; get one by ``await team.split_strided(...)``, from `pe.TEAM_WORLD` on.
 
     Args:
         state: what its aliases share; None of the invalid team.
     """
 
-    def __init__(self, state: State | None = None) -> None:
+    def __init__(self, state: TeamState | None = None) -> None:
         self._state = state
 
-    def _live(self) -> State | None:
+    def _live(self) -> TeamState | None:
         return None if self._state is None or self._state.ended else self._state
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Team) and self._live() is other._live()
+        return isinstance(other, ShmemTeam) and self._live() is other._live()
 
     def __hash__(self) -> int:
         return hash(id(self._state))
@@ -66,11 +66,11 @@ class Team:
         state = self._live()
         return f"<Team, PE {state.members.rank} of {state.members.size}>" if state else "<Team invalid>"
 
-    def alias(self) -> Team:
+    def alias(self) -> ShmemTeam:
         """Return another name of the same team."""
-        return Team(self._state)
+        return ShmemTeam(self._state)
 
-    def _valid(self, call: str) -> State:
+    def _valid(self, call: str) -> TeamState:
         state = self._live()
         if state is None:
             why = "is invalid on this PE" if self._state is None else "was destroyed"
@@ -97,7 +97,7 @@ class Team:
         """Return what the team was made with; plain."""
         return dict(self._valid("team.get_config").config)
 
-    def translate_pe(self, pe: Any = None, team: Team | None = None) -> int:
+    def translate_pe(self, pe: Any = None, team: ShmemTeam | None = None) -> int:
         """Return the number that a PE of this team has in another one, -1 where it is no member; plain.
 
         Args:
@@ -172,12 +172,12 @@ class Team:
         """End the team and all its aliases; collective.  The predefined ones stay."""
         return self._destroy(self._live())
 
-    async def _destroy(self, state: State | None) -> None:
+    async def _destroy(self, state: TeamState | None) -> None:
         if state is not None and not state.predefined:
             state.ended = True
             await state.members.destroy()
 
-    async def __aenter__(self) -> Team:
+    async def __aenter__(self) -> ShmemTeam:
         return self
 
     async def __aexit__(
@@ -186,26 +186,26 @@ class Team:
         await self._destroy(self._live())
 
 
-async def _split(state: State, chosen: range, config: dict[str, int]) -> Team:
+async def _split(state: TeamState, chosen: range, config: dict[str, int]) -> ShmemTeam:
     rank = state.members.rank
     inside = rank in chosen
     made = await state.members.split(0 if inside else None, key=chosen.index(rank) if inside else 0)
     if made is None:
-        return Team()
+        return ShmemTeam()
     if made.size != len(chosen):
         raise conduit.BadRequest(
             f"team.split_strided: this PE asked for {len(chosen)} PEs and {made.size} came; give the same start, "
             "stride and size on every PE of the team"
         )
-    return Team(State(made, state.x, state.open, config))
+    return ShmemTeam(TeamState(made, state.x, state.open, config))
 
 
-def check_team(call: str, team: Any) -> Team:
+def check_team(call: str, team: Any) -> ShmemTeam:
     """Return a team.
 
     Raises:
         conduit.BadRequest: none.
     """
-    if not isinstance(team, Team):
+    if not isinstance(team, ShmemTeam):
         raise conduit.BadRequest(f"{call}: team={arguments.shown(team)} is no team; give one, or None")
     return team

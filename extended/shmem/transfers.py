@@ -10,12 +10,12 @@ import conduit
 from extended.shmem import arguments
 from extended.shmem.calls import public
 from extended.shmem.constants import SIGNAL
-from extended.shmem.contexts import Ctx, Stream
+from extended.shmem.contexts import Ctx, OperationStream
 
 if TYPE_CHECKING:
     from extended import Extended
     from extended.shmem.arguments import Array
-    from extended.shmem.heap import Blocks
+    from extended.shmem.heap import Allocations
 
 SIGNAL_TYPE = np.dtype("u8")
 
@@ -24,10 +24,10 @@ class Base:
     """What the parts of a PE share: its layer, heap and contexts."""
 
     _x: Extended
-    _blocks: Blocks
+    _blocks: Allocations
     CTX_DEFAULT: Ctx
 
-    def _stream(self, call: str, ctx: Any) -> Stream:
+    def _stream(self, call: str, ctx: Any) -> OperationStream:
         if ctx is None:
             return self.CTX_DEFAULT.stream(call)
         if not isinstance(ctx, Ctx):
@@ -36,15 +36,17 @@ class Base:
             )
         return ctx.stream(call)
 
-    def _rank(self, call: str, pe: Any, stream: Stream) -> int:
+    def _rank(self, call: str, pe: Any, stream: OperationStream) -> int:
         team = stream.team.members(call)
         return team.job_rank(arguments.pe_number(call, pe, team.size))
 
 
-class Transfers(Base):
+class ShmemTransfers(Base):
     """Puts return when their source may be changed, gets when the target is filled; `_nbi` forms at once."""
 
-    def _put(self, call: str, target: Any, source: Any, pe: Any, size: Any, ctx: Any) -> tuple[Stream, int, int, Array]:
+    def _put(
+        self, call: str, target: Any, source: Any, pe: Any, size: Any, ctx: Any
+    ) -> tuple[OperationStream, int, int, Array]:
         stream = self._stream(call, ctx)
         offset, there = self._blocks.place(call, "target", target)
         data = self._local(call, "source", source)
@@ -88,7 +90,7 @@ class Transfers(Base):
         stream, rank, offset, data = self._put("pe.put_nbi", target, source, pe, size, ctx)
         return self._begin_put(stream, rank, offset, data, bulk=True)
 
-    async def _begin_put(self, stream: Stream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
+    async def _begin_put(self, stream: OperationStream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
         stream.put(await self._x.put_nb(rank, offset, data, bulk=bulk))
 
     @public()
@@ -127,7 +129,7 @@ class Transfers(Base):
 
     def _get(
         self, call: str, target: Any, source: Any, pe: Any, size: Any, ctx: Any
-    ) -> tuple[Stream, int, int, Array, int]:
+    ) -> tuple[OperationStream, int, int, Array, int]:
         stream = self._stream(call, ctx)
         offset, there = self._blocks.place(call, "source", source)
         here = arguments.array_of(call, "target", target, writable=True)

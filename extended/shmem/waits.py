@@ -12,7 +12,7 @@ import conduit
 from extended.shmem import arguments
 from extended.shmem.calls import public
 from extended.shmem.constants import CMP
-from extended.shmem.transfers import Transfers
+from extended.shmem.transfers import ShmemTransfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ class Look:
         return next(iter(self.met()), None)
 
 
-class Waits(Transfers):
+class Waits(ShmemTransfers):
     """Conditions on symmetric arrays of integers, on this PE.
 
     `cmp` is one of `CMP`, its name, or a sign such as ">=".  `status` excludes the elements where it is not 0.

@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 _ALIGN = 64
 
 
-def _for_alloc(call: str, t: Allocation, shape: Any, dtype: Any, block: Any) -> tuple[Any, ...]:
+def _for_alloc(call: str, t: UpcAllocation, shape: Any, dtype: Any, block: Any) -> tuple[Any, ...]:
     sizes = arguments.shape_of(call, shape)
     made = arguments.dtype_of(call, dtype)
     return t, sizes, made, arguments.block_of(call, block, prod(sizes), t.runtime.ep.size)
 
 
-def _for_all_alloc(t: Allocation, shape: Any, dtype: Any = "f8", block: Any = None) -> tuple[Any, ...]:
+def _for_all_alloc(t: UpcAllocation, shape: Any, dtype: Any = "f8", block: Any = None) -> tuple[Any, ...]:
     return _for_alloc("t.all_alloc", t, shape, dtype, block)
 
 
-def _for_global_alloc(t: Allocation, shape: Any, dtype: Any = "f8", block: Any = None) -> tuple[Any, ...]:
+def _for_global_alloc(t: UpcAllocation, shape: Any, dtype: Any = "f8", block: Any = None) -> tuple[Any, ...]:
     return _for_alloc("t.global_alloc", t, shape, dtype, block)
 
 
-def _for_own_alloc(t: Allocation, shape: Any, dtype: Any = "f8") -> tuple[Any, ...]:
+def _for_own_alloc(t: UpcAllocation, shape: Any, dtype: Any = "f8") -> tuple[Any, ...]:
     return _for_alloc("t.alloc", t, shape, dtype, "indefinite")[:-1]
 
 
-def _for_free(t: Allocation, a: Any) -> None:
+def _for_free(t: UpcAllocation, a: Any) -> None:
     check_array("t.free", t.runtime, "a", a)
 
 
-def _for_all_free(t: Allocation, a: Any) -> None:
+def _for_all_free(t: UpcAllocation, a: Any) -> None:
     check_array("t.all_free", t.runtime, "a", a)
 
 
-class Allocation:
+class UpcAllocation:
     """The calls that make arrays and end them.
 
     Attributes:

@@ -12,7 +12,7 @@ from extended.upc import arguments, selection
 from extended.upc.buffer import Pending
 from extended.upc.calls import public
 from extended.upc.errors import NotAwaited, WrongIndex
-from extended.upc.memory import Memory
+from extended.upc.memory import ArrayMemory
 from extended.upc.picture import picture
 from extended.upc.reads import ARITHMETIC, Read, refuse
 
@@ -45,7 +45,7 @@ class SharedArray:
     def __init__(self, runtime: Runtime, description: Description) -> None:
         self.description = description
         layout = description.layout(runtime.ep.size)
-        self.memory = Memory(runtime.x, layout, description.dtype, description.offset)
+        self.memory = ArrayMemory(runtime.x, layout, description.dtype, description.offset)
         self.pending = Pending(description.dtype)
         self._runtime = runtime
         self._layout = layout

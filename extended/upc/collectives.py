@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
-def _parts(call: str, t: Collectives, name: str, a: Any, nbytes: int) -> SharedArray:
+def _parts(call: str, t: UpcCollectives, name: str, a: Any, nbytes: int) -> SharedArray:
     """Return an array of which every thread's part has so many bytes."""
     array = check_array(call, t.runtime, name, a)
     for thread in range(t.runtime.ep.size):
@@ -41,7 +41,7 @@ def _parts(call: str, t: Collectives, name: str, a: Any, nbytes: int) -> SharedA
 
 
 def _from_one(call: str, times: bool) -> Any:
-    def check(t: Collectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
+    def check(t: UpcCollectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
         number = size(call, nbytes)
         total = number * t.runtime.ep.size if times else number
         return t, _parts(call, t, "dst", dst, number), spot(call, t.runtime, "src", src, total), number
@@ -49,14 +49,14 @@ def _from_one(call: str, times: bool) -> Any:
     return check
 
 
-def _for_all_gather(t: Collectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
+def _for_all_gather(t: UpcCollectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
     number = size("t.all_gather", nbytes)
     place = spot("t.all_gather", t.runtime, "dst", dst, number * t.runtime.ep.size)
     return t, place, _parts("t.all_gather", t, "src", src, number), number
 
 
 def _among_all(call: str, both: bool) -> Any:
-    def check(t: Collectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
+    def check(t: UpcCollectives, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
         number = size(call, nbytes)
         all_of_them = number * t.runtime.ep.size
         source = _parts(call, t, "src", src, all_of_them if both else number)
@@ -65,7 +65,7 @@ def _among_all(call: str, both: bool) -> Any:
     return check
 
 
-def _for_all_permute(t: Collectives, dst: Any, src: Any, perm: Any, nbytes: Any) -> tuple[Any, ...]:
+def _for_all_permute(t: UpcCollectives, dst: Any, src: Any, perm: Any, nbytes: Any) -> tuple[Any, ...]:
     call, threads = "t.all_permute", t.runtime.ep.size
     number = size(call, nbytes)
     if isinstance(perm, SharedArray):
@@ -97,7 +97,7 @@ def _permutation(perm: Any, threads: int) -> list[int]:
     return given
 
 
-def _for_all_reduce(t: Collectives, dst: Any, src: Any, op: Any = "sum") -> tuple[Any, ...]:
+def _for_all_reduce(t: UpcCollectives, dst: Any, src: Any, op: Any = "sum") -> tuple[Any, ...]:
     call = "t.all_reduce"
     array = check_array(call, t.runtime, "src", src)
     if not array.size:
@@ -107,7 +107,7 @@ def _for_all_reduce(t: Collectives, dst: Any, src: Any, op: Any = "sum") -> tupl
     return t, place, array, operators.operator(call, op, array.dtype)
 
 
-def _for_all_prefix_reduce(t: Collectives, dst: Any, src: Any, op: Any = "sum") -> tuple[Any, ...]:
+def _for_all_prefix_reduce(t: UpcCollectives, dst: Any, src: Any, op: Any = "sum") -> tuple[Any, ...]:
     call = "t.all_prefix_reduce"
     target, array = check_array(call, t.runtime, "dst", dst), check_array(call, t.runtime, "src", src)
     _same_type(call, target, array)
@@ -123,14 +123,14 @@ def _same_type(call: str, target: SharedArray, source: SharedArray) -> None:
         raise conduit.BadRequest(f"{call}: dst has dtype {target.dtype}, src {source.dtype}; give arrays of one dtype")
 
 
-def _for_all_sort(t: Collectives, a: Any) -> tuple[Any, ...]:
+def _for_all_sort(t: UpcCollectives, a: Any) -> tuple[Any, ...]:
     array = check_array("t.all_sort", t.runtime, "a", a)
     if array.dtype.kind == "V":
         raise conduit.BadRequest(f"t.all_sort: dtype {array.dtype} has no order; sort an array of keys")
     return t, array
 
 
-class Collectives:
+class UpcCollectives:
     """The calls that all threads make together; each is a fence, and a barrier before and after.
 
     Attributes:

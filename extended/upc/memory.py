@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Values = npt.NDArray[Any]
 
 
-class Memory:
+class ArrayMemory:
     """The memory of one array, as one thread reaches it.
 
     Args:

@@ -23,7 +23,7 @@ NAMED: dict[str, np.ufunc] = {
 """The operations that have names, as in the collectives of `extended`."""
 
 
-class Operator:
+class UpcOperator:
     """An associative operation on elements of one dtype.
 
     Args:
@@ -71,7 +71,7 @@ class Operator:
         return values
 
 
-def operator(call: str, op: Any, dtype: np.dtype[Any]) -> Operator:
+def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     """Return an operation that a program has named or given.
 
     Raises:
@@ -92,7 +92,7 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> Operator:
             raise conduit.BadRequest(
                 f"{call}: op={op!r} does not make one {dtype} of two; choose another, or an array of another dtype"
             )
-    return Operator(function, dtype)
+    return UpcOperator(function, dtype)
 
 
 def _blocks(values: Values, block: int) -> tuple[Values, Values]:
@@ -101,7 +101,7 @@ def _blocks(values: Values, block: int) -> tuple[Values, Values]:
     return values[:whole].reshape(-1, block), values[whole:]
 
 
-def totals(op: Operator, values: Values, block: int) -> Values:
+def totals(op: UpcOperator, values: Values, block: int) -> Values:
     """Return the combination of the elements of each block, in order; the last may be shorter."""
     rows, rest = _blocks(values, block)
     found = [op.fold(rows)[:, 0]] if len(rows) else []
@@ -110,7 +110,7 @@ def totals(op: Operator, values: Values, block: int) -> Values:
     return np.concatenate(found) if found else np.empty(0, values.dtype)
 
 
-def continued(op: Operator, values: Values, block: int, before: Values, numbers: npt.NDArray[Any]) -> Values:
+def continued(op: UpcOperator, values: Values, block: int, before: Values, numbers: npt.NDArray[Any]) -> Values:
     """Return the scan of a thread's elements, each block continuing what is before it.
 
     Args:

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 import trio
 
 import conduit
-from extended.upc.watch import Watch
+from extended.upc.watch import ReadWatch
 from extended.upc.writes import Writes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Runtime:
         self.x = x
         self.ep = x.ep
         self.writes = Writes(x, write_buffer)
-        self.watch = Watch(x.ep)
+        self.watch = ReadWatch(x.ep)
         self.freed: dict[int, str] = {}
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._noted: dict[int, list[bool]] = {}  # answers to notices of this thread, by the array's id

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import conduit
 from extended import Extended
 from extended.upc import arguments
-from extended.upc.allocation import Allocation
+from extended.upc.allocation import UpcAllocation
 from extended.upc.calls import public
-from extended.upc.collectives import Collectives
+from extended.upc.collectives import UpcCollectives
 from extended.upc.locks import SharedLock
 from extended.upc.places import Bytes
 from extended.upc.reads import Read
@@ -22,7 +22,7 @@ WRITE_BUFFER = 65536
 """Bytes of the write buffer unless told otherwise."""
 
 
-class Thread(Allocation, Bytes, Collectives):
+class Thread(UpcAllocation, Bytes, UpcCollectives):
     """One thread; `upc.run` gives it to main.
 
     Attributes:

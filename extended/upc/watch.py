@@ -18,7 +18,7 @@ MANY = 64
 message for as many is faster on every network whose start-up is more than its time for a few hundred bytes)."""
 
 
-class Watch:
+class ReadWatch:
     """Counts reads of single elements of other threads, by the line that makes them.
 
     Args:

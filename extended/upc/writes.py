@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from extended import Extended, Handle
     from extended.upc.buffer import Pending
-    from extended.upc.memory import Memory
+    from extended.upc.memory import ArrayMemory
 
 
 class Buffered(Protocol):
@@ -20,7 +20,7 @@ class Buffered(Protocol):
         pending: its entries.
     """
 
-    memory: Memory
+    memory: ArrayMemory
     pending: Pending
 
     def check_alive(self, call: str, with_what: str = "") -> None:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import conduit
     from extended import checks
     from extended.events import Events, Handle
-    from extended.vis.lattice import Lattice
     from extended.vis.local import Local
+    from extended.vis.region import StridedRegion
     from extended.vis.runs import Runs
     from extended.vis.scatter import Scatter
 
-    Where = Lattice | Runs
+    Where = StridedRegion | Runs
 
 
 class NonContiguous:

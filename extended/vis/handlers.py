@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from extended.buffers import flat
 from extended.events import Operation
 from extended.handlers import joined
-from extended.vis.lattice import Lattice
 from extended.vis.local import NOTHING
-from extended.vis.runs import Places
+from extended.vis.region import StridedRegion
+from extended.vis.runs import ArrivedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ class ScatterHandlers:
     ) -> None:
         """Request: store what follows the places in the payload; `places` is the bytes of these."""
         data = payload[places:]
-        where = Places(payload[:places], (widths & 15, widths >> 4), length, skip, len(data))
+        where = ArrivedRuns(payload[:places], (widths & 15, widths >> 4), length, skip, len(data))
         where.write(self._memory, data)
         self._ep.charge(copied=len(data))
         token.reply_short(self._complete, number)
@@ -83,7 +83,7 @@ class ScatterHandlers:
         high_word: int,
     ) -> None:
         """Request: send back what lies at the places in the payload."""
-        where = Places(payload, (widths & 15, widths >> 4), length, skip, nbytes)
+        where = ArrivedRuns(payload, (widths & 15, widths >> 4), length, skip, nbytes)
         self._ep.charge(copied=nbytes)
         token.reply_medium(self.got_part, where.read(self._memory), number, low_word, high_word)
 
@@ -99,7 +99,7 @@ class ScatterHandlers:
     ) -> None:
         """Request: store what follows the lattice in the payload, from byte `at` of the lattice's stream on."""
         data = payload[places:]
-        Lattice.unpack(payload[:places]).items(self._memory).write(joined(low_word, high_word), data)
+        StridedRegion.unpack(payload[:places]).items(self._memory).write(joined(low_word, high_word), data)
         self._ep.charge(copied=len(data))
         token.reply_short(self._complete, number)
 
@@ -108,7 +108,7 @@ class ScatterHandlers:
     ) -> None:
         """Request: send back a part of what lies on the lattice in the payload."""
         at = joined(low_word, high_word)
-        data = Lattice.unpack(payload).items(self._memory).read(at, at + nbytes)
+        data = StridedRegion.unpack(payload).items(self._memory).read(at, at + nbytes)
         self._ep.charge(copied=nbytes)
         token.reply_medium(self.got_part, data, number, low_word, high_word)
 

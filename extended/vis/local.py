@@ -10,7 +10,7 @@ import numpy as np
 
 import conduit
 from extended.buffers import EMPTY, check_readable, check_writable, flat
-from extended.vis.lattice import local_items
+from extended.vis.region import local_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ import numpy as np
 
 import conduit
 from extended import checks
-from extended.vis.lattice import Lattice
+from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
 
 if TYPE_CHECKING:
@@ -147,17 +147,17 @@ def check_runs(bounds: checks.Bounds, call: str, name: str, dest: object, starts
     return owner
 
 
-def check_lattice(bounds: checks.Bounds, call: str, dest: object, lattice: Lattice) -> int:
+def check_lattice(bounds: checks.Bounds, call: str, dest: object, region: StridedRegion) -> int:
     """Check that a lattice lies in the segment of a rank; of no bytes it is not looked at.  Returns the rank.
 
     Raises:
         conduit.BadRequest: `dest` is no rank, or some of it is outside.
     """
     owner, size = bounds.segment(call, dest)
-    if lattice.nbytes:
-        start, stop = lattice.extent()
+    if region.nbytes:
+        start, stop = region.extent()
         if start < 0 or stop > size:
-            what = f"offset={checks.shown(lattice.base)} with these strides"
+            what = f"offset={checks.shown(region.base)} with these strides"
             raise bounds.outside(call, what, start, stop, owner)
     return owner
 
@@ -190,6 +190,6 @@ def _runs(starts: Wide, lengths: Wide) -> Runs:
     return Runs.of(starts.astype(np.int64, copy=False), lengths.astype(np.int64, copy=False))
 
 
-def of_strides(array: npt.NDArray[Any], offset: SupportsIndex, steps: tuple[int, ...]) -> Lattice:
+def of_strides(array: npt.NDArray[Any], offset: SupportsIndex, steps: tuple[int, ...]) -> StridedRegion:
     """Return the lattice of a strided transfer."""
-    return Lattice.of(index(offset), array.shape, steps, array.itemsize)
+    return StridedRegion.of(index(offset), array.shape, steps, array.itemsize)

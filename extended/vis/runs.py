@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class Cut:
+class RunsFragment:
     """A part of some runs that one message carries.
 
     Attributes:
@@ -110,9 +110,9 @@ class Runs:
         """Store bytes at these places of a segment."""
         self._all().write(memory, data)
 
-    def _all(self) -> Places:
+    def _all(self) -> ArrivedRuns:
         packed = memoryview(self.pack(0, len(self.starts)))
-        return Places(packed, self._widths, self.length, 0, self.nbytes)
+        return ArrivedRuns(packed, self._widths, self.length, 0, self.nbytes)
 
     def code(self) -> int:
         """Return the bytes of an offset and of a length as they travel, as one number.
@@ -122,7 +122,7 @@ class Runs:
         offset, length = self._widths
         return offset | length << 4
 
-    def cuts(self, first: int, last: int, places: int, data: int, both: int) -> Iterator[Cut]:
+    def cuts(self, first: int, last: int, places: int, data: int, both: int) -> Iterator[RunsFragment]:
         """Cut the runs `first` to `last` into as few parts as possible, if need be within a run.
 
         Args:
@@ -151,7 +151,7 @@ class Runs:
             if stop < last and stop - run < places // entry:
                 room = min(data, both - (stop - run + 1) * entry) - (reach - at)
                 reach += max(0, room)
-            yield Cut(run, stop + (reach > (self._ends[stop - 1] if stop else 0)), at - began, at, reach - at)
+            yield RunsFragment(run, stop + (reach > (self._ends[stop - 1] if stop else 0)), at - began, at, reach - at)
             run, at = stop, reach
 
     def pack(self, first: int, last: int) -> bytes:
@@ -161,7 +161,7 @@ class Runs:
         return packed + self.lengths[first:last].astype(f"<u{length}").tobytes() if length else packed
 
 
-class Places:
+class ArrivedRuns:
     """Some runs as they arrive, of which the first lacks its first bytes and the last its last.
 
     Args:

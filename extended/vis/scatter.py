@@ -18,7 +18,7 @@ from extended.buffers import offset_in
 from extended.handlers import high, low
 from extended.transfers import LARGEST_PIECE
 from extended.vis.handlers import ScatteredGet, ScatterHandlers
-from extended.vis.lattice import Lattice
+from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from extended.events import Events, Operation
     from extended.transfers import Send, Transfers
     from extended.vis.local import Local
-    from extended.vis.runs import Cut
+    from extended.vis.runs import RunsFragment
 
     Part = Callable[[int], Send]  # makes a message, given the number of its operation
 
@@ -53,7 +53,7 @@ class Scatter:
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
         self.handlers = ScatterHandlers(ep, events, transfers.handlers)
 
-    async def put(self, operation: Operation, dest: int, where: Lattice | Runs, local: Local) -> None:
+    async def put(self, operation: Operation, dest: int, where: StridedRegion | Runs, local: Local) -> None:
         """Begin a put; return when all its messages are sent.
 
         Args:
@@ -82,7 +82,7 @@ class Scatter:
             await self._transfers.put(operation, dest, start, data, bulk=True)
         elif self._rma is None:
             await self._issue(operation, list(self._put_parts(dest, where, local)))
-        elif isinstance(where, Lattice):
+        elif isinstance(where, StridedRegion):
             data = local.view(0, local.nbytes)
             if data is None:
                 data = memoryview(local.read(0, local.nbytes))
@@ -94,7 +94,7 @@ class Scatter:
         else:
             await self._issue_natively(operation, len(where.starts), partial(self._put_natively, dest, where, local))
 
-    async def get(self, operation: ScatteredGet, dest: int, where: Lattice | Runs, local: Local) -> None:
+    async def get(self, operation: ScatteredGet, dest: int, where: StridedRegion | Runs, local: Local) -> None:
         """Begin a get; return when all its messages are sent.
 
         Args:
@@ -119,7 +119,7 @@ class Scatter:
         elif self._rma is None:
             operation.local = local
             await self._issue(operation, list(self._get_parts(dest, where, local)))
-        elif isinstance(where, Lattice):
+        elif isinstance(where, StridedRegion):
             number = self._events.enter_native(operation)
             out, done = self._landing(local, 0, local.nbytes, number)
             places = where.base, where.run, where.counts, where.strides
@@ -166,16 +166,16 @@ class Scatter:
         number = self._events.enter(operation, len(parts))
         await self._transfers.issue(operation, number, (part(number) for part in parts))  # packed as they are sent
 
-    def _as_sent(self, where: Lattice | Runs) -> Lattice | Runs:
+    def _as_sent(self, where: StridedRegion | Runs) -> StridedRegion | Runs:
         if isinstance(where, Runs) or (where.run <= self._max_medium and 2 * where.packed_bytes <= self._max_medium):
             return where
         return where.runs()
 
     # ------------------------------------------------------------------------------------------------------------- puts
 
-    def _put_parts(self, dest: int, where: Lattice | Runs, local: Local) -> Iterator[Part]:
+    def _put_parts(self, dest: int, where: StridedRegion | Runs, local: Local) -> Iterator[Part]:
         most = self._max_medium
-        if isinstance(where, Lattice):
+        if isinstance(where, StridedRegion):
             room = most - where.packed_bytes
             for at in range(0, where.nbytes, room):
                 yield partial(self._put_lattice, dest, where, local, at, min(room, where.nbytes - at))
@@ -191,13 +191,13 @@ class Scatter:
                 for cut in where.cuts(first, last, most, most, most):
                     yield partial(self._put_runs, dest, where, local, cut)
 
-    def _put_lattice(self, dest: int, where: Lattice, local: Local, at: int, nbytes: int, number: int) -> Send:
+    def _put_lattice(self, dest: int, where: StridedRegion, local: Local, at: int, nbytes: int, number: int) -> Send:
         places = where.pack()
         payload = self._packed(places, local, at, nbytes)
         handler = self.handlers.put_lattice
         return partial(self._ep.request_medium, dest, handler, payload, number, len(places), low(at), high(at))
 
-    def _put_runs(self, dest: int, where: Runs, local: Local, cut: Cut, number: int) -> Send:
+    def _put_runs(self, dest: int, where: Runs, local: Local, cut: RunsFragment, number: int) -> Send:
         places = where.pack(cut.first, cut.last)
         payload = self._packed(places, local, cut.at, cut.nbytes)
         words = where.code(), len(places), where.length, cut.skip
@@ -217,9 +217,9 @@ class Scatter:
 
     # ------------------------------------------------------------------------------------------------------------- gets
 
-    def _get_parts(self, dest: int, where: Lattice | Runs, local: Local) -> Iterator[Part]:
+    def _get_parts(self, dest: int, where: StridedRegion | Runs, local: Local) -> Iterator[Part]:
         most = self._max_medium
-        if isinstance(where, Lattice):
+        if isinstance(where, StridedRegion):
             for at in range(0, where.nbytes, most):
                 yield partial(self._get_lattice, dest, where, at, min(most, where.nbytes - at))
             return
@@ -241,11 +241,11 @@ class Scatter:
             else:
                 yield partial(self._get_by_long_reply, dest, start + done, landing + done, nbytes)
 
-    def _get_lattice(self, dest: int, where: Lattice, at: int, nbytes: int, number: int) -> Send:
+    def _get_lattice(self, dest: int, where: StridedRegion, at: int, nbytes: int, number: int) -> Send:
         handler = self.handlers.get_lattice
         return partial(self._ep.request_medium, dest, handler, where.pack(), number, nbytes, low(at), high(at))
 
-    def _get_runs(self, dest: int, where: Runs, cut: Cut, number: int) -> Send:
+    def _get_runs(self, dest: int, where: Runs, cut: RunsFragment, number: int) -> Send:
         words = where.code(), where.length, cut.skip, cut.nbytes, low(cut.at), high(cut.at)
         places = where.pack(cut.first, cut.last)
         return partial(self._ep.request_medium, dest, self.handlers.get_runs, places, number, *words)

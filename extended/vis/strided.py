@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from extended.events import Handle
-    from extended.vis.lattice import Lattice
     from extended.vis.places import Strides
+    from extended.vis.region import StridedRegion
 
     Arguments = tuple[Any, ...]
     T = TypeVar("T", bound=np.generic)
@@ -147,6 +147,6 @@ class Strided(NonContiguous):
         await self._get_scattered_nbi("get_strided_nbi", index(dest), _lattice(out, offset, strides), array(out))
 
 
-def _lattice(values: npt.NDArray[Any], offset: SupportsIndex, strides: Strides) -> Lattice:
+def _lattice(values: npt.NDArray[Any], offset: SupportsIndex, strides: Strides) -> StridedRegion:
     # The check of each call hands on the strides as a tuple of its own.
     return places.of_strides(values, offset, tuple(map(index, strides)))

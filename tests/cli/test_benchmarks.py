@@ -15,10 +15,10 @@ from rich.console import Console
 
 import conduit
 from conduit import BadRequest
-from conduit.benchmarks import Options, Parameters, Progress, Record, pair, sizes
+from conduit.benchmarks import BenchmarkOptions, Parameters, Progress, Record, pair, sizes
 from conduit.benchmarks.options import parameters_for
 from conduit.benchmarks.record import merge
-from conduit.benchmarks.report import Run, print_runs, runs_as_json, table
+from conduit.benchmarks.report import ConduitResults, print_runs, runs_as_json, table
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def shown(runs, rate="MB/s") -> list[list[str]]:
     return [line.split() for line in out.getvalue().splitlines() if line.strip()]
 
 
-def run_of(conduit: str, records: list[Record], **more) -> Run:
+def run_of(conduit: str, records: list[Record], **more) -> ConduitResults:
     given = {"parameters": {"iterations": 10}, "options": {"torus": (4, 2)}} | more
-    return Run(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records, **given)
+    return ConduitResults(program="testx", conduit=conduit, ranks=2, clock="virtual", records=records, **given)
 
 
 def test_table_of_one_conduit():
@@ -354,7 +354,7 @@ def test_json():
 
 
 def test_defaults_of_parameters():
-    assert parameters_for(Options(), True, "ABC", (1, 2048)) == Parameters(
+    assert parameters_for(BenchmarkOptions(), True, "ABC", (1, 2048)) == Parameters(
         iterations=20,
         warmup=1,
         min_size=1,
@@ -364,42 +364,60 @@ def test_defaults_of_parameters():
         local="out",
         pairing="next",
     )
-    real = parameters_for(Options(), False, "ABC", (1, 2048))
+    real = parameters_for(BenchmarkOptions(), False, "ABC", (1, 2048))
     assert (real.iterations, real.warmup) == (1000, 1000)
-    assert parameters_for(Options(iterations=50_000), False, "A", (1, 1)).warmup == 10_000
-    assert parameters_for(Options(warmup=False), True, "A", (1, 1)).warmup == 0
+    assert parameters_for(BenchmarkOptions(iterations=50_000), False, "A", (1, 1)).warmup == 10_000
+    assert parameters_for(BenchmarkOptions(warmup=False), True, "A", (1, 1)).warmup == 0
 
 
 def test_sections_in_any_case_and_order():
     for asked in ("cA", "AC", "a,c", "C,A,", "A,C,a"):
-        assert parameters_for(Options(sections=asked), True, "ABC", (0, 1)).sections == "AC"
+        assert parameters_for(BenchmarkOptions(sections=asked), True, "ABC", (0, 1)).sections == "AC"
 
 
 def test_sizes_that_are_given():
-    low = parameters_for(Options(max_size=8), True, "A", (16, 64))
+    low = parameters_for(BenchmarkOptions(max_size=8), True, "A", (16, 64))
     assert (low.min_size, low.max_size) == (8, 8)
-    high = parameters_for(Options(min_size=100), True, "A", (16, 64))
+    high = parameters_for(BenchmarkOptions(min_size=100), True, "A", (16, 64))
     assert (high.min_size, high.max_size) == (100, 100)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(iterations=0), "^--iterations 0 is too small; it must be at least 1$"),
-        (Options(min_size=-1), "^--min-size -1 is too small; it must be at least 0$"),
-        (Options(max_size=-5), "^--max-size -5 is below the smallest size of 0 bytes; raise it to at least that$"),
-        (Options(min_size=9, max_size=8), "^--max-size 8 is below the smallest size of 9 bytes; raise it to at least"),
-        (Options(max_size=2**31), "^--max-size 2147483648 is too large; it must be at most 2147483647$"),
-        (Options(min_size=10**15), "^--min-size 1000000000000000 is too large; it must be at most 2147483647$"),
-        (Options(ranks=0), "^--ranks 0 is too small; it must be at least 1$"),
-        (Options(ranks_per_host=-2), "^--ranks-per-host -2 is too small; it must be at least 1$"),
-        (Options(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
-        (Options(sections="AZ"), "^--sections 'AZ' has 'Z' in it, which is no section; give letters out of ABC$"),
-        (Options(sections="Z"), "^--sections 'Z' names no section; give letters out of ABC$"),
-        (Options(sections="A;B"), "^--sections 'A;B' has ';' in it, which is no section; give letters out of ABC$"),
-        (Options(sections="A, B"), "^--sections 'A, B' has ' ' in it, which is no section; give letters out of ABC$"),
-        (Options(sections=","), "^--sections ',' names no section; give letters out of ABC$"),
-        (Options(sections=""), "^--sections '' names no section; give letters out of ABC$"),
+        (BenchmarkOptions(iterations=0), "^--iterations 0 is too small; it must be at least 1$"),
+        (BenchmarkOptions(min_size=-1), "^--min-size -1 is too small; it must be at least 0$"),
+        (
+            BenchmarkOptions(max_size=-5),
+            "^--max-size -5 is below the smallest size of 0 bytes; raise it to at least that$",
+        ),
+        (
+            BenchmarkOptions(min_size=9, max_size=8),
+            "^--max-size 8 is below the smallest size of 9 bytes; raise it to at least",
+        ),
+        (BenchmarkOptions(max_size=2**31), "^--max-size 2147483648 is too large; it must be at most 2147483647$"),
+        (
+            BenchmarkOptions(min_size=10**15),
+            "^--min-size 1000000000000000 is too large; it must be at most 2147483647$",
+        ),
+        (BenchmarkOptions(ranks=0), "^--ranks 0 is too small; it must be at least 1$"),
+        (BenchmarkOptions(ranks_per_host=-2), "^--ranks-per-host -2 is too small; it must be at least 1$"),
+        (BenchmarkOptions(max_step=0), "^--max-step 0 is too small; it must be at least 1$"),
+        (
+            BenchmarkOptions(sections="AZ"),
+            "^--sections 'AZ' has 'Z' in it, which is no section; give letters out of ABC$",
+        ),
+        (BenchmarkOptions(sections="Z"), "^--sections 'Z' names no section; give letters out of ABC$"),
+        (
+            BenchmarkOptions(sections="A;B"),
+            "^--sections 'A;B' has ';' in it, which is no section; give letters out of ABC$",
+        ),
+        (
+            BenchmarkOptions(sections="A, B"),
+            "^--sections 'A, B' has ' ' in it, which is no section; give letters out of ABC$",
+        ),
+        (BenchmarkOptions(sections=","), "^--sections ',' names no section; give letters out of ABC$"),
+        (BenchmarkOptions(sections=""), "^--sections '' names no section; give letters out of ABC$"),
     ],
 )
 def test_wrong_options(options, message):

@@ -456,13 +456,13 @@ def test_a_size_that_was_given_is_not_cut_in_silence(testam, install, words, not
 def test_several_runs_show_median_least_and_most(tmp_path):
     import json
 
-    from conduit.benchmarks import Options
+    from conduit.benchmarks import BenchmarkOptions
     from conduit.commands.testam import testam
 
     def records(**options):
         file = tmp_path / "out.json"
         common = {"conduit": ("udp:loss=0.1",), "sections": "A", "iterations": 3, "json": file}
-        assert testam(Options(**common, **options)) == 0
+        assert testam(BenchmarkOptions(**common, **options)) == 0
         (run,) = json.loads(file.read_text())
         return run["records"]
 
@@ -478,8 +478,8 @@ def test_no_run_at_all_is_refused():
     import pytest
 
     import conduit
-    from conduit.benchmarks import Options
+    from conduit.benchmarks import BenchmarkOptions
     from conduit.commands.testam import testam
 
     with pytest.raises(conduit.BadRequest, match=r"^--repeat 0 is too small; it must be at least 1$"):
-        testam(Options(conduit=("loggp",), repeat=0))
+        testam(BenchmarkOptions(conduit=("loggp",), repeat=0))

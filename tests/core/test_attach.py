@@ -156,3 +156,14 @@ def test_a_handler_is_told_what_to_do_instead(on_loggp, call, instead):
     error = on_loggp.fails(conduit.HandlerError, main)
     with pytest.raises(conduit.HandlerError, match=instead):
         raise error
+
+
+def test_a_layer_may_refuse_handlers():
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"ep.refuse_attach: why=3 is a int; pass a str"):
+            ep.refuse_attach(3)
+        ep.refuse_attach("this program does without")
+        with pytest.raises(conduit.BadRequest, match=r"ep.attach: this program does without$"):
+            ep.attach()
+
+    conduit.run(main)

@@ -26,7 +26,7 @@ ENDPOINT = {
     "block_until", "compute", "charge", "exit", "on_exit", "on_progress", "want_progress", "warn",
 }  # fmt: skip
 TOKEN = {"rank", "ep", "is_request", "reply_short", "reply_medium", "reply_long"}
-RESULT = {"values", "seconds", "ranks", "conduit", "digest", "statistics", "warnings"}
+RESULT = {"seconds", "ranks", "conduit", "digest", "statistics", "trace", "values", "warnings"}
 
 
 def test_the_public_names_are_exactly_those_documented():

@@ -303,8 +303,8 @@ def test_E6_the_digest_tells_every_observable_act(change):
 
         return main
 
-    acts = [None, lambda ep, note: ep.request_short(1, note, 3), change]
-    assert len({conduit.run(make(act), conduit="loggp").digest for act in acts}) == 3
+    digest_log = [None, lambda ep, note: ep.request_short(1, note, 3), change]
+    assert len({conduit.run(make(act), conduit="loggp").digest for act in digest_log}) == 3
 
 
 def test_E6_the_digest_tells_a_payload_and_its_size():

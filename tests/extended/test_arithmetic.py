@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extended.arithmetic import TYPES, Op
-from extended.conformance.orders import Done, explained
+from extended.conformance.orders import ObservedOperation, explained
 
 INTEGERS = ("i4", "u4", "i8", "u8")
 UFUNCS = {
@@ -87,7 +87,7 @@ def test_numbers_travel_as_words(data, dtype, count):
 
 def test_the_search_finds_what_no_order_explains():
     def inc(begun, ended, got):
-        return [Done("fetch_inc", 0, 0, begun, ended, got)]
+        return [ObservedOperation("fetch_inc", 0, 0, begun, ended, got)]
 
     assert explained("i4", [inc(0, 1, 0), inc(0, 1, 1)], 2)
     assert not explained("i4", [inc(0, 1, 0), inc(0, 1, 0)], 1)  # one was lost

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import conduit
-from conduit.benchmarks import Options, execute
+from conduit.benchmarks import BenchmarkOptions, execute
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands import testbarrier, testcoll
@@ -29,7 +29,7 @@ def _coll(tmp_path, **options):
 
 
 def test_every_kind_of_barrier(tmp_path):
-    options = Options(conduit=(SPEC,), ranks=5, iterations=3, json=tmp_path / "out.json")
+    options = BenchmarkOptions(conduit=(SPEC,), ranks=5, iterations=3, json=tmp_path / "out.json")
     (run,) = _measure(tmp_path, testbarrier.PROGRAM, options)
     assert (run["program"], run["ranks"], run["clock"]) == ("testbarrier", 5, "virtual")
     assert [record["section"] for record in run["records"]] == list("ABCDEF")
@@ -43,7 +43,7 @@ def test_every_kind_of_barrier(tmp_path):
 def test_a_barrier_takes_the_time_of_its_steps(tmp_path):
     """Of 8 hosts: three steps, each one message of o_s + L + o_r; polls notice it a little late."""
     spec = "loggp:L=5us,o_s=1us,o_r=1us,g=0,G=0,poll=1ns"
-    options = Options(conduit=(spec,), ranks=8, iterations=10, sections="E", json=tmp_path / "out.json")
+    options = BenchmarkOptions(conduit=(spec,), ranks=8, iterations=10, sections="E", json=tmp_path / "out.json")
     (run,) = _measure(tmp_path, testbarrier.PROGRAM, options)
     # The automatic empty replies cost o_s and o_r too, partly while the rank would have waited.
     assert 21 <= run["records"][0]["microseconds"] < 30
@@ -119,7 +119,7 @@ def test_options_without_a_use_are_refused(name):
     value = {"local": "in", "pairing": "cross"}.get(name, 8)
     option = "--" + name.replace("_", "-")
     with pytest.raises(conduit.BadRequest, match=rf"\A{option} {value} means nothing to testbarrier; leave it out"):
-        testbarrier.testbarrier(Options(**{name: value}))
+        testbarrier.testbarrier(BenchmarkOptions(**{name: value}))
     if name in ("local", "pairing"):
         with pytest.raises(conduit.BadRequest, match=rf"\A{option} {value} means nothing to testcoll; leave it out"):
             testcoll.program(testcoll.CollectiveOptions(**{name: value}))

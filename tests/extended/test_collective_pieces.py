@@ -12,7 +12,6 @@ import conduit
 from extended import Extended
 from extended.collectives import trees
 from extended.collectives.algorithms import TABLE, pick
-from extended.collectives.box import EPOCH
 from extended.collectives.operators import Operator
 from extended.collectives.signature import (
     ALGORITHMS,
@@ -29,6 +28,7 @@ from extended.collectives.signature import (
     sign,
     text_of,
 )
+from extended.collectives.team_calls import EPOCH
 from extended.topology import Topology
 
 hosts = st.lists(st.integers(0, 5), min_size=1, max_size=30)

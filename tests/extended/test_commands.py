@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 import conduit
-from conduit.benchmarks import Options, execute
+from conduit.benchmarks import BenchmarkOptions, execute
 from extended import Extended
 from extended.commands import testlarge, testsmall
 
@@ -18,7 +18,7 @@ def _measure(tmp_path, name, **options):
     path = tmp_path / "out.json"
     settings = {"conduit": (SPEC,), "iterations": 2, "max_size": 64, "json": path} | options
     console = Console(record=True, width=160, quiet=True)
-    assert execute(PROGRAMS[name], Options(**settings), console) == 0
+    assert execute(PROGRAMS[name], BenchmarkOptions(**settings), console) == 0
     return json.loads(path.read_text())
 
 

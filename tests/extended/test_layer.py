@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import conduit
 from extended import Extended
-from extended.barrier import Places
+from extended.barrier import BarrierPeers
 from extended.buffers import flat, offset_in
 from extended.handlers import high, joined, low
 from extended.topology import Topology
@@ -48,7 +48,7 @@ def test_a_view_of_the_segment_is_found_in_it(start, nbytes):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
 def test_signals_reach_everybody_for_any_placement_of_ranks(hosts):
-    places = [Places(Topology(tuple(hosts)), rank) for rank in range(len(hosts))]
+    places = [BarrierPeers(Topology(tuple(hosts)), rank) for rank in range(len(hosts))]
     for rank, place in enumerate(places):
         assert all(places[child].parent == rank for child in place.children)
         assert len(place.children) <= 4

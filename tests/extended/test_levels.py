@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from extended.levels import WIDTH, above, below
+from extended.kary_tree import WIDTH, above, below
 
 
 @pytest.mark.parametrize("size", [*range(1, 30), 1000])

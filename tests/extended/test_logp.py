@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import conduit
-from conduit.benchmarks import Options, execute
+from conduit.benchmarks import BenchmarkOptions, execute
 from extended.commands.testlogp import PROGRAM, notes
 
 # A set that fails is as good as a simpler one, and each takes a whole benchmark to try.
@@ -22,7 +22,10 @@ def _measured(tmp_path, spec, **options):
     path = tmp_path / "out.json"
     shown = io.StringIO()
     console = Console(file=shown, width=160)
-    assert execute(PROGRAM, Options(**{"conduit": (spec,), "json": path, "sections": "B"} | options), console) == 0
+    assert (
+        execute(PROGRAM, BenchmarkOptions(**{"conduit": (spec,), "json": path, "sections": "B"} | options), console)
+        == 0
+    )
     (run,) = json.loads(path.read_text())
     return {record["operation"]: record for record in run["records"]}, shown.getvalue()
 
@@ -158,7 +161,7 @@ def test_sizes_have_their_round_trips_overheads_and_gaps(tmp_path):
     """The gap grows by G for each byte after the first, the overheads do not."""
     values = {"L": 5e-6, "o_s": 1e-6, "o_r": 2e-6, "g": 6e-6, "G": 10e-9}
     path = tmp_path / "out.json"
-    options = Options(conduit=(_spec(1e-9, **values),), json=path, sections="a", max_size=1024)
+    options = BenchmarkOptions(conduit=(_spec(1e-9, **values),), json=path, sections="a", max_size=1024)
     assert execute(PROGRAM, options, Console(quiet=True)) == 0
     (run,) = json.loads(path.read_text())
     rows = {(record["operation"], record["bytes"]): record["microseconds"] for record in run["records"]}
@@ -201,6 +204,6 @@ def test_the_note_is_a_spec_that_loggp_takes(tmp_path):
 def test_what_cannot_be_measured_is_refused_before_the_job(options, message):
     shown = io.StringIO()
     with pytest.raises(conduit.BadRequest, match=message) as refused:
-        execute(PROGRAM, Options(conduit=("loggp",), **options), Console(file=shown))
+        execute(PROGRAM, BenchmarkOptions(conduit=("loggp",), **options), Console(file=shown))
     assert not hasattr(refused.value, "__notes__")  # which would make it a failure of a job, not a wrong call
     assert shown.getvalue() == ""

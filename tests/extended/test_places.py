@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extended.vis.items import Items
-from extended.vis.lattice import Lattice, local_items
 from extended.vis.local import Several, array
-from extended.vis.runs import Places, Runs
+from extended.vis.region import StridedRegion, local_items
+from extended.vis.runs import ArrivedRuns, Runs
 
 SIZE = 4000
 
@@ -59,7 +59,7 @@ def _lattice_addresses(base, shape, steps, size):
 
 @given(lattices())
 def test_a_lattice_is_its_elements_in_order(drawn):
-    lattice = Lattice.of(*drawn)
+    lattice = StridedRegion.of(*drawn)
     addresses = _lattice_addresses(*drawn)
     memory = _memory()
     assert lattice.nbytes == len(addresses)
@@ -68,7 +68,7 @@ def test_a_lattice_is_its_elements_in_order(drawn):
     runs = lattice.runs()
     assert _addresses(runs.starts.tolist(), runs.lengths.tolist()) == addresses
     assert len(lattice.pack()) == lattice.packed_bytes
-    assert Lattice.unpack(memoryview(lattice.pack())).runs().starts.tolist() == runs.starts.tolist()
+    assert StridedRegion.unpack(memoryview(lattice.pack())).runs().starts.tolist() == runs.starts.tolist()
     assert all(count > 1 for count in lattice.counts)
     if lattice.counts:
         assert lattice.strides[-1] != lattice.run  # else it could be said shorter
@@ -76,7 +76,7 @@ def test_a_lattice_is_its_elements_in_order(drawn):
 
 @given(lattices(), st.data())
 def test_a_part_of_a_lattice_is_a_part_of_the_stream(drawn, data):
-    lattice = Lattice.of(*drawn)
+    lattice = StridedRegion.of(*drawn)
     addresses = _lattice_addresses(*drawn)
     start = data.draw(st.integers(0, len(addresses)))
     stop = data.draw(st.integers(start, len(addresses)))
@@ -169,7 +169,7 @@ def test_runs_are_cut_into_as_few_parts_as_possible(listed, most, get):
         assert cut.nbytes <= most
         assert len(packed) + cut.nbytes <= both
         code = runs.code()
-        where = Places(memoryview(packed), (code & 15, code >> 4), runs.length, cut.skip, cut.nbytes)
+        where = ArrivedRuns(memoryview(packed), (code & 15, code >> 4), runs.length, cut.skip, cut.nbytes)
         assert where.read(memory.data) == memory[addresses[at : at + cut.nbytes]].tobytes()
         if len(set(addresses)) == len(addresses):
             fresh = (np.arange(cut.nbytes) + at).astype(np.uint8)

@@ -10,7 +10,7 @@ import conduit
 from conduit.simnet import SimulatedConduit
 from extended import Extended
 from extended.collectives.algorithms.algorithm import PIECE
-from extended.collectives.staging import PART, Staging, Window, window_in
+from extended.collectives.staging import PART, Staging, StagingSlots, window_in
 
 MB = 1 << 20
 CALLS = ("broadcast", "scatter", "gather", "all_gather", "all_to_all", "reduce", "all_reduce", "scan")
@@ -51,7 +51,7 @@ def test_nothing_goes_by_way_of_the_memory_behind_the_segment_where_that_saves_n
         conduit.run(broadcast, MB, False, ranks=4, conduit="startx")
 
 
-@pytest.mark.parametrize("window", [Window(0, 1), Window(MB, 4), Window((1 << 31) - 1, 64)])
+@pytest.mark.parametrize("window", [StagingSlots(0, 1), StagingSlots(MB, 4), StagingSlots((1 << 31) - 1, 64)])
 def test_windows_travel_as_numbers_that_are_no_offsets(window):
     assert window_in(window.landing()) == window
     assert window.landing() < 2**64 - 1

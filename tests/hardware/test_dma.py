@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel, simulate
-from conduit.sim.dma import DmaEngine, Stream
+from conduit.sim.dma import DmaEngine, DmaStream
 from conduit.sim.link import Link, Route
 
 GB = 1_000_000_000
@@ -26,7 +26,7 @@ def same(nbytes):
 
 
 def stream(kernel, route, nbytes, piece, rate, ends):
-    return Stream(kernel, route, nbytes, piece, rate, same, lambda when: ends.append(("fed", when)),
+    return DmaStream(kernel, route, nbytes, piece, rate, same, lambda when: ends.append(("fed", when)),
                   lambda when: ends.append(("arrived", when)))  # fmt: skip
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Flat, Kernel, Waiter, simulate
 from conduit.sim.observed import listen
-from conduits.rsm import BarrierMode, Call, Exchange, Permission, Rsm, errors
+from conduits.rsm import BarrierMode, Permission, Rsm, RsmCall, SegmentDirectory, errors
 from conduits.sci.machine import SciMachine, build
 from conduits.sci.rsm import CONSTANTS, SciRsm
 from conduits.sunfire.driver import SunfireProcess
-from conduits.sunfire.hardware import TOPOLOGIES, Fabric, InterruptRange, check_faults, schedule
+from conduits.sunfire.hardware import TOPOLOGIES, FireLinkFabric, InterruptRange, check_faults, schedule
 
 US = 10**6
 SIZE = 16384
@@ -26,9 +26,9 @@ class Site:
         self.kernel = Kernel(seed)
         if carried is not None:
             listen(self.kernel, carried)
-        exchange = Exchange()
+        exchange = SegmentDirectory()
         if network == "sunfire":
-            fabric = Fabric(self.kernel, TOPOLOGIES["q"], weak=weak, careful=bool(faults))
+            fabric = FireLinkFabric(self.kernel, TOPOLOGIES["q"], weak=weak, may_fail=bool(faults))
             schedule(fabric, check_faults(faults, TOPOLOGIES["q"])) if faults else None
             made = [SunfireProcess(fabric, host, 0, Cpu(self.kernel)) for host in range(3)]
         else:
@@ -259,7 +259,7 @@ def test_calls_take_the_time_of_their_caller_alone(network):
         controller = await site.controller(site.far)
         begun = site.kernel.now
         segment = controller.export_create(SIZE)
-        cost = site.far.transport.cost(Call.EXPORT_CREATE, SIZE)
+        cost = site.far.transport.cost(RsmCall.EXPORT_CREATE, SIZE)
         assert site.far.transport.cpu.free == begun + cost
         assert site.near.transport.cpu.free <= begun
         await site.kernel.until(begun + cost)
@@ -273,10 +273,10 @@ def test_calls_take_the_time_of_their_caller_alone(network):
 
 def test_sunfire_calls_grow_with_the_segment():
     transport = Site("sunfire").far.transport
-    for call in (Call.EXPORT_CREATE, Call.EXPORT_PUBLISH, Call.EXPORT_UNPUBLISH, Call.EXPORT_DESTROY):
+    for call in (RsmCall.EXPORT_CREATE, RsmCall.EXPORT_PUBLISH, RsmCall.EXPORT_UNPUBLISH, RsmCall.EXPORT_DESTROY):
         sizes = [transport.cost(call, pages * 8192) for pages in (1, 2, 4, 1024)]
         assert sizes == sorted(set(sizes))
-    assert transport.cost(Call.IMPORT_CONNECT, 8192) == transport.cost(Call.IMPORT_CONNECT, 1 << 20)
+    assert transport.cost(RsmCall.IMPORT_CONNECT, 8192) == transport.cost(RsmCall.IMPORT_CONNECT, 1 << 20)
 
 
 def test_a_write_of_less_than_a_line_takes_the_targets_processor():
@@ -336,7 +336,7 @@ def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
         return site.kernel.now
 
     sender, target = site.fabric.processor(2, 0), site.fabric.processor(1, 0)
-    InterruptRange(site.fabric.plant.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
+    InterruptRange(site.fabric.inventory.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
     assert lines == [bytes([2, 0, 0, 0, 0, 0, 0, 0]) + b"x" * 56]
     assert site.far.transport.counters()[0].interrupts == 1
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conduit.sim import Kernel, simulate
 from conduit.sim.topology import Torus
 from conduits.sci.driver import RemoteSlot, SciError, Sisci
-from conduits.sci.hardware import Fabric, packets, wire_bytes
+from conduits.sci.hardware import SciFabric, packets, wire_bytes
 
 NS = 1000
 
@@ -31,7 +31,7 @@ class Pair:
 
     def __init__(self, shape=(4, 2), far=1, *, nbytes=1 << 16, weak=False, seed=0, piece=4096):
         self.kernel = Kernel(seed)
-        self.fabric = Fabric(self.kernel, Torus(shape), weak=weak, piece=piece)
+        self.fabric = SciFabric(self.kernel, Torus(shape), weak=weak, piece=piece)
         self.near, self.far = Sisci(self.fabric, 0), Sisci(self.fabric, far)
         self.segment = self.far.create_segment(7, nbytes)
         self.segment.export()
@@ -344,7 +344,7 @@ class Crowd:
 
     def __init__(self, programs, *, weak=False):
         self.kernel = Kernel(0)
-        self.fabric = Fabric(self.kernel, Torus((4,)), weak=weak)
+        self.fabric = SciFabric(self.kernel, Torus((4,)), weak=weak)
         self.programs = [list(program) for program in programs]
         total = sum(map(len, programs))
         self.drivers = [Sisci(self.fabric, index // 2) for index in range(len(programs))]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.sim import Kernel, simulate
-from conduits.startx.driver import HIGH, LOW, Lock, StartXError, StartXProcess, access_cost, tag_of
-from conduits.startx.hardware import Fabric
+from conduits.startx.driver import HIGH, LOW, SpinLock, StartXError, StartXProcess, access_cost, tag_of
+from conduits.startx.hardware import ArcticFabric
 
 NS = 1000
 US = 1_000_000
@@ -33,7 +33,7 @@ class Hosts:
 
     def __init__(self, hosts=2, *, access="block", seed=0, **settings):
         self.kernel = Kernel(seed)
-        self.fabric = Fabric(self.kernel, **settings)
+        self.fabric = ArcticFabric(self.kernel, **settings)
         self.at = [StartXProcess(self.fabric, host, access) for host in range(hosts)]
 
     def drain(self, host, priority, log, *, each=0):
@@ -499,7 +499,7 @@ def test_whoever_holds_the_engine_and_when_every_piece_goes_once(holds, ready, w
 
 def test_a_lock_goes_to_those_who_spin_in_their_order():
     kernel = Kernel()
-    lock = Lock(kernel)
+    lock = SpinLock(kernel)
     got = []
 
     def take(name):

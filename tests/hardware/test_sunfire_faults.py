@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduit.sim.units import ps
-from conduits.sunfire.driver import Mapping, SunfireProcess
-from conduits.sunfire.hardware import READ, TOPOLOGIES, WRITE, Entry, Fabric, Status, Topology, check_faults, schedule
+from conduits.sunfire.driver import StoreMapping, SunfireProcess
+from conduits.sunfire.hardware import (
+    READ,
+    TOPOLOGIES,
+    WRITE,
+    ClusterTopology,
+    ErrorStatus,
+    FireLinkFabric,
+    TableEntry,
+    check_faults,
+    schedule,
+)
 from conduits.sunfire.hardware.faults import parse_fault
 
 US = 10**6
@@ -34,13 +44,13 @@ class Pair:
 
     def __init__(self, *faults, machine=TOPOLOGIES["q"], nbytes=1 << 14, seed=0, **options):
         self.kernel = Kernel(seed)
-        self.fabric = Fabric(self.kernel, machine, careful=True, **options)
+        self.fabric = FireLinkFabric(self.kernel, machine, may_fail=True, **options)
         schedule(self.fabric, check_faults(faults, machine))
-        self.entry = Entry(1, Bytes(nbytes), nbytes)
+        self.entry = TableEntry(1, Bytes(nbytes), nbytes)
         self.fabric.enter(self.entry, 1, None)
         self.process = SunfireProcess(self.fabric, 0, 0, Cpu(self.kernel))
         self.channel = self.process.processor.channel(1)
-        self.mapping = Mapping(self.process, self.entry, self.channel, READ | WRITE)
+        self.mapping = StoreMapping(self.process, self.entry, self.channel, READ | WRITE)
 
     def run(self, *acts, until=10**10):
         async def body():
@@ -74,8 +84,8 @@ def test_lines_on_a_link_that_fails_are_lost_and_the_next_fence_says_so():
     lost = [line for line in range(8) if pair.memory[64 * line] == 0]
     assert lost == [1, 5]  # the second of four stripes
     (when, status), = fenced  # fmt: skip
-    assert status == Status.LOST
-    assert pair.process.processor.cesr == Status.LOST
+    assert status == ErrorStatus.LOST
+    assert pair.process.processor.cesr == ErrorStatus.LOST
     assert when > PATIENCE
     assert [counters.errors for counters in pair.process.counters()] == [0, 2]
 
@@ -89,8 +99,8 @@ def test_what_landed_before_is_safe():
 
     pair.run((0, act))
     assert pair.memory[:512] == b"x" * 512
-    assert [status for _, status in fenced] == [Status.OK]
-    assert pair.process.processor.cesr == Status.OK
+    assert [status for _, status in fenced] == [ErrorStatus.OK]
+    assert pair.process.processor.cesr == ErrorStatus.OK
 
 
 def test_a_link_that_was_back_in_between_has_lost_them_too():
@@ -105,7 +115,7 @@ def test_a_link_that_was_back_in_between_has_lost_them_too():
 def test_each_kind_of_part_takes_its_stripes(fault, lost):
     """Stripes are (NI, link) 0.0, 1.0, 0.1, 1.1; with two switches the first two of them go through switch 0."""
     pair = Pair(f"{fault}@500ns")
-    lanes = pair.fabric.plant.lanes(0, 1)
+    lanes = pair.fabric.inventory.lanes(0, 1)
     assert lost == [index for index, lane in enumerate(lanes) if fault in {part.name for part in lane.parts}]
     pair.run((0, lambda: pair.store(0, b"x" * 64 * 4)))
     assert [line for line in range(4) if pair.memory[64 * line] == 0] == lost
@@ -115,15 +125,15 @@ def test_an_error_lands_in_the_register_after_a_while_and_rings():
     pair, rings = Pair("link0.0.0@500ns", stripes=1), []
     pair.process.processor.alarm = lambda: rings.append((pair.kernel.now, pair.process.processor.cesr))
     pair.run((0, lambda: pair.store(0, bytes(64))))
-    assert rings == [(302_078 + 1_148_000 + PATIENCE, Status.LOST)]
-    assert pair.process.read_cesr() == Status.LOST
-    assert pair.process.processor.cesr == Status.OK
+    assert rings == [(302_078 + 1_148_000 + PATIENCE, ErrorStatus.LOST)]
+    assert pair.process.read_cesr() == ErrorStatus.LOST
+    assert pair.process.processor.cesr == ErrorStatus.OK
 
 
 def test_a_barrier_over_a_dead_link_fails_although_nothing_was_stored():
     pair, fenced = Pair("link0.1.0@1us"), []
     pair.run((2 * US, lambda: pair.mapping.fence(lambda *result: fenced.append(result))))
-    assert fenced == [(2 * US + 1_700_078 + PATIENCE, Status.LOST)]
+    assert fenced == [(2 * US + 1_700_078 + PATIENCE, ErrorStatus.LOST)]
 
 
 def test_an_error_is_reported_by_one_fence():
@@ -133,7 +143,7 @@ def test_an_error_is_reported_by_one_fence():
         pair.mapping.fence(lambda when, status: statuses.append(status))
 
     pair.run((0, lambda: pair.store(0, bytes(64 * 4))), (1, fence), (REROUTE * 2, fence))
-    assert statuses == [Status.LOST, Status.OK]
+    assert statuses == [ErrorStatus.LOST, ErrorStatus.OK]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +157,7 @@ def test_an_error_is_reported_by_one_fence():
 )
 def test_a_part_works_again_when_all_that_it_failed_for_is_over(faults, down):
     pair, found = Pair(*faults), []
-    part = pair.fabric.plant.parts["ni0.1"]
+    part = pair.fabric.inventory.parts["ni0.1"]
 
     def look(when):
         found.extend([] if part.up else [when])
@@ -160,11 +170,11 @@ def test_loads_over_a_dead_link_fail():
     pair, got = Pair("link0.0.0@500ns", stripes=1), []
     pair.run((0, lambda: pair.mapping.load(0, 128, lambda *result: got.append(result))))
     ((data, _, status),) = got
-    assert (data, status) == (b"", Status.LOST)
-    assert pair.process.processor.cesr == Status.LOST
+    assert (data, status) == (b"", ErrorStatus.LOST)
+    assert pair.process.processor.cesr == ErrorStatus.LOST
 
 
-@pytest.mark.parametrize(("lines", "status"), [(1, Status.OK), (3, Status.OK), (4, Status.LOST)])
+@pytest.mark.parametrize(("lines", "status"), [(1, ErrorStatus.OK), (3, ErrorStatus.OK), (4, ErrorStatus.LOST)])
 def test_loads_fail_with_the_links_that_their_lines_take(lines, status):
     """Four stripes, the last of which is down."""
     pair, got = Pair("link0.1.1@500ns"), []
@@ -182,7 +192,7 @@ def test_bit_errors_spoil_the_loads_that_come_over_their_link():
 
     loads = [(ps(turn * 4e-5), lambda lines=lines: load(lines)) for turn in range(200) for lines in outcomes]
     pair.run(*loads, until=ps(1e-2))
-    assert outcomes[1] == [Status.OK] * 200
+    assert outcomes[1] == [ErrorStatus.OK] * 200
     assert sum(map(bool, outcomes[4])) / 200 == pytest.approx(1 - (1 - 1e-3) ** 512, abs=0.1)
 
 
@@ -223,7 +233,7 @@ def test_after_that_nothing_is_lost():
         pair.mapping.fence(lambda when, status: statuses.append(status))
 
     pair.run((US + REROUTE, act))
-    assert statuses == [Status.OK]
+    assert statuses == [ErrorStatus.OK]
     assert pair.memory[:4096] == b"x" * 4096
 
 
@@ -259,23 +269,23 @@ def test_no_path_at_all(faults):
     pair.run((US + REROUTE, act), (10**9, lambda: pair.mapping.load(0, 64, lambda *result: statuses.append(result))))
     assert pair.process.stripes(1) == 0
     (when, status), load = statuses
-    assert status == Status.NO_PATH
+    assert status == ErrorStatus.NO_PATH
     assert when < US + REROUTE + PATIENCE  # nobody waits for an answer
     assert load[0] == b""
-    assert load[2] == Status.NO_PATH
+    assert load[2] == ErrorStatus.NO_PATH
     text = str(pair.process.unreachable(1))
     assert "RSMERR_REMOTE_NODE_UNREACHABLE: no path from host 0 to host 1 is left; down: " in text
 
 
 def test_a_host_that_lost_a_link_still_reaches_the_others_directly():
-    machine = Topology(3, 1, switched=False)
+    machine = ClusterTopology(3, 1, switched=False)
     pair = Pair("link0.0.0@1us", machine=machine)
     pair.run((0, lambda: None))
     assert [pair.process.stripes(1), pair.process.stripes(2)] == [0, 1]
 
 
 def test_a_cable_between_hosts_has_a_name_at_each_end():
-    machine = Topology(3, 1, switched=False)
+    machine = ClusterTopology(3, 1, switched=False)
     pair = Pair("link1.0.1@1us", machine=machine)
     pair.run((0, lambda: None))
     assert pair.process.stripes(1) == 0
@@ -317,7 +327,7 @@ def test_rewriting_until_the_fence_is_good_makes_memory_right(faults, seed, stri
         pair.mapping.fence(lambda when, status: kernel.at(when, judge, data, status, tries))
 
     def judge(data, status, tries):
-        if status & Status.NO_PATH or tries == 100:
+        if status & ErrorStatus.NO_PATH or tries == 100:
             log.append("gave up")
             return
         if status:
@@ -346,14 +356,14 @@ def test_a_good_fence_and_a_clean_register_go_together(seed, weak):
 
     pair.run((0, act))
     lost = any(pair.memory[64 * line] == 0 for line in range(64))
-    assert statuses == [Status.LOST if lost else Status.OK]
+    assert statuses == [ErrorStatus.LOST if lost else ErrorStatus.OK]
     assert bool(pair.process.processor.cesr) == lost
 
 
 def test_the_same_seed_fails_at_the_same_times():
     def times(seed):
         pair, found = Pair("links~100us/50us", seed=seed), []
-        pair.run((10**9, lambda: found.append([cable.failures for cable in pair.fabric.plant.cables.values()])))
+        pair.run((10**9, lambda: found.append([cable.failures for cable in pair.fabric.inventory.cables.values()])))
         return found
 
     assert times(1) == times(1) != times(2)
@@ -361,7 +371,7 @@ def test_the_same_seed_fails_at_the_same_times():
 
 def test_schedules_keep_no_job_alive():
     kernel = Kernel()
-    fabric = Fabric(kernel, TOPOLOGIES["q"], careful=True)
+    fabric = FireLinkFabric(kernel, TOPOLOGIES["q"], may_fail=True)
     schedule(fabric, check_faults(["links~10us/10us"], TOPOLOGIES["q"]))
 
     async def body():
@@ -423,7 +433,7 @@ def test_what_is_wrong_is_said(text, message):
 
 def test_there_are_no_switches_without_switches():
     with pytest.raises(ValueError, match="there is no switches; this cluster has 2 hosts"):
-        check_faults(["switches@1us"], Topology(2, 1, switched=False))
+        check_faults(["switches@1us"], ClusterTopology(2, 1, switched=False))
 
 
 def test_of_a_long_run_only_what_was_on_the_link_is_lost():

@@ -6,8 +6,17 @@ from hypothesis import strategies as st
 
 from conduit.sim import Cpu, Kernel, simulate
 from conduits.rsm import Permission
-from conduits.sunfire.driver import Mapping, SunfireProcess
-from conduits.sunfire.hardware import READ, TOPOLOGIES, WRITE, Entry, Fabric, Plant, Status, Topology
+from conduits.sunfire.driver import StoreMapping, SunfireProcess
+from conduits.sunfire.hardware import (
+    READ,
+    TOPOLOGIES,
+    WRITE,
+    ClusterTopology,
+    ErrorStatus,
+    FireLinkFabric,
+    Inventory,
+    TableEntry,
+)
 
 NS = 1000
 LINE = 102_078
@@ -33,11 +42,11 @@ class Cluster:
 
     def __init__(self, machine=TOPOLOGIES["sis"], nbytes=1 << 16, seed=0, **options):
         self.kernel = Kernel(seed)
-        self.fabric = Fabric(self.kernel, machine, **options)
+        self.fabric = FireLinkFabric(self.kernel, machine, **options)
         self.nbytes = nbytes
         self.entries = []
         for host in range(machine.hosts):
-            entry = Entry(host, Bytes(nbytes), nbytes)
+            entry = TableEntry(host, Bytes(nbytes), nbytes)
             self.fabric.enter(entry, 1, None)
             self.entries.append(entry)
 
@@ -46,7 +55,7 @@ class Cluster:
 
     def mapping(self, process, target, interface=None, permission=READ | WRITE):
         channel = process.processor.channel(target, interface)
-        return Mapping(process, self.entries[target], channel, permission)
+        return StoreMapping(process, self.entries[target], channel, permission)
 
     def run(self, *acts):
         """Run `(time, function)` acts in virtual time and everything that follows from them."""
@@ -189,7 +198,7 @@ def test_announced_bytes_land_where_their_flag_is_refused():
     cluster.run((0, act))
     assert cluster.memory(1)[64:192] == b"d" * 128
     assert cluster.memory(2) == bytes(1 << 16)
-    assert status == [Status.REFUSED]
+    assert status == [ErrorStatus.REFUSED]
 
 
 # -- sharing -----------------------------------------------------------------------------------------
@@ -287,7 +296,7 @@ def test_stripes_of_a_run_do_not_overtake_each_other():
     """The first and third share a data path, which becomes free too late for the two lines of the first alone."""
     cluster = Cluster(stripes=4)
     other, mine = (cluster.mapping(cluster.process(0, cpu), 1) for cpu in (1, 0))
-    path = cluster.fabric.plant.interfaces[0, 0].path
+    path = cluster.fabric.inventory.interfaces[0, 0].path
     taken = 2 * path.takes[16 * 64]  # by two stripes of 64 lines
     tail = 6 * LINE
     when = taken - tail + path.takes[128] - path.takes[64] // 2
@@ -318,8 +327,8 @@ RUNS = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(1, 90), st.bool
 def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs):
     """Several CPUs of two hosts store, and now and then wait for a barrier: everything happens at the same times."""
 
-    def times(careful):
-        cluster, found = Cluster(TOPOLOGIES["q"], stripes=stripes, careful=careful), []
+    def times(may_fail):
+        cluster, found = Cluster(TOPOLOGIES["q"], stripes=stripes, may_fail=may_fail), []
         kernel = cluster.kernel
         for host, entry in enumerate(cluster.entries):
             entry.landing = lambda offset, data, host=host: found.append((kernel.now, "landed", host, len(data)))
@@ -358,7 +367,7 @@ def test_hardware_that_might_fail_and_does_not_is_as_fast_as_other(stripes, runs
         cluster.run()
         return sorted(found)
 
-    assert times(careful=True) == times(careful=False)
+    assert times(may_fail=True) == times(may_fail=False)
 
 
 def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_its_landing():
@@ -390,31 +399,31 @@ def test_a_fence_behind_a_store_that_waits_for_a_link_is_back_an_answer_after_it
 )
 def test_switches(hosts, nis, switches):
     """Two for four hosts of four links, four for five to eight; none with more than eight links."""
-    machine = Topology(hosts, nis)
+    machine = ClusterTopology(hosts, nis)
     assert machine.switches == switches
-    plant = Plant(Kernel(), machine)
-    used = [plant._switch(end) for end in plant.links()]
+    inventory = Inventory(Kernel(), machine)
+    used = [inventory._switch(end) for end in inventory.links()]
     assert max(map(used.count, set(used))) <= 8
     for source in range(hosts):
         for target in range(hosts):
             if source != target:
-                assert len(plant.lanes(source, target)) == machine.links
+                assert len(inventory.lanes(source, target)) == machine.links
 
 
 @pytest.mark.parametrize(("hosts", "nis", "lanes"), [(2, 1, 2), (2, 2, 4), (3, 1, 1), (3, 2, 2)])
 def test_direct_wiring(hosts, nis, lanes):
-    plant = Plant(Kernel(), Topology(hosts, nis, switched=False))
-    assert len(plant.cables) == hosts * nis * 2 // 2
+    inventory = Inventory(Kernel(), ClusterTopology(hosts, nis, switched=False))
+    assert len(inventory.cables) == hosts * nis * 2 // 2
     for source in range(hosts):
         for target in range(hosts):
             if source != target:
-                found = plant.lanes(source, target)
+                found = inventory.lanes(source, target)
                 assert len(found) == lanes
                 assert len({lane.cables[0] for lane in found}) == lanes
 
 
 def test_the_first_stripes_use_different_interfaces():
-    lanes = Plant(Kernel(), TOPOLOGIES["q"]).lanes(0, 1)
+    lanes = Inventory(Kernel(), TOPOLOGIES["q"]).lanes(0, 1)
     assert [lane.source.index for lane in lanes] == [0, 1, 0, 1]
 
 
@@ -430,12 +439,12 @@ def test_the_first_stripes_use_different_interfaces():
 )
 def test_machines_that_cannot_be(hosts, nis, switched, message):
     with pytest.raises(ValueError, match=message):
-        Topology(hosts, nis, switched)
+        ClusterTopology(hosts, nis, switched)
 
 
 @pytest.mark.parametrize(("host", "cpu"), [(0, 25), (0, -1), (4, 0), (-1, 0)])
 def test_hosts_have_24_cpus_and_one_for_themselves(host, cpu):
-    fabric = Fabric(Kernel(), TOPOLOGIES["q"])
+    fabric = FireLinkFabric(Kernel(), TOPOLOGIES["q"])
     assert fabric.processor(3, 24) is fabric.processor(3, 24)
     with pytest.raises(ValueError, match=rf"no CPU {cpu} of host {host}; the 4 hosts, from 0, have CPUs 0 to 23"):
         fabric.processor(host, cpu)
@@ -445,8 +454,8 @@ def test_a_controller_of_one_interface_uses_its_links_alone():
     cluster = Cluster()
     mapping = cluster.mapping(cluster.process(0), 1, interface=1)
     cluster.run((0, lambda: stored(mapping, 0, bytes(64 * 10), [])))
-    out = [cluster.fabric.plant.interfaces[0, index].counters().lines_out for index in range(2)]
-    into = [cluster.fabric.plant.interfaces[1, index].counters().lines_in for index in range(2)]
+    out = [cluster.fabric.inventory.interfaces[0, index].counters().lines_out for index in range(2)]
+    into = [cluster.fabric.inventory.interfaces[1, index].counters().lines_in for index in range(2)]
     assert out == [0, 10]
     assert into == [0, 10]
 
@@ -457,7 +466,7 @@ def test_stripes_take_turns(runs):
     cluster = Cluster(nbytes=1 << 15)
     mapping = cluster.mapping(cluster.process(0), 1)
     cluster.run(*((index * 10**8, lambda n=n: stored(mapping, 0, bytes(64 * n), [])) for index, n in enumerate(runs)))
-    lines = [lane.lines for lane in cluster.fabric.plant.lanes(0, 1)]
+    lines = [lane.lines for lane in cluster.fabric.inventory.lanes(0, 1)]
     assert sum(lines) == sum(runs)
     assert max(lines) - min(lines) <= 1
 
@@ -477,9 +486,9 @@ def test_the_receiving_tables_refuse():
 
     cluster.run((0, act), (10**7, lambda: mapping.load(0, 64, lambda data, when, status: statuses.append(status))))
     assert issued == [200 * NS + LINE]
-    assert statuses == [Status.REFUSED, Status.OK]
-    assert process.read_cesr() == Status.REFUSED
-    assert process.read_cesr() == Status.OK
+    assert statuses == [ErrorStatus.REFUSED, ErrorStatus.OK]
+    assert process.read_cesr() == ErrorStatus.REFUSED
+    assert process.read_cesr() == ErrorStatus.OK
     assert cluster.memory(1) == bytes(cluster.nbytes)
 
 
@@ -490,8 +499,8 @@ def test_only_the_processor_that_stored_has_the_error():
     alarms = []
     guilty.processor.alarm = lambda: alarms.append(cluster.kernel.now)
     cluster.run((0, lambda: stored(cluster.mapping(guilty, 1), 0, bytes(64), [])))
-    assert guilty.processor.cesr == Status.REFUSED
-    assert innocent.processor.cesr == Status.OK
+    assert guilty.processor.cesr == ErrorStatus.REFUSED
+    assert innocent.processor.cesr == ErrorStatus.OK
     assert alarms == [200 * NS + LINE + LANDING + 450 * NS]
     assert guilty.counters()[0].errors == 1
 

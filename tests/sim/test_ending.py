@@ -6,7 +6,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.sim import ending, standstill
+from conduit.sim import ending, livelock
 
 
 def test_D6_an_endless_loop_of_shielded_sleeps_does_not_keep_a_job_alive(fails_while):
@@ -47,7 +47,7 @@ def test_D6_an_endless_loop_of_shielded_thread_calls_does_not_keep_a_job_alive(f
     with pytest.raises(ValueError, match=r"^the reason") as caught:
         conduit.run(fails_while(clean_up), conduit="loggp")
     assert any("what let no time pass was ended by force" in note for note in caught.value.__notes__)
-    assert ending.THREAD_CALLS <= len(calls) < standstill.STILL_ENDING / 10
+    assert ending.THREAD_CALLS <= len(calls) < livelock.STILL_ENDING / 10
 
 
 def test_D6_a_clean_up_in_threads_is_let_finish(fails_while, monkeypatch):
@@ -116,7 +116,7 @@ CHAINS = [_chain_with_checkpoints, _chain_without, _workers_that_replace_each_ot
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_T6_tasks_that_start_one_another_at_one_instant_are_a_livelock(inline, chain, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 2000)
+    monkeypatch.setattr(livelock, "STILL", 2000)
 
     async def main(ep):
         await ep.compute(1e-6)
@@ -132,7 +132,7 @@ def test_T6_tasks_that_start_one_another_at_one_instant_are_a_livelock(inline, c
 
 
 def test_T6_many_ranks_with_many_tasks_each_at_one_instant_are_no_livelock(monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 300)
+    monkeypatch.setattr(livelock, "STILL", 300)
 
     async def some_steps():
         for _ in range(10):
@@ -216,7 +216,7 @@ async def _step(ep):
 @pytest.mark.parametrize("act", [_poll, _block, _sleep, _wait, _step])
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_D6_what_catches_its_end_again_and_again_is_left_behind(inline, act, fails_while, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL_ENDING", 1000)
+    monkeypatch.setattr(livelock, "STILL_ENDING", 1000)
     monkeypatch.setattr(ending, "SLEEPS", 1000)
 
     async def in_its_own_task(ep):
@@ -285,7 +285,7 @@ def test_D6_steps_of_a_clean_up_are_let_finish():
 @pytest.mark.parametrize("call", ["poll", "block_until", "request"])
 @pytest.mark.parametrize("inline", ["yes", "no"])
 def test_T6_progress_that_asks_for_itself_again_is_a_livelock(inline, call, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 5000)
+    monkeypatch.setattr(livelock, "STILL", 5000)
 
     async def main(ep):
         async def again():

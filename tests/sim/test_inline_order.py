@@ -34,11 +34,11 @@ def test_order_after_a_common_wake_does_not_depend_on_inline(seed):
 
 
 async def _progress_that_makes_it_true(ep):
-    acts = []
+    digest_log = []
 
     async def progress():
         await ep.request_short(2, note)
-        acts.append("sent")
+        digest_log.append("sent")
 
     def note(token):
         ep.want_progress()
@@ -46,7 +46,7 @@ async def _progress_that_makes_it_true(ep):
     await ep.attach(note)
     if ep.rank == 1:
         ep.on_progress(progress)
-        await ep.block_until(lambda: acts)
+        await ep.block_until(lambda: digest_log)
     elif ep.rank == 0:
         await ep.request_short(1, note)
     return ep.now

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 import conduit
-from conduit.sim import standstill
+from conduit.sim import livelock
 from extended import Extended
 
 NETWORKS = ["loggp", "sci", "sunfire", "startx"]
@@ -84,7 +84,7 @@ def test_D5_a_limit_that_passes_while_the_job_ends_is_not_mentioned(both_ways):
 
 
 def test_T6_the_head_of_a_livelock_names_the_line_of_the_program(monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 10_000)
+    monkeypatch.setattr(livelock, "STILL", 10_000)
 
     async def main(ep):
         while True:

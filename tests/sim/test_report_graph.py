@@ -5,10 +5,10 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.contract import Part
-from conduit.launch.reports import Place, RankRecord, TaskRecord, WaitRecord, brief, explain, full
+from conduit.contract import Participation
+from conduit.launch.reports import RankRecord, SourceLine, TaskRecord, WaitRecord, brief, explain, full
 
-PLACE = Place("program.py", 7, "main")
+PLACE = SourceLine("program.py", 7, "main")
 
 
 def record(rank, ranks, *, what="a word", parts=()):
@@ -68,7 +68,7 @@ def test_who_has_not_come_is_known_by_all_ranks_together():
     members = (0, 1, 2, 3)
 
     def part(come, *, waits):
-        return Part("barriers", members, come, {"a barrier": come - 1} if waits else {}, True)
+        return Participation("barriers", members, come, {"a barrier": come - 1} if waits else {}, True)
 
     records = [
         record(0, [1], what="a barrier", parts=[part(5, waits=True)]),
@@ -87,7 +87,7 @@ def test_the_work_of_a_report_grows_with_the_ranks_and_not_with_their_square(mon
     here, there = tuple(range(size // 2)), tuple(range(size // 2, size))
 
     def part(come, *, waits):
-        return Part("barriers", range(size), come, {"a barrier": 0} if waits else {}, True)
+        return Participation("barriers", range(size), come, {"a barrier": 0} if waits else {}, True)
 
     records = [record(rank, [], what="a barrier", parts=[part(1, waits=True)]) for rank in here]
     records += [record(rank, [], what="news", parts=[part(0, waits=False)]) for rank in there]

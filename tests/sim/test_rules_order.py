@@ -7,7 +7,7 @@ import pytest
 import conduit
 from conduit.sim import Kernel, Memory, simulate
 from conduit.sim.topology import Torus
-from conduits.sci.hardware import SPREAD_PS, Fabric
+from conduits.sci.hardware import SPREAD_PS, SciFabric
 
 SEEDS = range(12)
 
@@ -72,7 +72,7 @@ def test_O_a_rank_finds_a_long_payload_whole_when_its_handler_runs_however_weak_
 
 
 def _adapter(seed, *, weak):
-    return Fabric(Kernel(seed), Torus((4,)), weak=weak).adapter(0)
+    return SciFabric(Kernel(seed), Torus((4,)), weak=weak).adapter(0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

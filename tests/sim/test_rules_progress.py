@@ -447,27 +447,27 @@ def test_P5_misses_are_counted_and_not_simulated(both_ways):
 
 def test_P6_progress_is_made_by_the_next_poll_of_the_rank_in_a_task_of_its_own(both_ways):
     async def main(ep):
-        acts = []
+        digest_log = []
 
         async def progress():
-            acts.append("progress")
+            digest_log.append("progress")
             assert conduit.current() is ep
             await ep.request_short(2, note)  # what a handler may not do
-            acts.append("sent")
+            digest_log.append("sent")
 
         def note(token):
-            acts.append(f"from {token.rank}")
+            digest_log.append(f"from {token.rank}")
             ep.want_progress()
 
         await ep.attach(note)
         if ep.rank == 1:
             ep.on_progress(progress)
             await ep.compute(1e-3)
-            await ep.block_until(lambda: acts)
-            return acts
+            await ep.block_until(lambda: digest_log)
+            return digest_log
         if ep.rank == 0:
             await ep.request_short(1, note)
-        return acts
+        return digest_log
 
     assert both_ways.run(main, ranks=3).values == [[], ["from 0", "progress", "sent"], ["from 1"]]
 

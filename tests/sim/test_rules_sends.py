@@ -37,10 +37,10 @@ def test_S1_a_send_takes_the_cpu_to_its_end_and_the_next_handler_begins_there(on
 
 def test_S2_a_request_polls_once_before_it_sends(both_ways):
     async def main(ep):
-        acts = []
+        digest_log = []
 
         def note(token):
-            acts.append("handled")
+            digest_log.append("handled")
 
         await ep.attach(note)
         if ep.rank == 0:
@@ -49,8 +49,8 @@ def test_S2_a_request_polls_once_before_it_sends(both_ways):
             return None
         await ep.compute(1e-3)  # both have arrived
         await ep.request_short(0, note)
-        acts.append("sent")
-        return acts
+        digest_log.append("sent")
+        return digest_log
 
     assert both_ways.run(main).values[1] == ["handled", "handled", "sent"]
 

@@ -4,8 +4,8 @@ import pytest
 import trio
 
 import conduit
-from conduit.sim import Kernel, Waiter, simulate, standstill
-from conduit.sim.dma import Stream
+from conduit.sim import Kernel, Waiter, livelock, simulate
+from conduit.sim.dma import DmaStream
 from conduit.sim.link import Link, Route
 from conduit.sim.units import NS, PS_PER_S, US
 
@@ -274,8 +274,8 @@ def test_T6_every_poll_and_compute_takes_at_least_a_nanosecond(both_ways, call):
 
 
 def test_T6_steps_without_progress_of_time_end_the_job_and_name_the_line(on_loggp, monkeypatch):
-    assert standstill.STILL == 100_000
-    monkeypatch.setattr(standstill, "STILL", 1000)
+    assert livelock.STILL == 100_000
+    monkeypatch.setattr(livelock, "STILL", 1000)
 
     async def main(ep):
         await ep.compute(1e-6)
@@ -294,7 +294,7 @@ def test_T6_steps_without_progress_of_time_end_the_job_and_name_the_line(on_logg
 
 def test_T6_what_a_livelock_overtakes_is_not_called_a_mistake(on_loggp, monkeypatch):
     """Rank 0 comes to `attach` last and loops: rank 1 would go on, were there another instant."""
-    monkeypatch.setattr(standstill, "STILL", 1000)
+    monkeypatch.setattr(livelock, "STILL", 1000)
 
     async def main(ep):
         await ep.attach()
@@ -308,7 +308,7 @@ def test_T6_what_a_livelock_overtakes_is_not_called_a_mistake(on_loggp, monkeypa
 
 
 def test_T6_steps_of_many_ranks_at_one_instant_are_no_livelock(on_loggp, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 100)
+    monkeypatch.setattr(livelock, "STILL", 100)
 
     async def main(ep):
         for _ in range(90):
@@ -318,7 +318,7 @@ def test_T6_steps_of_many_ranks_at_one_instant_are_no_livelock(on_loggp, monkeyp
 
 
 def test_T6_any_number_of_steps_is_fine_while_time_passes(on_loggp, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 100)
+    monkeypatch.setattr(livelock, "STILL", 100)
 
     async def main(ep):
         for _ in range(1000):
@@ -329,7 +329,7 @@ def test_T6_any_number_of_steps_is_fine_while_time_passes(on_loggp, monkeypatch)
 
 @pytest.mark.parametrize("inline", [True, False])
 def test_T6_events_that_follow_one_another_at_one_instant_end_the_run(inline, monkeypatch):
-    monkeypatch.setattr(standstill, "STILL", 10_000)
+    monkeypatch.setattr(livelock, "STILL", 10_000)
     world = Kernel(inline=inline)
 
     def again():
@@ -400,7 +400,9 @@ def test_T7_a_long_transfer_lets_others_onto_its_links_after_every_piece(piece, 
     world = Kernel()
     link = Link(world, RATE)
     done, arrivals = [], []
-    stream = Stream(world, Route([(link, 0)]), 100_000, piece, RATE, lambda nbytes: nbytes, lambda _: None, done.append)
+    stream = DmaStream(
+        world, Route([(link, 0)]), 100_000, piece, RATE, lambda nbytes: nbytes, lambda _: None, done.append
+    )
     world.at(0, stream.start, 0)
     asked = 500 * NS
     _carry(world, Route([(link, 0)]), 10, arrivals, asked)

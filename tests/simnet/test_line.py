@@ -149,7 +149,7 @@ def test_no_slot_is_lost_whatever_is_cancelled_at_whatever_instant(network, crow
         for _ in range(20):  # all has been answered, and what a network tells by polls has been told
             await ep.compute(1e-4)
             await ep.poll()
-        left = list(ep._port.occupied())
+        left = list(ep._port.slots_in_use())
         assert len(got) == len(set(got))
         for number in range(40 if ep.rank == 0 else 0):
             await ep.request_short(1 + number % 2, take, 100 + number)

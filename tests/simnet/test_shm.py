@@ -10,9 +10,9 @@ arrivals = st.tuples(st.integers(0, MAX_RANKS - 1), st.booleans(), st.integers(0
 
 
 @given(st.lists(st.one_of(arrivals, st.none()), max_size=60), st.integers(1, 5))
-def test_an_inbox_gives_what_was_put_in_order_for_every_rank_of_the_largest_job(acts, capacity):
+def test_an_inbox_gives_what_was_put_in_order_for_every_rank_of_the_largest_job(digest_log, capacity):
     inbox, expected = _Inbox(capacity), []
-    for act in [*acts, *[None] * capacity]:
+    for act in [*digest_log, *[None] * capacity]:
         if act is not None and len(expected) < capacity:
             inbox.put(*act)
             expected.append(act)

@@ -56,7 +56,7 @@ class LocalPort(WallPort):
         self.free: dict[int, int] = {}
         self.met = 0
 
-    def begin_exchange(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
+    def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
         """Lay down what this rank gives; all is there when all have come."""
         meetings, ranks = self.network.meetings, self.network.setup.ranks
         if self.met == len(meetings):
@@ -109,7 +109,7 @@ class LocalPort(WallPort):
             self.free[source] += 1
         return message
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe the slots in use."""
         slots = self.network.options.slots
         used = {dest: slots - left for dest, left in self.free.items() if left < slots}

@@ -28,6 +28,11 @@ def test_a_time_limit_is_refused(local):
         conduit.run(idle, conduit=local, time_limit=1)
 
 
+def test_a_trace_is_refused(local):
+    with pytest.raises(BadRequest, match="conduit='local' runs in real time, and only simulated networks tell"):
+        conduit.run(idle, conduit=local, trace=True)
+
+
 def test_ranks_that_are_processes_need_a_network_that_tells_of_them(local, monkeypatch):
     monkeypatch.setattr(parse_spec(local).cls, "rank_kind", RankKind.PROCESS)
     with pytest.raises(conduit.ConduitError, match=r"Local.announced is not defined"):

@@ -15,7 +15,7 @@ from conduit.core import endpoint
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.records import MessageRecord, Place, RankRecord, TaskRecord, WaitRecord
+from conduit.launch.reports.records import MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
 _TRIO = "a wait of Trio's own"
 _RAN = "its task ran that"
@@ -44,7 +44,7 @@ class BrokenOff(NamedTuple):
 
     line: str
     rank: int | None
-    place: Place | None
+    place: SourceLine | None
     call: str
 
 
@@ -71,7 +71,7 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
     found = None
     for frame, number in driver:
         if not is_own(frame.f_code.co_filename):
-            found = Place(frame.f_code.co_filename, number, frame.f_code.co_name)
+            found = SourceLine(frame.f_code.co_filename, number, frame.f_code.co_name)
     return BrokenOff(line, rank, found, _endpoint_call(driver))
 
 
@@ -125,7 +125,7 @@ def _rank(
         tuple(sorted(found, key=lambda task: not task.blamed)),
         polls,
         rank.undelivered(),
-        tuple(rank.occupied()),
+        tuple(rank.slots_in_use()),
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),
@@ -141,14 +141,14 @@ def _unhandled(rank: Rank) -> tuple[MessageRecord, ...]:
     )
 
 
-def _handler(handler: Callable[..., object] | None) -> tuple[str, Place | None]:
+def _handler(handler: Callable[..., object] | None) -> tuple[str, SourceLine | None]:
     """Return the name of a handler, and where it begins if it is of a program."""
     code = getattr(handler, "__code__", None)
     if handler is None or code is None:
         return "", None
     if is_own(code.co_filename):
         return f"{handler.__module__.split('.')[0]}.{handler.__name__.strip('_')}", None
-    return handler.__name__, Place(code.co_filename, code.co_firstlineno, code.co_qualname)
+    return handler.__name__, SourceLine(code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
 def _task(
@@ -172,19 +172,19 @@ def _task(
     return TaskRecord(task.name, place, started, _endpoint_call(tasks.frames(task)), None, blamed)
 
 
-def _in_program(place: Place) -> bool:
+def _in_program(place: SourceLine) -> bool:
     return not is_own(place.file)
 
 
-def _place(task: trio.lowlevel.Task) -> tuple[Place | None, bool]:
+def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
     """Return the line of a program that a task is in, or else the one that started it, and whether it is that."""
     found = tasks.program_place(task, is_own)
     if found is None:
         found = tasks.started_at(task)
         if found is not None:
-            return Place(*found), True
+            return SourceLine(*found), True
         found = tasks.outermost_place(task)
-    return (None if found is None else Place(*found)), False
+    return (None if found is None else SourceLine(*found)), False
 
 
 def _wait(wait: Wait, *, look: bool) -> WaitRecord:

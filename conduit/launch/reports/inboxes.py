@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, waits
-from conduit.launch.reports.records import Place, RankRecord
+from conduit.launch.reports.records import RankRecord, SourceLine
 from conduit.launch.reports.words import common, counted, named
 
 _KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use
@@ -42,7 +42,7 @@ def _of_what(ranks: Sequence[RankRecord], total: int) -> str:
     return f": {', '.join(shown)}{', ...' * (len(counts) > _KINDS)}" if shown else ""
 
 
-def _handler(name: str, place: Place | None) -> str:
+def _handler(name: str, place: SourceLine | None) -> str:
     if place is not None:
         return f"{name} ({place.file}:{place.line})"
     return name or "no handler, only to free a slot"
@@ -50,14 +50,14 @@ def _handler(name: str, place: Place | None) -> str:
 
 def in_use(rank: RankRecord) -> list[str]:
     """Return a line for each kind of resource in use, and for the requests that hold what its tasks wait for."""
-    return [*rank.occupied, *_holding([rank])]
+    return [*rank.slots_in_use, *_holding([rank])]
 
 
 def in_use_together(ranks: Sequence[RankRecord]) -> list[str]:
     """Return the lines of many ranks: what each of them uses, and where they wait for slots what some do."""
     found: dict[str, list[str]] = {}
     for rank in ranks:
-        for line in rank.occupied:
+        for line in rank.slots_in_use:
             found.setdefault(pattern(line), []).append(line)
     if all(len(lines) == len(ranks) for lines in found.values()):
         used = [f"each: {common(lines)}" for lines in found.values()]

@@ -6,11 +6,11 @@ import json
 
 import attrs
 
-from conduit.contract import Part
+from conduit.contract import Participation
 
 
 @attrs.frozen
-class Place:
+class SourceLine:
     """A line of a program.
 
     Attributes:
@@ -41,7 +41,7 @@ class MessageRecord:
 
     source: int
     handler: str
-    place: Place | None
+    place: SourceLine | None
     request: bool
     count: int
 
@@ -57,7 +57,7 @@ class HeldRecord:
 
     at: int
     handler: str
-    place: Place | None
+    place: SourceLine | None
     count: int
 
 
@@ -105,7 +105,7 @@ class TaskRecord:
     """
 
     name: str
-    place: Place | None
+    place: SourceLine | None
     started: bool
     call: str
     wait: WaitRecord | None
@@ -124,7 +124,7 @@ class RankRecord:
         tasks: those that are somewhere themselves, not only at the end of a nursery.
         polls: whether a task of it is in a call that polls.
         undelivered: messages that have arrived and were not handled.
-        occupied: a line for each kind of resource in use.
+        slots_in_use: a line for each kind of resource in use.
         notes: what the layers above tell, in lines.
         parts: its parts in what ranks do together.
         unhandled: what the undelivered messages are, as far as it could be seen without taking them.
@@ -137,9 +137,9 @@ class RankRecord:
     tasks: tuple[TaskRecord, ...]
     polls: bool
     undelivered: int
-    occupied: tuple[str, ...]
+    slots_in_use: tuple[str, ...]
     notes: tuple[str, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Participation, ...] = ()
     unhandled: tuple[MessageRecord, ...] = ()
 
 

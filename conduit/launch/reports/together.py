@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from conduit.contract import Awaited, Part
+from conduit.contract import Awaited, Participation
 from conduit.launch.reports.records import HeldRecord, RankRecord, WaitRecord
 
 
@@ -42,7 +42,7 @@ class _Missing:
                 return attrs.evolve(wait, missing=absent, everybody=part.everybody and bool(absent))
         return wait
 
-    def _absent(self, part: Part, turn: int) -> tuple[int, ...]:
+    def _absent(self, part: Participation, turn: int) -> tuple[int, ...]:
         key = part.name, turn
         if key not in self._found:
             counts = self._come[part.name]

@@ -64,7 +64,7 @@ class Span:
 
 
 @attrs.frozen
-class Parts:
+class VectorBuffer:
     """A buffer of which each rank has a part.
 
     Attributes:
@@ -229,7 +229,7 @@ def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]
     return data, count, displacement, datatype
 
 
-def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+def parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
     """Return what a buffer means of which each of `size` ranks has a part, of sizes of their own.
 
     Raises:
@@ -276,10 +276,10 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
                 f"{what}: the part of rank {rank}, {count} elements from {place} on, leaves the buffer, which has "
                 f"{elements} of {datatype.name}"
             )
-    return Parts(view, datatype, counts, displacements, data)
+    return VectorBuffer(view, datatype, counts, displacements, data)
 
 
-def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> Parts:
+def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> VectorBuffer:
     """Return what a buffer means of which each of `size` ranks has a part of the same size; a count is that of one.
 
     Raises:
@@ -304,7 +304,7 @@ def equal_parts(given: Any, size: int, what: str, *, writable: bool = False) -> 
             f"take {count * size * datatype.extent} bytes, the buffer has {max(elements, 0) * datatype.extent}"
         )
     places = tuple(displacement + rank * count for rank in range(size))
-    return Parts(view, datatype, (count,) * size, places, data)
+    return VectorBuffer(view, datatype, (count,) * size, places, data)
 
 
 def numbers(given: Any, size: int, what: str) -> tuple[int, ...]:

@@ -23,14 +23,14 @@ from conduits.mpi.awaited.collective_arguments import (
     rooted,
     scattered_operands,
 )
-from conduits.mpi.awaited.operators import SUM, Op
+from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _TAGS = 1 << 30
-_Begin = Callable[[Channel], Steps]
+_Begin = Callable[[CollectiveChannel], Steps]
 
 
 def _barrier(call: str) -> Any:
@@ -95,7 +95,7 @@ def _alltoall(call: str, divided: Any) -> Any:
 
 
 def _reduce(
-    self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0, algorithm: str = ""
+    self: Collective, sendbuf: Any, recvbuf: Any, op: ReductionOp = SUM, root: int = 0, algorithm: str = ""
 ) -> tuple[Any, ...]:
     chief = root_of(self, "Reduce", root)
     mine, into, operator = operands(self, "Reduce", sendbuf, recvbuf, op, result=self.Get_rank() == chief)
@@ -104,7 +104,9 @@ def _reduce(
 
 
 def _allreduce(call: str) -> Any:
-    def check(self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = "") -> tuple[Any, ...]:
+    def check(
+        self: Collective, sendbuf: Any, recvbuf: Any, op: ReductionOp = SUM, algorithm: str = ""
+    ) -> tuple[Any, ...]:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         chosen = algorithm_of(self, call, algorithm, operator).run
         return self, lambda channel: staging.reduced(channel, chosen, mine, into, operator)
@@ -115,7 +117,9 @@ def _allreduce(call: str) -> Any:
 def _scan(call: str) -> Any:
     own = call == "Scan"
 
-    def check(self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = "") -> tuple[Any, ...]:
+    def check(
+        self: Collective, sendbuf: Any, recvbuf: Any, op: ReductionOp = SUM, algorithm: str = ""
+    ) -> tuple[Any, ...]:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         assert into is not None
         chosen = algorithm_of(self, call, algorithm, operator).run
@@ -125,7 +129,7 @@ def _scan(call: str) -> Any:
 
 
 def _reduce_scatter_block(
-    self: Collective, sendbuf: Any, recvbuf: Any, op: Op = SUM, algorithm: str = ""
+    self: Collective, sendbuf: Any, recvbuf: Any, op: ReductionOp = SUM, algorithm: str = ""
 ) -> tuple[Any, ...]:
     call = "Reduce_scatter_block"
     operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, None, op, equal=True)
@@ -134,7 +138,7 @@ def _reduce_scatter_block(
 
 
 def _reduce_scatter(
-    self: Collective, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = SUM,
+    self: Collective, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: ReductionOp = SUM,
     algorithm: str = "",
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Reduce_scatter"
@@ -203,24 +207,26 @@ class Collective(CommBase):
 
     @checked_call(_reduce)
     async def Reduce(
-        self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, root: int = 0, algorithm: str = ""
+        self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, root: int = 0, algorithm: str = ""
     ) -> None:  # fmt: skip
         """Combine the data of all at the root."""
         await self._run("Reduce", sendbuf)
 
     @checked_call(_allreduce("Allreduce"))
-    async def Allreduce(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+    async def Allreduce(self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, algorithm: str = "") -> None:
         """Combine the data of all everywhere, to the same bits."""
         await self._run("Allreduce", sendbuf)
 
     @checked_call(_reduce_scatter_block)
-    async def Reduce_scatter_block(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+    async def Reduce_scatter_block(
+        self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, algorithm: str = ""
+    ) -> None:
         """Combine the data of all; each gets a block of the result, of one size."""
         await self._run("Reduce_scatter_block", sendbuf)
 
     @checked_call(_reduce_scatter)
     async def Reduce_scatter(
-        self, sendbuf: Any, recvbuf: Any = None, recvcounts: Sequence[int] | None = None, op: Op = SUM,
+        self, sendbuf: Any, recvbuf: Any = None, recvcounts: Sequence[int] | None = None, op: ReductionOp = SUM,
         algorithm: str = "",
     ) -> None:  # fmt: skip
         """Combine the data of all; each gets a block of the result, of `recvcounts` elements by rank.
@@ -230,12 +236,12 @@ class Collective(CommBase):
         await self._run("Reduce_scatter", sendbuf)
 
     @checked_call(_scan("Scan"))
-    async def Scan(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+    async def Scan(self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, algorithm: str = "") -> None:
         """Combine the data of the ranks up to this one."""
         await self._run("Scan", sendbuf)
 
     @checked_call(_scan("Exscan"))
-    async def Exscan(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> None:
+    async def Exscan(self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, algorithm: str = "") -> None:
         """Combine the data of the ranks before this one; the buffer of rank 0 stays as it is."""
         await self._run("Exscan", sendbuf)
 
@@ -250,7 +256,9 @@ class Collective(CommBase):
         return await self._begin("Ibcast", buf)
 
     @checked_call(_allreduce("Iallreduce"))
-    async def Iallreduce(self, sendbuf: Any, recvbuf: Any = None, op: Op = SUM, algorithm: str = "") -> Request:
+    async def Iallreduce(
+        self, sendbuf: Any, recvbuf: Any = None, op: ReductionOp = SUM, algorithm: str = ""
+    ) -> Request:
         """Begin to combine the data of all everywhere."""
         return await self._begin("Iallreduce", sendbuf)
 
@@ -295,7 +303,7 @@ class Collective(CommBase):
 
         def begin() -> Any:
             hosts = [process.hosts[each] for each in plain.group]
-            channel = Channel(plain, plain.HIDDEN, tag, hosts, process)
+            channel = CollectiveChannel(plain, plain.HIDDEN, tag, hosts, process)
             return process.library.schedule(channel.checked(algorithm(channel), self._all_do(call)), call)
 
         return begin

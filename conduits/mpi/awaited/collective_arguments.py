@@ -8,15 +8,15 @@ from typing import Any
 
 from conduit import BadRequest
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import IN_PLACE, Parts, Span, numbers, same_buffer, span, whole
+from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, same_buffer, span, whole
 from conduits.mpi.awaited.datatypes import Datatype
-from conduits.mpi.awaited.operators import NO_OP, REPLACE, Op
+from conduits.mpi.awaited.operators import NO_OP, REPLACE, ReductionOp
 from conduits.mpi.collectives import algorithms
-from conduits.mpi.collectives.algorithms import Algorithm
+from conduits.mpi.collectives.algorithms import CollAlgorithm
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.errors import ErrorClass, MpiError
 
-_Divided = Callable[..., Parts]
+_Divided = Callable[..., VectorBuffer]
 """`equal_parts`, or `parts`."""
 
 
@@ -31,19 +31,20 @@ def root_of(comm: CommBase, call: str, root: Any) -> int:
     return number
 
 
-def algorithm_of(comm: CommBase, call: str, name: Any, op: Op | None = None) -> Algorithm:
+def algorithm_of(comm: CommBase, call: str, name: Any, op: ReductionOp | None = None) -> CollAlgorithm:
     """Return the algorithm of a name, or the usual one where it is empty.
 
     Raises:
         BadRequest: there is none of this name, or it needs an operator that commutes.
     """
-    found = algorithms.named(call)
+    style = comm._running().collectives
+    found = algorithms.named(call, style)
     if not isinstance(name, str) or (name and name not in found):
         raise BadRequest(f"Comm.{call}: algorithm={name!r} is none of {', '.join(found)}")
     free = op is None or op.is_commutative
     fits = [each for each, one in found.items() if free or one.order == "ranks" or _grouped(comm, one)]
     if not name:
-        name = algorithms.usual(call, comm._running().collectives)
+        name = algorithms.usual(call, style)
         name = name if name in fits else algorithms.ordered(call)
     if name not in fits:
         assert op is not None
@@ -54,16 +55,16 @@ def algorithm_of(comm: CommBase, call: str, name: Any, op: Op | None = None) -> 
     return found[name]
 
 
-def _grouped(comm: CommBase, algorithm: Algorithm) -> bool:
+def _grouped(comm: CommBase, algorithm: CollAlgorithm) -> bool:
     """Return whether an algorithm combines in the order of the ranks because each host's are consecutive."""
     hosts = [comm._running().hosts[each] for each in comm.plain.group]
     changes = sum(one != other for one, other in itertools.pairwise(hosts))
     return algorithm.order == "hosts" and changes + 1 == len(set(hosts))
 
 
-def operator_of(call: str, op: Any, datatype: Datatype) -> Op:
+def operator_of(call: str, op: Any, datatype: Datatype) -> ReductionOp:
     """Return an operator that can be applied to a datatype."""
-    if not isinstance(op, Op):
+    if not isinstance(op, ReductionOp):
         raise BadRequest(f"Comm.{call}: op={op!r} is no operator; give MPI.SUM or another, or one of MPI.Op.Create")
     if op is REPLACE or op is NO_OP:
         raise MpiError(ErrorClass.ERR_OP, f"Comm.{call}: op={op.name} is for windows alone; give MPI.SUM or another")
@@ -99,7 +100,7 @@ def received(buffer: Any, call: str) -> Span:
     return span(given(buffer, call, "recvbuf", in_place=False), f"Comm.{call}: recvbuf", writable=True)
 
 
-def apart(call: str, one: Span | Parts | None, other: Span | Parts | None) -> None:
+def apart(call: str, one: Span | VectorBuffer | None, other: Span | VectorBuffer | None) -> None:
     """Raise MpiError where two buffers of a call share bytes."""
     if one is not None and other is not None and same_buffer(_used(one), _used(other)):
         raise MpiError(
@@ -107,7 +108,7 @@ def apart(call: str, one: Span | Parts | None, other: Span | Parts | None) -> No
         )
 
 
-def _used(buffer: Span | Parts) -> memoryview:
+def _used(buffer: Span | VectorBuffer) -> memoryview:
     """Return the bytes from the first to the last that are meant."""
     if isinstance(buffer, Span):
         return buffer.view
@@ -127,7 +128,7 @@ def fitting(call: str, give: int, take: int) -> None:
 
 def operands(
     comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, op: Any, *, result: bool = True
-) -> tuple[Span | None, Span | None, Op]:
+) -> tuple[Span | None, Span | None, ReductionOp]:
     """Return a reduction's operand, where its result goes, and the operator.
 
     Args:
@@ -216,7 +217,7 @@ def exchanged(comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _D
 
 def scattered_operands(
     comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, recvcounts: Any, op: Any, *, equal: bool
-) -> tuple[Span, memoryview, tuple[int, ...] | None, Op]:
+) -> tuple[Span, memoryview, tuple[int, ...] | None, ReductionOp]:
     """Return the operand of a reduction whose result is scattered, where this rank's block goes, and all counts.
 
     Args:

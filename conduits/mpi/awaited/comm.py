@@ -13,7 +13,7 @@ from conduits.mpi.awaited.group import Group
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import current
 from conduits.mpi.awaited.status import UNDEFINED
-from conduits.mpi.collectives.channel import Channel, all_gather_bytes
+from conduits.mpi.collectives.channel import CollectiveChannel, all_gather_bytes
 from conduits.mpi.errors import ErrorClass, MpiError
 
 COMM_TYPE_SHARED = 1
@@ -121,12 +121,12 @@ class Comm(PointToPoint, Collective):
         first = process.library.next_context()
 
         def agree() -> Any:
-            channel = Channel(plain, plain.GROUP, tag, hosts, process, members)
+            channel = CollectiveChannel(plain, plain.GROUP, tag, hosts, process, members)
             return process.library.schedule(all_gather_bytes(channel, _CONTEXT.pack(first)), "Create_group")
 
         given = await self._all(agree, "Create_group", group.members)
         context = max(_CONTEXT.unpack(each)[0] for each in given)
-        return self._of(group.members, context, f"a part of {self.Get_name()}")
+        return await self._of(group.members, context, f"a part of {self.Get_name()}")
 
     @checked_call(_alive)
     async def Free(self) -> None:
@@ -150,20 +150,20 @@ class Comm(PointToPoint, Collective):
 
     async def _made(self, call: str, group: Sequence[int], name: str) -> Comm:
         given = await self._agreed(call, 0, 0)
-        return self._of(group, max(context for _, _, context in given), name)
+        return await self._of(group, max(context for _, _, context in given), name)
 
     async def _split(self, call: str, color: int, key: int) -> Comm:
         given = await self._agreed(call, color, key)
         context = max(context for _, _, context in given)
         chosen = sorted((their_key, rank) for rank, (its, their_key, _) in enumerate(given) if its == color)
         world = self.plain.group
-        made = self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
+        made = await self._of([world[rank] for _, rank in chosen], context, f"a part of {self.Get_name()}")
         return COMM_NULL if color == UNDEFINED else made
 
-    def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
+    async def _of(self, group: Sequence[int], context: int, name: str) -> Comm:
         """Return the communicator of a group with a context that all have agreed upon."""
         process = self._running()
-        plain = process.library.make(tuple(group), context, name)
+        plain = await process.make(tuple(group), context, name)
         return COMM_NULL if plain is None else Comm(process, plain)
 
 

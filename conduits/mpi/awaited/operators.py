@@ -16,7 +16,7 @@ Function = Callable[[memoryview, memoryview, Datatype], object]
 """`function(inbuf, inoutbuf, datatype)`: inout = in op inout, both writable bytes."""
 
 
-class Op:
+class ReductionOp:
     """An operator.
 
     Args:
@@ -51,7 +51,7 @@ class Op:
         self.is_predefined = combine is not None
 
     @classmethod
-    def Create(cls, function: Function, commute: bool = False) -> Op:
+    def Create(cls, function: Function, commute: bool = False) -> ReductionOp:
         """Return an operator of the program's own.
 
         Args:
@@ -122,18 +122,18 @@ def _located(larger: bool) -> Callable[[_Array, _Array], _Array]:
 
 
 _INTEGERS, _REALS, _NUMBERS = "iub", "iuf", "iufcb"
-OP_NULL = Op("MPI_OP_NULL")
-MAX = Op("MPI_MAX", np.maximum, _REALS)
-MIN = Op("MPI_MIN", np.minimum, _REALS)
-SUM = Op("MPI_SUM", _add, _NUMBERS)
-PROD = Op("MPI_PROD", _multiply, _NUMBERS)
-LAND = Op("MPI_LAND", np.logical_and, _REALS + "b")
-LOR = Op("MPI_LOR", np.logical_or, _REALS + "b")
-LXOR = Op("MPI_LXOR", np.logical_xor, _REALS + "b")
-BAND = Op("MPI_BAND", np.bitwise_and, _INTEGERS)
-BOR = Op("MPI_BOR", np.bitwise_or, _INTEGERS)
-BXOR = Op("MPI_BXOR", np.bitwise_xor, _INTEGERS)
-MAXLOC = Op("MPI_MAXLOC", _located(True), "P")
-MINLOC = Op("MPI_MINLOC", _located(False), "P")
-REPLACE = Op("MPI_REPLACE", lambda one, other: one, _NUMBERS + "SP", commute=False)
-NO_OP = Op("MPI_NO_OP", lambda one, other: other, _NUMBERS + "SP", commute=False)
+OP_NULL = ReductionOp("MPI_OP_NULL")
+MAX = ReductionOp("MPI_MAX", np.maximum, _REALS)
+MIN = ReductionOp("MPI_MIN", np.minimum, _REALS)
+SUM = ReductionOp("MPI_SUM", _add, _NUMBERS)
+PROD = ReductionOp("MPI_PROD", _multiply, _NUMBERS)
+LAND = ReductionOp("MPI_LAND", np.logical_and, _REALS + "b")
+LOR = ReductionOp("MPI_LOR", np.logical_or, _REALS + "b")
+LXOR = ReductionOp("MPI_LXOR", np.logical_xor, _REALS + "b")
+BAND = ReductionOp("MPI_BAND", np.bitwise_and, _INTEGERS)
+BOR = ReductionOp("MPI_BOR", np.bitwise_or, _INTEGERS)
+BXOR = ReductionOp("MPI_BXOR", np.bitwise_xor, _INTEGERS)
+MAXLOC = ReductionOp("MPI_MAXLOC", _located(True), "P")
+MINLOC = ReductionOp("MPI_MINLOC", _located(False), "P")
+REPLACE = ReductionOp("MPI_REPLACE", lambda one, other: one, _NUMBERS + "SP", commute=False)
+NO_OP = ReductionOp("MPI_NO_OP", lambda one, other: other, _NUMBERS + "SP", commute=False)

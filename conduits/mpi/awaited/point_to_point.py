@@ -7,7 +7,7 @@ from typing import Any, Literal
 from conduit import checked_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import Span, span
-from conduits.mpi.awaited.request import MESSAGE_NO_PROC, Message, Prequest, Request
+from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -212,7 +212,9 @@ class PointToPoint(CommBase):
         return found is not None
 
     @checked_call(_probing("Mprobe"))
-    async def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+    async def Mprobe(
+        self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> MatchedMessage:
         """Wait until there is a message for such a receive, and take it: no other receive gets it."""
         if source == PROC_NULL:
             return self._no_message(status)
@@ -221,7 +223,7 @@ class PointToPoint(CommBase):
     @checked_call(_probing("Improbe"))
     async def Improbe(
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
-    ) -> Message | None:
+    ) -> MatchedMessage | None:
         """Poll once; take the message for such a receive, if there is one."""
         if source == PROC_NULL:
             return self._no_message(status)
@@ -289,12 +291,12 @@ class PointToPoint(CommBase):
             what = self._receives(call, source, tag)
             await process.wait(lambda: plain.has(source, tag), what, self._ranks(source))
 
-    def _message(self, found: Any, source: int, tag: int, status: Status | None) -> Message:
+    def _message(self, found: Any, source: int, tag: int, status: Status | None) -> MatchedMessage:
         if status is not None:
             status.fill(found)
-        return Message.found(self._running(), found, self._receives("Message.Recv", source, tag))
+        return MatchedMessage.found(self._running(), found, self._receives("Message.Recv", source, tag))
 
-    def _no_message(self, status: Status | None) -> Message:
+    def _no_message(self, status: Status | None) -> MatchedMessage:
         if status is not None:
             status.clear()
             status.source = PROC_NULL

@@ -16,7 +16,7 @@ class Process(ABC):
     """One rank, simulated or real.
 
     Args:
-        library: its plain interface: `conduits.mpi.engine.plain.Library`, or what does the same on real MPI.
+        library: its plain interface: `conduits.mpi.engine.plain.EngineLibrary`, or what does the same on real MPI.
         rank: its number in the world.
         hosts: the host of every rank.
 
@@ -53,8 +53,15 @@ class Process(ABC):
     async def poll(self) -> None:
         """Poll once."""
 
-    def go_alone(self) -> None:  # noqa: B027  not all have anything to refuse
-        """The program is one of MPI alone: refuse Active Messages."""
+    async def make(self, group: tuple[int, ...], context: int, name: str) -> Any:
+        """Return a plain communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
+        return self.library.make(group, context, name)
+
+    def go_alone(self) -> None:  # noqa: B027  not all have anything to note
+        """The program is one of MPI alone, without Active Messages."""
+
+    async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
+        """Wait, when the rank's main is over, until all that it has begun is away."""
 
     @abstractmethod
     def copied(self, nbytes: int) -> None:

@@ -349,7 +349,7 @@ def _finish_all(requests: Sequence[Request], places: Sequence[int], statuses: li
         ) from error
 
 
-class Message:
+class MatchedMessage:
     """A message that was found by Mprobe or Improbe, for one receive.
 
     Args:
@@ -358,13 +358,13 @@ class Message:
 
     __slots__ = ("_plain", "_process", "_what")
 
-    def __init__(self, message: Message | None = None) -> None:
+    def __init__(self, message: MatchedMessage | None = None) -> None:
         self._plain: Any = None if message is None else message._plain
         self._process: Process | None = None if message is None else message._process
         self._what: str = "" if message is None else message._what
 
     @classmethod
-    def found(cls, process: Process, plain: Any, what: str) -> Message:
+    def found(cls, process: Process, plain: Any, what: str) -> MatchedMessage:
         """Return the handle of a message that was taken out."""
         made = cls()
         made._process, made._plain, made._what = process, plain, what
@@ -400,7 +400,7 @@ class Message:
         return self._plain is not None or self is MESSAGE_NO_PROC
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and (
+        return isinstance(other, MatchedMessage) and (
             self is other or (self._plain is other._plain and bool(self) == bool(other))
         )
 
@@ -408,5 +408,5 @@ class Message:
         return hash(id(self._plain))
 
 
-MESSAGE_NULL = Message()
-MESSAGE_NO_PROC = Message()
+MESSAGE_NULL = MatchedMessage()
+MESSAGE_NO_PROC = MatchedMessage()

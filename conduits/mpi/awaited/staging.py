@@ -8,23 +8,23 @@ from typing import Any
 
 from conduit import BadRequest
 from conduits.mpi.awaited.buffers import Span
-from conduits.mpi.awaited.operators import Op
+from conduits.mpi.awaited.operators import ReductionOp
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps, all_gather_bytes
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps, all_gather_bytes
 from conduits.mpi.collectives.combining import Combining
 
 _Run = Callable[..., Steps]
 _COUNT = Struct("<q")
 
 
-def collected(channel: Channel, run: _Run, mine: memoryview | None, blocks: Blocks) -> Steps:
+def collected(channel: CollectiveChannel, run: _Run, mine: memoryview | None, blocks: Blocks) -> Steps:
     """Bring a rank's own block to its place among those of all; run."""
     if mine is not None:
         channel.copy(mine, blocks.one(channel.rank))
     yield from run(channel, blocks)
 
 
-def exchanged(channel: Channel, run: _Run, out: Blocks | None, into: Blocks) -> Steps:
+def exchanged(channel: CollectiveChannel, run: _Run, out: Blocks | None, into: Blocks) -> Steps:
     """Run; what is in place is copied out of the way first."""
     if out is None:
         everyone = range(channel.size)
@@ -34,7 +34,9 @@ def exchanged(channel: Channel, run: _Run, out: Blocks | None, into: Blocks) -> 
     yield from run(channel, out, into)
 
 
-def reduced(channel: Channel, run: _Run, mine: Span | None, into: Span | None, op: Op, *args: Any) -> Steps:
+def reduced(
+    channel: CollectiveChannel, run: _Run, mine: Span | None, into: Span | None, op: ReductionOp, *args: Any
+) -> Steps:
     """Run on a copy of the operand, made where the result goes if it goes anywhere here."""
     operand, combine = _operand(channel, mine, into, op, within=into)
     result = yield from run(channel, operand, combine, *args)
@@ -42,7 +44,7 @@ def reduced(channel: Channel, run: _Run, mine: Span | None, into: Span | None, o
         channel.copy(result, into.view)
 
 
-def scanned(channel: Channel, run: _Run, mine: Span | None, into: Span, op: Op, own: bool) -> Steps:
+def scanned(channel: CollectiveChannel, run: _Run, mine: Span | None, into: Span, op: ReductionOp, own: bool) -> Steps:
     """Run on a copy of the operand; there may be no result."""
     operand, combine = _operand(channel, mine, into, op)
     result = yield from run(channel, operand, combine, own)
@@ -51,7 +53,13 @@ def scanned(channel: Channel, run: _Run, mine: Span | None, into: Span, op: Op, 
 
 
 def reduced_scattered(
-    channel: Channel, run: _Run, operand: Span, into: memoryview, counts: tuple[int, ...] | None, op: Op, call: str
+    channel: CollectiveChannel,
+    run: _Run,
+    operand: Span,
+    into: memoryview,
+    counts: tuple[int, ...] | None,
+    op: ReductionOp,
+    call: str,
 ) -> Steps:
     """Run on a copy of the operand; without counts ask all ranks for theirs."""
     extent = operand.datatype.extent
@@ -70,7 +78,7 @@ def reduced_scattered(
 
 
 def _operand(
-    channel: Channel, mine: Span | None, into: Span | None, op: Op, within: Span | None = None
+    channel: CollectiveChannel, mine: Span | None, into: Span | None, op: ReductionOp, within: Span | None = None
 ) -> tuple[memoryview, Combining]:
     """Return a rank's operand, to be used up, and how two are combined.
 
@@ -87,4 +95,7 @@ def _operand(
     operand = memoryview(bytearray(len(given.view))) if within is None else within.view
     if within is None or mine is not None:
         channel.copy(given.view, operand)
-    return operand, Combining(channel, lambda one, other: op.apply(one, other, datatype), datatype.extent)
+    name = op.name if op.is_predefined else ""
+    return operand, Combining(
+        channel, lambda one, other: op.apply(one, other, datatype), datatype.extent, name, datatype.name
+    )

@@ -13,6 +13,7 @@ from conduits.mpi.collectives import (
     barrier,
     broadcast,
     gather,
+    native,
     pieces,
     reduce,
     reduce_scatter,
@@ -23,7 +24,7 @@ from conduits.mpi.collectives.channel import Steps
 
 
 @attrs.frozen
-class Algorithm:
+class CollAlgorithm:
     """A way to do a collective.
 
     Attributes:
@@ -36,67 +37,80 @@ class Algorithm:
     order: str = "ranks"
 
 
-ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
+ALGORITHMS: Mapping[str, Mapping[str, CollAlgorithm]] = {
     "Barrier": {
-        "dissemination": Algorithm(barrier.dissemination),
-        "tree": Algorithm(barrier.tree),
-        "two-level": Algorithm(barrier.two_level),
+        "dissemination": CollAlgorithm(barrier.dissemination),
+        "tree": CollAlgorithm(barrier.tree),
+        "two-level": CollAlgorithm(barrier.two_level),
     },
     "Bcast": {
-        "linear": Algorithm(broadcast.linear),
-        "binomial": Algorithm(broadcast.binomial),
-        "scatter-allgather": Algorithm(broadcast.scatter_allgather),
-        "two-stage": Algorithm(broadcast.two_stage),
+        "linear": CollAlgorithm(broadcast.linear),
+        "binomial": CollAlgorithm(broadcast.binomial),
+        "scatter-allgather": CollAlgorithm(broadcast.scatter_allgather),
+        "two-stage": CollAlgorithm(broadcast.two_stage),
     },
     "Scatter": {
-        "linear": Algorithm(scatter.linear),
-        "binomial": Algorithm(scatter.binomial),
-        "two-level": Algorithm(scatter.two_level),
+        "linear": CollAlgorithm(scatter.linear),
+        "binomial": CollAlgorithm(scatter.binomial),
+        "two-level": CollAlgorithm(scatter.two_level),
     },
-    "Scatterv": {"linear": Algorithm(scatter.linear)},
+    "Scatterv": {"linear": CollAlgorithm(scatter.linear)},
     "Gather": {
-        "linear": Algorithm(gather.linear),
-        "binomial": Algorithm(gather.binomial),
-        "two-level": Algorithm(gather.two_level),
+        "linear": CollAlgorithm(gather.linear),
+        "binomial": CollAlgorithm(gather.binomial),
+        "two-level": CollAlgorithm(gather.two_level),
     },
-    "Gatherv": {"linear": Algorithm(gather.linear)},
+    "Gatherv": {"linear": CollAlgorithm(gather.linear)},
     "Allgather": {
-        "ring": Algorithm(allgather.ring),
-        "bruck": Algorithm(allgather.bruck),
-        "recursive-doubling": Algorithm(allgather.recursive_doubling),
-        "gather-broadcast": Algorithm(allgather.gather_broadcast),
-        "two-level": Algorithm(allgather.two_level),
+        "ring": CollAlgorithm(allgather.ring),
+        "bruck": CollAlgorithm(allgather.bruck),
+        "recursive-doubling": CollAlgorithm(allgather.recursive_doubling),
+        "gather-broadcast": CollAlgorithm(allgather.gather_broadcast),
+        "two-level": CollAlgorithm(allgather.two_level),
     },
     "Alltoall": {
-        "linear": Algorithm(alltoall.linear),
-        "pairwise": Algorithm(alltoall.pairwise),
-        "bruck": Algorithm(alltoall.bruck),
-        "two-level": Algorithm(alltoall.two_level),
+        "linear": CollAlgorithm(alltoall.linear),
+        "pairwise": CollAlgorithm(alltoall.pairwise),
+        "bruck": CollAlgorithm(alltoall.bruck),
+        "two-level": CollAlgorithm(alltoall.two_level),
     },
-    "Alltoallv": {"linear": Algorithm(alltoall.linear), "pairwise": Algorithm(alltoall.pairwise)},
+    "Alltoallv": {"linear": CollAlgorithm(alltoall.linear), "pairwise": CollAlgorithm(alltoall.pairwise)},
     "Reduce": {
-        "linear": Algorithm(reduce.linear),
-        "binomial": Algorithm(reduce.binomial, "any"),
-        "binomial-ordered": Algorithm(reduce.binomial_ordered),
-        "scatter-gather": Algorithm(reduce.scatter_gather, "any"),
-        "two-level": Algorithm(reduce.two_level, "hosts"),
+        "linear": CollAlgorithm(reduce.linear),
+        "binomial": CollAlgorithm(reduce.binomial, "any"),
+        "binomial-ordered": CollAlgorithm(reduce.binomial_ordered),
+        "scatter-gather": CollAlgorithm(reduce.scatter_gather, "any"),
+        "two-level": CollAlgorithm(reduce.two_level, "hosts"),
     },
     "Allreduce": {
-        "reduce-broadcast": Algorithm(allreduce.reduce_broadcast),
-        "recursive-doubling": Algorithm(allreduce.recursive_doubling),
-        "scatter-allgather": Algorithm(allreduce.scatter_allgather, "any"),
-        "ring": Algorithm(allreduce.ring, "any"),
-        "two-level": Algorithm(allreduce.two_level, "hosts"),
+        "reduce-broadcast": CollAlgorithm(allreduce.reduce_broadcast),
+        "recursive-doubling": CollAlgorithm(allreduce.recursive_doubling),
+        "scatter-allgather": CollAlgorithm(allreduce.scatter_allgather, "any"),
+        "ring": CollAlgorithm(allreduce.ring, "any"),
+        "two-level": CollAlgorithm(allreduce.two_level, "hosts"),
     },
     "Reduce_scatter": {
-        "reduce-then-scatter": Algorithm(reduce_scatter.reduce_then_scatter),
-        "pairwise": Algorithm(reduce_scatter.pairwise, "any"),
-        "ring": Algorithm(pieces.ring, "any"),
-        "recursive-halving": Algorithm(pieces.recursive_halving, "any"),
+        "reduce-then-scatter": CollAlgorithm(reduce_scatter.reduce_then_scatter),
+        "pairwise": CollAlgorithm(reduce_scatter.pairwise, "any"),
+        "ring": CollAlgorithm(pieces.ring, "any"),
+        "recursive-halving": CollAlgorithm(pieces.recursive_halving, "any"),
     },
-    "Scan": {"linear": Algorithm(scan.linear), "recursive-doubling": Algorithm(scan.recursive_doubling)},
+    "Scan": {"linear": CollAlgorithm(scan.linear), "recursive-doubling": CollAlgorithm(scan.recursive_doubling)},
 }
 """By collective and name.  Those of one collective take the same arguments."""
+
+LIBRARY = "library"
+"""The name of what an MPI library does itself: on real MPI the usual one, elsewhere there is none."""
+
+_NATIVE: Mapping[str, CollAlgorithm] = {
+    "Barrier": CollAlgorithm(native.barrier), "Bcast": CollAlgorithm(native.broadcast),
+    "Scatter": CollAlgorithm(native.scatter), "Scatterv": CollAlgorithm(native.scatter),
+    "Gather": CollAlgorithm(native.gather), "Gatherv": CollAlgorithm(native.gather),
+    "Allgather": CollAlgorithm(native.allgather), "Alltoall": CollAlgorithm(native.alltoall),
+    "Alltoallv": CollAlgorithm(native.alltoall), "Reduce": CollAlgorithm(native.reduce),
+    "Allreduce": CollAlgorithm(native.allreduce), "Reduce_scatter": CollAlgorithm(native.reduce_scatter),
+    "Scan": CollAlgorithm(native.scan),
+}  # fmt: skip
 
 _SAME = {
     "Ibarrier": "Barrier", "Ibcast": "Bcast", "Iallreduce": "Allreduce", "Ialltoall": "Alltoall",
@@ -124,13 +138,17 @@ _ORDERED = {"Reduce": "binomial-ordered", "Allreduce": "reduce-broadcast", "Redu
 """What is taken instead where the operator does not commute and the usual one would mind."""
 
 
-def named(call: str) -> Mapping[str, Algorithm]:
-    """Return the algorithms of a call."""
-    return ALGORITHMS[_SAME.get(call, call)]
+def named(call: str, style: str = "") -> Mapping[str, CollAlgorithm]:
+    """Return the algorithms of a call; with the style "library" those of the library's own are among them."""
+    collective = _SAME.get(call, call)
+    own = {LIBRARY: _NATIVE[collective]} if style == LIBRARY else {}
+    return {**ALGORITHMS[collective], **own}
 
 
 def usual(call: str, style: str) -> str:
     """Return the name of the one that is taken where a program names none."""
+    if style == LIBRARY:
+        return LIBRARY
     collective = _SAME.get(call, call)
     return STYLES[style].get(collective) or STYLES["flat"][collective]
 

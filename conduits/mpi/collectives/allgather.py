@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from conduits.mpi.collectives import broadcast, gather
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.folding import folded
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial
 
 
-def ring(channel: Channel, blocks: Blocks) -> Steps:
+def ring(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """Every block goes round."""
     rank, size = channel.rank, channel.size
     left, right = (rank - 1) % size, (rank + 1) % size
@@ -22,7 +22,7 @@ def ring(channel: Channel, blocks: Blocks) -> Steps:
         yield [came, channel.send(right, blocks.one((rank - back) % size))]
 
 
-def bruck(channel: Channel, blocks: Blocks) -> Steps:
+def bruck(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """In round k every rank passes all that it has to the rank 2**k before it."""
     rank, size = channel.rank, channel.size
     distance = 1
@@ -34,7 +34,7 @@ def bruck(channel: Channel, blocks: Blocks) -> Steps:
         distance *= 2
 
 
-def recursive_doubling(channel: Channel, blocks: Blocks) -> Steps:
+def recursive_doubling(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """In round k pairs at a distance of 2**k swap all that they have.
 
     Where that does not come out even, pairs of neighbours begin.
@@ -60,7 +60,7 @@ def recursive_doubling(channel: Channel, blocks: Blocks) -> Steps:
         yield [channel.send(fold.partner, blocks.packed(channel, everyone))]
 
 
-def gather_broadcast(channel: Channel, blocks: Blocks) -> Steps:
+def gather_broadcast(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """To rank 0 along a binomial tree, and back along it."""
     place = binomial(channel.rank, channel.size)
     landings = [blocks.landing(subtree) for subtree in place.subtrees]
@@ -72,7 +72,7 @@ def gather_broadcast(channel: Channel, blocks: Blocks) -> Steps:
     yield from _tell(channel, channel, blocks, 0)
 
 
-def two_level(channel: Channel, blocks: Blocks) -> Steps:
+def two_level(channel: CollectiveChannel, blocks: Blocks) -> Steps:
     """Leaders collect the blocks of their hosts, swap them with one another, and tell their hosts."""
     where = nodes(channel)
     own = channel.part(where.group)
@@ -95,7 +95,7 @@ def two_level(channel: Channel, blocks: Blocks) -> Steps:
 
 
 def _swap(
-    channel: Channel, blocks: Blocks, there: int, mine: list[int], here: int, theirs: list[int]
+    channel: CollectiveChannel, blocks: Blocks, there: int, mine: list[int], here: int, theirs: list[int]
 ) -> Steps:  # fmt: skip
     """Send the blocks `mine` to `there` and get the blocks `theirs` from `here`."""
     landing = blocks.landing(theirs)
@@ -104,7 +104,7 @@ def _swap(
     blocks.unpack(channel, theirs, landing)
 
 
-def _tell(channel: Channel, own: Channel, blocks: Blocks, root: int) -> Steps:
+def _tell(channel: CollectiveChannel, own: CollectiveChannel, blocks: Blocks, root: int) -> Steps:
     """Send all blocks from the root to those of `own`."""
     everyone = range(channel.size)
     if own.rank == root:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from conduits.mpi.collectives import allgather, broadcast, pieces, reduce
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 from conduits.mpi.collectives.folding import folded
 from conduits.mpi.collectives.nodes import nodes
 
 
-def reduce_broadcast(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def reduce_broadcast(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Reduced to rank 0, which broadcasts, both along binomial trees."""
     result = yield from reduce.binomial(channel, data, combine, 0)
     result = data if result is None else result
@@ -21,7 +21,7 @@ def reduce_broadcast(channel: Channel, data: memoryview, combine: Combining) -> 
     return result
 
 
-def recursive_doubling(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def recursive_doubling(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """In round k pairs at a distance of 2**k swap what they have; where that does not come out even, pairs begin."""
     fold = folded(channel.rank, channel.size)
     if fold.idle:
@@ -45,7 +45,7 @@ def recursive_doubling(channel: Channel, data: memoryview, combine: Combining) -
     return data
 
 
-def scatter_allgather(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def scatter_allgather(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Each rank reduces a piece, by recursive halving; the pieces go to all by recursive doubling."""
     blocks = Blocks.cut(data, channel.size, combine.unit)
     mine = yield from pieces.recursive_halving(channel, blocks, combine)
@@ -55,7 +55,7 @@ def scatter_allgather(channel: Channel, data: memoryview, combine: Combining) ->
     return result.view
 
 
-def ring(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def ring(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Pieces of the result go round until they are complete, and round again to all."""
     blocks = Blocks.cut(data, channel.size, combine.unit)
     mine = yield from pieces.ring(channel, blocks, combine)
@@ -65,7 +65,7 @@ def ring(channel: Channel, data: memoryview, combine: Combining) -> Steps:
     return result.view
 
 
-def two_level(channel: Channel, data: memoryview, combine: Combining) -> Steps:
+def two_level(channel: CollectiveChannel, data: memoryview, combine: Combining) -> Steps:
     """Within each host to its leader, among the leaders by recursive doubling, and back within each host."""
     where = nodes(channel)
     own = channel.part(where.group)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from conduits.mpi.collectives import gather, scatter
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.nodes import nodes
 
 
-def linear(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
+def linear(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
     """All at once, each rank beginning with the one behind it."""
     rank, size = channel.rank, channel.size
     order = [(rank + each) % size for each in range(1, size)]
@@ -21,7 +21,7 @@ def linear(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
     yield begun
 
 
-def pairwise(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
+def pairwise(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
     """In round k every rank sends to the one k behind it, and receives from the one k before it."""
     rank, size = channel.rank, channel.size
     channel.copy(sends.one(rank), receives.one(rank))
@@ -30,7 +30,7 @@ def pairwise(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
         yield [channel.recv(here, receives.one(here)), channel.send(there, sends.one(there))]
 
 
-def bruck(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
+def bruck(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
     """In round k go all blocks 2**k ranks on that have bit k in the way they have to go; blocks of one size."""
     rank, size = channel.rank, channel.size
     each = sends.places[0][1]
@@ -50,7 +50,7 @@ def bruck(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
         channel.copy(have.one(way), receives.one((rank - way) % size))
 
 
-def two_level(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
+def two_level(channel: CollectiveChannel, sends: Blocks, receives: Blocks) -> Steps:
     """Leaders collect what their hosts send, swap it with one another in pairs, and deal it out; blocks of one size."""
     where = nodes(channel)
     own, everyone = channel.part(where.group), range(channel.size)
@@ -69,7 +69,7 @@ def two_level(channel: Channel, sends: Blocks, receives: Blocks) -> Steps:
 
 
 def _leaders(
-    chiefs: Channel, groups: tuple[tuple[int, ...], ...], out: Blocks, into: Blocks, ranks: int
+    chiefs: CollectiveChannel, groups: tuple[tuple[int, ...], ...], out: Blocks, into: Blocks, ranks: int
 ) -> Steps:  # fmt: skip
     """Swap between hosts what `out` has for each rank, by who sends it; it comes to `into`, by who gets it."""
     each, here, hosts = len(out.view) // len(out.places) // ranks, chiefs.rank, chiefs.size

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial
 
 _NOTHING = memoryview(bytearray())
 
 
-def dissemination(channel: Channel) -> Steps:
+def dissemination(channel: CollectiveChannel) -> Steps:
     """In round k every rank tells the one 2**k behind it, and hears of the one 2**k before it."""
     distance = 1
     while distance < channel.size:
@@ -18,13 +18,13 @@ def dissemination(channel: Channel) -> Steps:
         distance *= 2
 
 
-def tree(channel: Channel) -> Steps:
+def tree(channel: CollectiveChannel) -> Steps:
     """The root of a binomial tree hears that all have come, and tells all."""
     yield from _collect(channel)
     yield from _release(channel)
 
 
-def two_level(channel: Channel) -> Steps:
+def two_level(channel: CollectiveChannel) -> Steps:
     """The ranks of a host meet, then the leaders of all hosts, who let theirs go."""
     where = nodes(channel)
     mine = channel.part(where.group)
@@ -34,14 +34,14 @@ def two_level(channel: Channel) -> Steps:
     yield from _release(mine)
 
 
-def _collect(channel: Channel) -> Steps:
+def _collect(channel: CollectiveChannel) -> Steps:
     place = binomial(channel.rank, channel.size)
     yield [channel.recv(child, _NOTHING) for child in place.children]
     if place.parent is not None:
         yield [channel.send(place.parent, _NOTHING)]
 
 
-def _release(channel: Channel) -> Steps:
+def _release(channel: CollectiveChannel) -> Steps:
     place = binomial(channel.rank, channel.size)
     if place.parent is not None:
         yield [channel.recv(place.parent, _NOTHING)]

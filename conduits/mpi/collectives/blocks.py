@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 
 @attrs.frozen
@@ -69,7 +69,7 @@ class Blocks:
             at += size
         return self.view[start:at]
 
-    def packed(self, channel: Channel, ranks: Sequence[int]) -> memoryview:
+    def packed(self, channel: CollectiveChannel, ranks: Sequence[int]) -> memoryview:
         """Return the blocks of some ranks one behind the other, copied if they do not lie so."""
         found = self.run(ranks)
         if found is not None:
@@ -83,7 +83,7 @@ class Blocks:
         found = self.run(ranks)
         return memoryview(bytearray(sum(self.sizes(ranks)))) if found is None else found
 
-    def unpack(self, channel: Channel, ranks: Sequence[int], data: memoryview) -> None:
+    def unpack(self, channel: CollectiveChannel, ranks: Sequence[int], data: memoryview) -> None:
         """Bring blocks that were received together to their places, unless they are there."""
         if self.run(ranks) is not None:
             return

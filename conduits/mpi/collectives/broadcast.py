@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial as place_of
 
 
-def linear(channel: Channel, data: memoryview, root: int) -> Steps:
+def linear(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
     """The root sends to each."""
     if channel.rank != root:
         yield [channel.recv(root, data)]
@@ -16,7 +16,7 @@ def linear(channel: Channel, data: memoryview, root: int) -> Steps:
         yield [channel.send(each, data) for each in range(channel.size) if each != root]
 
 
-def binomial(channel: Channel, data: memoryview, root: int) -> Steps:
+def binomial(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
     """Along a binomial tree, larger subtrees first."""
     place = place_of(channel.rank, channel.size, root)
     if place.parent is not None:
@@ -24,7 +24,7 @@ def binomial(channel: Channel, data: memoryview, root: int) -> Steps:
     yield [channel.send(child, data) for child in reversed(place.children)]
 
 
-def two_stage(channel: Channel, data: memoryview, root: int) -> Steps:
+def two_stage(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
     """From the root to one rank of each other host, then within each host, along binomial trees."""
     where = nodes(channel, root)
     if channel.rank == where.leader:
@@ -32,7 +32,7 @@ def two_stage(channel: Channel, data: memoryview, root: int) -> Steps:
     yield from binomial(channel.part(where.group), data, where.group.index(where.leader))
 
 
-def scatter_allgather(channel: Channel, data: memoryview, root: int) -> Steps:
+def scatter_allgather(channel: CollectiveChannel, data: memoryview, root: int) -> Steps:
     """The root deals out pieces along a binomial tree, which then go round a ring."""
     size = channel.size
     place = place_of(channel.rank, size, root)

@@ -10,12 +10,12 @@ from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from conduits.mpi.errors import ErrorClass, MpiError
-from conduits.mpi.interface import Request
+from conduits.mpi.interface import PlainRequest
 
-Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
-class Costs(Protocol):
+class LocalCosts(Protocol):
     """What an algorithm's own work costs the rank."""
 
     def copied(self, nbytes: int) -> None:
@@ -25,7 +25,7 @@ class Costs(Protocol):
         """Take the CPU for combining so many bytes with as many others."""
 
 
-class Channel:
+class CollectiveChannel:
     """One call's messages in one communicator.
 
     Args:
@@ -45,7 +45,13 @@ class Channel:
     __slots__ = ("_comm", "_costs", "_expected", "_hidden", "_members", "_tag", "hosts", "rank", "size")
 
     def __init__(
-        self, comm: Any, hidden: int, tag: int, hosts: Sequence[int], costs: Costs, members: Sequence[int] | None = None
+        self,
+        comm: Any,
+        hidden: int,
+        tag: int,
+        hosts: Sequence[int],
+        costs: LocalCosts,
+        members: Sequence[int] | None = None,
     ) -> None:
         self._comm = comm
         self._hidden = hidden
@@ -57,24 +63,37 @@ class Channel:
         self.hosts = tuple(hosts)
         self._expected: list[tuple[Any, int, int]] = []
 
-    def part(self, members: Sequence[int]) -> Channel:
+    def part(self, members: Sequence[int]) -> CollectiveChannel:
         """Return the channel of some of those that take part, in this order; this rank is one of them."""
         chosen = [self._members[each] for each in members]
         hosts = [self.hosts[each] for each in members]
-        made = Channel(self._comm, self._hidden, self._tag, hosts, self._costs, chosen)
+        made = CollectiveChannel(self._comm, self._hidden, self._tag, hosts, self._costs, chosen)
         made._expected = self._expected
         return made
 
-    def send(self, dest: int, data: Any) -> Request:
+    def send(self, dest: int, data: Any) -> PlainRequest:
         """Begin a send of bytes; they must not change until it is over."""
-        begun: Request = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
+        begun: PlainRequest = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
         return begun
 
-    def recv(self, source: int, data: Any) -> Request:
+    def recv(self, source: int, data: Any) -> PlainRequest:
         """Begin a receive of exactly as many bytes as there is room."""
-        begun: Request = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
+        begun: PlainRequest = self._comm.Irecv(data, self._members[source], self._tag, hidden=self._hidden)
         self._expected.append((begun, self._members[source], len(data)))
         return begun
+
+    def native(self, call: str, *args: Any) -> PlainRequest:
+        """Begin a collective of the library's own, of which real MPI alone has any; all of its ranks take part."""
+        begun: PlainRequest = self._comm.collective(call, *args)
+        return begun
+
+    def operator(self, combine: Any) -> Any:
+        """Return the library's own operator for what a `Combining` does, None where it has none."""
+        return self._comm.operator(combine.op, combine.datatype)
+
+    def elements(self, data: memoryview | None, datatype: str) -> Any:
+        """Return a buffer of elements for the library's own collectives; of None: the data are in place."""
+        return self._comm.elements(data, datatype)
 
     def copy(self, source: Any, target: memoryview) -> None:
         """Copy bytes, as many as there is room for exactly."""
@@ -117,7 +136,7 @@ class Channel:
                     )
 
 
-def all_gather_bytes(channel: Channel, data: bytes) -> Steps:
+def all_gather_bytes(channel: CollectiveChannel, data: bytes) -> Steps:
     """Give `data`, of the same size everywhere, to all; returns theirs by rank.
 
     Bruck's way: in round k every rank passes all that it has on to the rank 2**k before it.

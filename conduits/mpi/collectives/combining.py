@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 Apply = Callable[[memoryview, memoryview], object]
 """`apply(incoming, inout)`: inout = incoming op inout."""
@@ -17,17 +17,21 @@ class Combining:
         channel: whose rank combines.
         apply: makes its second operand the result of both.
         unit: bytes of an element.
+        op: MPI's name of the operator, "" where the program has made it.
+        datatype: MPI's name of the elements.
 
     Attributes:
-        unit: the same.
+        unit, op, datatype: the same.
     """
 
-    __slots__ = ("_apply", "_channel", "unit")
+    __slots__ = ("_apply", "_channel", "datatype", "op", "unit")
 
-    def __init__(self, channel: Channel, apply: Apply, unit: int) -> None:
+    def __init__(self, channel: CollectiveChannel, apply: Apply, unit: int, op: str = "", datatype: str = "") -> None:
         self._channel = channel
         self._apply = apply
         self.unit = unit
+        self.op = op
+        self.datatype = datatype
 
     def __call__(self, low: memoryview, high: memoryview) -> memoryview:
         """Return what the operands of lower ranks and of higher ranks make together; it lies where `high` was."""

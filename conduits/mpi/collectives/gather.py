@@ -7,12 +7,12 @@ None; `root`.
 from __future__ import annotations
 
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial as place_of
 
 
-def linear(channel: Channel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
+def linear(channel: CollectiveChannel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
     """Each sends the root its own."""
     if blocks is None:
         yield [channel.send(root, mine)]
@@ -22,7 +22,7 @@ def linear(channel: Channel, mine: memoryview | None, blocks: Blocks | None, roo
     yield begun
 
 
-def binomial(channel: Channel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
+def binomial(channel: CollectiveChannel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
     """Along a binomial tree; blocks of one size."""
     place = place_of(channel.rank, channel.size, root)
     if blocks is not None:
@@ -47,7 +47,7 @@ def binomial(channel: Channel, mine: memoryview | None, blocks: Blocks | None, r
         yield [channel.send(place.parent, have.view)]
 
 
-def two_level(channel: Channel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
+def two_level(channel: CollectiveChannel, mine: memoryview | None, blocks: Blocks | None, root: int) -> Steps:
     """The leader of each host collects the blocks of its host and sends them to the root; of one size."""
     where = nodes(channel, root)
     own = channel.part(where.group)
@@ -69,7 +69,7 @@ def two_level(channel: Channel, mine: memoryview | None, blocks: Blocks | None, 
             blocks.unpack(channel, group, landing)
 
 
-def _keep(channel: Channel, mine: memoryview | None, blocks: Blocks, rank: int) -> None:
+def _keep(channel: CollectiveChannel, mine: memoryview | None, blocks: Blocks, rank: int) -> None:
     """Bring the root's own block to its place."""
     if mine is not None:
         channel.copy(mine, blocks.one(rank))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class Nodes:
         return all(group[-1] - group[0] + 1 == len(group) for group in self.groups)
 
 
-def nodes(channel: Channel, root: int | None = None) -> Nodes:
+def nodes(channel: CollectiveChannel, root: int | None = None) -> Nodes:
     """Return who shares a host.
 
     Args:

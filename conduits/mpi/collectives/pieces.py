@@ -7,12 +7,12 @@ operator that commutes.  Returns this rank's block of the result.
 from __future__ import annotations
 
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 from conduits.mpi.collectives.folding import folded
 
 
-def ring(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
+def ring(channel: CollectiveChannel, blocks: Blocks, combine: Combining) -> Steps:
     """Partial results go round and end where they belong."""
     rank, size = channel.rank, channel.size
     left, right = (rank - 1) % size, (rank + 1) % size
@@ -25,7 +25,7 @@ def ring(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
     return partial if size > 1 else blocks.one(rank)
 
 
-def recursive_halving(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
+def recursive_halving(channel: CollectiveChannel, blocks: Blocks, combine: Combining) -> Steps:
     """Pairs swap the halves that they do not need, at half the distance each time.
 
     Where that does not come out even, pairs of neighbours begin.

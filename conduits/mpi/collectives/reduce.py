@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from conduits.mpi.collectives import gather, pieces
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial as place_of
 
 
-def linear(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def linear(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """The root gets all operands and combines them from the highest rank down."""
     if channel.rank != root:
         yield [channel.send(root, data)]
@@ -28,7 +28,7 @@ def linear(channel: Channel, data: memoryview, combine: Combining, root: int) ->
     return high
 
 
-def binomial(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def binomial(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Along a binomial tree under the root; the operands go round with the ranks counted from it."""
     place = place_of(channel.rank, channel.size, root)
     for child in place.children:
@@ -41,7 +41,7 @@ def binomial(channel: Channel, data: memoryview, combine: Combining, root: int) 
     return None
 
 
-def binomial_ordered(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def binomial_ordered(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Along a binomial tree under rank 0, which sends the result to the root: in the order of the ranks."""
     result = yield from binomial(channel, data, combine, 0)
     if not root:
@@ -56,7 +56,7 @@ def binomial_ordered(channel: Channel, data: memoryview, combine: Combining, roo
     return result
 
 
-def scatter_gather(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def scatter_gather(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Each rank reduces a piece, by recursive halving; the pieces are gathered."""
     blocks = Blocks.cut(data, channel.size, combine.unit)
     mine = yield from pieces.recursive_halving(channel, blocks, combine)
@@ -65,7 +65,7 @@ def scatter_gather(channel: Channel, data: memoryview, combine: Combining, root:
     return None if result is None else result.view
 
 
-def two_level(channel: Channel, data: memoryview, combine: Combining, root: int) -> Steps:
+def two_level(channel: CollectiveChannel, data: memoryview, combine: Combining, root: int) -> Steps:
     """Within each host to its leader, then among the leaders, along binomial trees."""
     where = nodes(channel, root)
     own = channel.part(where.group)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from conduits.mpi.collectives import reduce
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 from conduits.mpi.collectives.scatter import linear as scattered
 
 
-def reduce_then_scatter(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
+def reduce_then_scatter(channel: CollectiveChannel, blocks: Blocks, combine: Combining) -> Steps:
     """Reduced to rank 0, in the order of the ranks, which deals the result out."""
     whole = yield from reduce.binomial(channel, blocks.view, combine, 0)
     mine = room_like(blocks.one(channel.rank))
@@ -21,7 +21,7 @@ def reduce_then_scatter(channel: Channel, blocks: Blocks, combine: Combining) ->
     return mine
 
 
-def pairwise(channel: Channel, blocks: Blocks, combine: Combining) -> Steps:
+def pairwise(channel: CollectiveChannel, blocks: Blocks, combine: Combining) -> Steps:
     """In round k every rank sends the one k behind it that one's block; for operators that commute."""
     rank, size = channel.rank, channel.size
     mine = blocks.one(rank)

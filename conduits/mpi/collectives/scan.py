@@ -6,11 +6,11 @@ the result, None at rank 0 where it does not.
 
 from __future__ import annotations
 
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.combining import Combining, room_like
 
 
-def linear(channel: Channel, data: memoryview, combine: Combining, own: bool) -> Steps:
+def linear(channel: CollectiveChannel, data: memoryview, combine: Combining, own: bool) -> Steps:
     """Each waits for the one before it."""
     before = None
     if channel.rank:
@@ -22,7 +22,7 @@ def linear(channel: Channel, data: memoryview, combine: Combining, own: bool) ->
     return data if own else before
 
 
-def recursive_doubling(channel: Channel, data: memoryview, combine: Combining, own: bool) -> Steps:
+def recursive_doubling(channel: CollectiveChannel, data: memoryview, combine: Combining, own: bool) -> Steps:
     """In round k pairs at a distance of 2**k swap what the 2**k ranks around them make together."""
     rank = channel.rank
     before: memoryview | None = None  # of all lower ranks that this one has heard of

@@ -7,12 +7,12 @@ stays where it is; `root`.
 from __future__ import annotations
 
 from conduits.mpi.collectives.blocks import Blocks
-from conduits.mpi.collectives.channel import Channel, Steps
+from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.collectives.nodes import nodes
 from conduits.mpi.collectives.tree import binomial as place_of
 
 
-def linear(channel: Channel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
+def linear(channel: CollectiveChannel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
     """The root sends each its own."""
     if blocks is None:
         assert mine is not None
@@ -23,7 +23,7 @@ def linear(channel: Channel, blocks: Blocks | None, mine: memoryview | None, roo
     yield begun
 
 
-def binomial(channel: Channel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
+def binomial(channel: CollectiveChannel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
     """Along a binomial tree; blocks of one size."""
     place = place_of(channel.rank, channel.size, root)
     if blocks is not None:
@@ -45,7 +45,7 @@ def binomial(channel: Channel, blocks: Blocks | None, mine: memoryview | None, r
     ]
 
 
-def two_level(channel: Channel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
+def two_level(channel: CollectiveChannel, blocks: Blocks | None, mine: memoryview | None, root: int) -> Steps:
     """The root sends the leader of each other host the blocks of that host; leaders deal them out; of one size."""
     where = nodes(channel, root)
     own = channel.part(where.group)
@@ -69,7 +69,7 @@ def two_level(channel: Channel, blocks: Blocks | None, mine: memoryview | None, 
         yield from linear(own, part, mine, leader)
 
 
-def _keep(channel: Channel, blocks: Blocks, mine: memoryview | None, rank: int) -> None:
+def _keep(channel: CollectiveChannel, blocks: Blocks, mine: memoryview | None, rank: int) -> None:
     """Bring the root's own block to its place."""
     if mine is not None:
         channel.copy(blocks.one(rank), mine)

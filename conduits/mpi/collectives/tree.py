@@ -10,7 +10,7 @@ import attrs
 
 
 @attrs.frozen
-class Place:
+class TreePosition:
     """A rank's place in a tree.
 
     Attributes:
@@ -26,7 +26,7 @@ class Place:
     subtree: tuple[int, ...]
 
 
-def binomial(rank: int, size: int, root: int = 0) -> Place:
+def binomial(rank: int, size: int, root: int = 0) -> TreePosition:
     """Return a rank's place in the tree of `size` ranks under `root`."""
 
     def real(numbers: range) -> tuple[int, ...]:
@@ -41,4 +41,4 @@ def binomial(rank: int, size: int, root: int = 0) -> Place:
         subtrees.append(real(below))
         step *= 2
     parent = None if not place else (place - reach + root) % size
-    return Place(parent, tuple(children), tuple(subtrees), real(range(place, min(place + reach, size))))
+    return TreePosition(parent, tuple(children), tuple(subtrees), real(range(place, min(place + reach, size))))

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from conduit import ConduitError
 from conduit.benchmarks import Program, Record, execute, pair, sizes
-from conduits.mpi.commands.options import MpiOptions, begin, check
+from conduits.mpi.commands.options import MpiOptions, check, on_mpi
 
 if TYPE_CHECKING:
     from conduit import Endpoint
@@ -26,9 +26,8 @@ SIZES = (1, 1 << 20)
 WORDS = {"A": "one way", "B": "ping and pong"}
 
 
-async def main(ep: Endpoint, parameters: Parameters, progress: Progress) -> RecordList | None:
+async def measure(ep: Endpoint, comm: Comm, parameters: Parameters, progress: Progress) -> RecordList | None:
     """Measure on one rank; passive ranks return None."""
-    comm = begin(NAME)
     side = pair(ep.rank, ep.size, parameters.pairing)
     chosen = list(sizes(parameters.min_size, parameters.max_size, parameters.max_step))
     if ep.rank == 0:
@@ -92,7 +91,12 @@ def program(options: MpiOptions) -> Program:
     """
     check(NAME, options)
     return Program(
-        name=NAME, main=main, sections="AB", sizes=SIZES, segment=lambda parameters, limits: 0, fewest_ranks=2
+        name=NAME,
+        main=on_mpi(measure),
+        sections="AB",
+        sizes=SIZES,
+        segment=lambda parameters, limits: 0,
+        fewest_ranks=2,
     )
 
 

@@ -17,7 +17,7 @@ from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Program, Record, execute, sizes
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.collectives.algorithms import named
-from conduits.mpi.commands.options import UNUSED, MpiOptions, begin, check
+from conduits.mpi.commands.options import UNUSED, MpiOptions, check, on_mpi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,10 @@ class CollOptions(MpiOptions):
     pairing: Annotated[Literal["next", "cross"], UNUSED] = "next"
 
 
-async def main(
-    ep: Endpoint, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...]
+async def measure(
+    ep: Endpoint, comm: Comm, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...]
 ) -> RecordList | None:
     """Measure on one rank; the records are the same on all."""
-    comm = begin(NAME)
     blocks = list(_blocks(parameters, algorithms))
     if ep.rank == 0:
         progress.begin(len(blocks))
@@ -168,7 +167,7 @@ def program(options: CollOptions) -> Program:
     algorithms = _algorithms(options.algorithms, options.sections)
     return Program(
         name=NAME,
-        main=partial(main, algorithms=algorithms),
+        main=partial(on_mpi(measure), algorithms=algorithms),
         sections="".join(CALLS),
         sizes=SIZES,
         segment=lambda parameters, limits: 0,

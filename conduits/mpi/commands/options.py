@@ -1,23 +1,23 @@
-"""What the benchmarks of MPI have in common: their options, and the world of the running rank."""
+"""What the benchmarks of MPI have in common: their options, and the communicator that they measure in."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Annotated, Any, Literal
 
 import attrs
 from cyclopts import Parameter
 
-from conduit import BadRequest
-from conduit.benchmarks import Options
-from conduits.mpi.awaited.comm import Comm
-from conduits.mpi.awaited.process import current
-from conduits.mpi.awaited.run import world
+from conduit import BadRequest, Endpoint
+from conduit.benchmarks import BenchmarkOptions
+from conduits.mpi.program import entered
 
 UNUSED = Parameter(show=False)
 
 
 @attrs.frozen(kw_only=True)
-class MpiOptions(Options):
+class MpiOptions(BenchmarkOptions):
     """What users may ask of a benchmark of MPI."""
 
     conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("mpi",)
@@ -35,7 +35,12 @@ def check(program: str, options: MpiOptions) -> None:
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
 
 
-def begin(program: str) -> Comm:
-    """Return the world of the running rank, which does without Active Messages."""
-    current(program).go_alone()
-    return world()
+def on_mpi(measure: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return the main of a benchmark that is given the world behind its endpoint."""
+
+    @wraps(measure)
+    async def main(ep: Endpoint, *args: Any, **named: Any) -> Any:
+        async with entered(ep) as comm:
+            return await measure(ep, comm, *args, **named)
+
+    return main

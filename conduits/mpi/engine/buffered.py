@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from conduits.mpi.engine.device import Matching
 from conduits.mpi.errors import ErrorClass, MpiError
 
 OVERHEAD = 96
@@ -46,16 +46,16 @@ class AttachedBuffer:
     """A rank's buffer for buffered sends.
 
     Args:
-        engine: the rank's.
+        copied: takes the CPU for the copy of so many bytes.
 
     Attributes:
         attached: what the program has attached, None while it has nothing.
     """
 
-    __slots__ = ("_engine", "_kept", "_view", "attached")
+    __slots__ = ("_copied", "_kept", "_view", "attached")
 
-    def __init__(self, engine: Matching) -> None:
-        self._engine = engine
+    def __init__(self, copied: Callable[[int], object]) -> None:
+        self._copied = copied
         self._kept: list[Kept] = []
         self._view = memoryview(bytearray())
         self.attached: Any = None
@@ -103,7 +103,7 @@ class AttachedBuffer:
             )
         part = self._view[start : start + len(data)]
         part[:] = data
-        self._engine.charge(self._engine.host.copy_ticks(len(data)))
+        self._copied(len(data))
         made = Kept(start, part)
         self._kept.insert(place, made)
         return made

@@ -56,7 +56,7 @@ class Matching(Protocol):
     def cancel(self, receive: Receive) -> None:
         """End a receive without a message, unless it has one."""
 
-    def arrive(self, arrival: Arrival) -> None:
+    def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
 
     def sent(self, send: Send) -> None:
@@ -81,7 +81,7 @@ class Matching(Protocol):
         """Return the ranks that calls of this rank wait for by name."""
 
 
-class Arrival(ABC):
+class IncomingMessage(ABC):
     """A message of which a rank knows by now, with its bytes or without; made by the device.
 
     Attributes:
@@ -160,7 +160,7 @@ class Device(ABC):
         """Return how many messages have arrived that no poll has taken; free of cost, for reports."""
         return 0
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Return one line for each kind of resource in use, for the report of a deadlock."""
         return ()
 

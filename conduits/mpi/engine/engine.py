@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 from zlib import crc32
 
-from conduit.contract import Acts, Wait
+from conduit.contract import DigestSink, Wait
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
-from conduits.mpi.engine.device import Arrival, Device
+from conduits.mpi.engine.device import Device, IncomingMessage
 from conduits.mpi.engine.itself import ToItself
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.software import Software
@@ -72,7 +72,7 @@ class Engine:
         cpu: the rank's CPU.
         worker: what it still has to do.
         device: how messages travel.
-        acts: where sends and receives are logged for the digest, None where they are not.
+        digest_log: where sends and receives are logged for the digest, None where they are not.
         next_context: the lowest number that no communicator of this rank has had.
     """
 
@@ -87,9 +87,9 @@ class Engine:
         self.cpu = home.cpu
         self.worker = Worker(home.kernel, home.cpu)
         self.next_context = 0
-        self.acts: Acts | None = None
+        self.digest_log: DigestSink | None = None
         self._posted: dict[int, list[Receive]] = {}
-        self._unexpected: dict[int, list[Arrival]] = {}
+        self._unexpected: dict[int, list[IncomingMessage]] = {}
         self._sends = self._receives = 0
         self._unfinished: dict[Send, None] = {}
         self._schedules: list[Schedule] = []
@@ -103,6 +103,10 @@ class Engine:
     def charge(self, ticks: int) -> None:
         """Take the CPU for another `ticks` picoseconds."""
         self.cpu.charge(ticks)
+
+    def charge_test(self) -> None:
+        """Take the CPU for the question whether something is over."""
+        self.cpu.charge(self.software.test_ps)
 
     def begin_send(self, dest: int, context: int, source: int, tag: int, data: memoryview, mode: Mode) -> Send:
         """Begin a send.
@@ -119,7 +123,7 @@ class Engine:
         self._sends += 1
         send = Send(self, context, tag, data, dest, source, mode, self._sends)
         self._unfinished[send] = None
-        if self.acts is not None:
+        if self.digest_log is not None:
             self._log(_SENT, dest, context, tag, data)
         if dest == self.rank:
             self._itself.send(send)
@@ -139,7 +143,7 @@ class Engine:
             self._match(arrival, receive)
         return receive
 
-    def receive_found(self, arrival: Arrival, data: memoryview) -> Receive:
+    def receive_found(self, arrival: IncomingMessage, data: memoryview) -> Receive:
         """Begin a receive of a message that `find` has taken out."""
         self.cpu.charge(self.software.call_ps)
         self._receives += 1
@@ -147,7 +151,7 @@ class Engine:
         self._match(arrival, receive)
         return receive
 
-    def find(self, context: int, source: int, tag: int, *, take: bool) -> Arrival | None:
+    def find(self, context: int, source: int, tag: int, *, take: bool) -> IncomingMessage | None:
         """Return the message that such a receive would get now; where `take`, it is nobody else's from then on."""
         waiting = self._unexpected.get(context)
         if not waiting:
@@ -178,7 +182,7 @@ class Engine:
 
     def schedule(self, steps: Steps, what: str) -> Schedule:
         """Begin a call that consists of many sends and receives; see `Schedule`."""
-        made = Schedule(self, steps, what)
+        made = Schedule(self.charge_test, steps, what)
         made.go_on()
         if not made.over:
             self._schedules.append(made)
@@ -204,7 +208,7 @@ class Engine:
 
     # -- for the device ------------------------------------------------------------------------------
 
-    def arrive(self, arrival: Arrival) -> None:
+    def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
         posted = self._posted.get(arrival.context, ())
         for place, receive in enumerate(posted):
@@ -248,7 +252,7 @@ class Engine:
                 f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
                 f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
             )
-        if self.acts is not None:
+        if self.digest_log is not None:
             self._log(_RECEIVED, receive.source, receive.context, receive.tag, receive.data[: receive.room])
         self._end(receive)
 
@@ -286,13 +290,13 @@ class Engine:
     # -- inside --------------------------------------------------------------------------------------
 
     def _log(self, act: int, peer: int, context: int, tag: int, data: memoryview) -> None:
-        acts = self.acts
-        assert acts is not None
-        acts.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
-        if len(acts) > _FLUSH:
-            acts.flush()
+        digest_log = self.digest_log
+        assert digest_log is not None
+        digest_log.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
+        if len(digest_log) > _FLUSH:
+            digest_log.flush()
 
-    def _match(self, arrival: Arrival, receive: Receive) -> None:
+    def _match(self, arrival: IncomingMessage, receive: Receive) -> None:
         receive.arrival = arrival
         receive.source, receive.tag, receive.nbytes = arrival.source, arrival.tag, arrival.nbytes
         arrival.deliver(receive)

@@ -6,7 +6,7 @@ itself first; a longer one waits for its receive.
 
 from __future__ import annotations
 
-from conduits.mpi.engine.device import Arrival, Matching
+from conduits.mpi.engine.device import IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Receive, Send
 
 
@@ -34,7 +34,7 @@ class ToItself:
         self.engine.arrive(_Own(self, send))
 
 
-class _Own(Arrival):
+class _Own(IncomingMessage):
     __slots__ = ("_copy", "_itself", "_send")
 
     def __init__(self, itself: ToItself, send: Send) -> None:

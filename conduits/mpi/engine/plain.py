@@ -7,15 +7,15 @@ Nothing here polls: that is what the rank's port does while somebody waits.  `Te
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.device import Arrival
+from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
 from conduits.mpi.errors import ErrorClass, MpiError
-from conduits.mpi.interface import Request
+from conduits.mpi.interface import PlainRequest
 
 TAG_UB = (1 << 31) - 1
 """The largest tag."""
@@ -24,11 +24,8 @@ P2P, HIDDEN, GROUP = range(3)
 makes a communicator of its own."""
 CONTEXTS = 3
 
-One: TypeAlias = "Send | Receive | Done"
-"""What a call that posts returns."""
 
-
-class Done:
+class CompletedRequest:
     """A request that was over when it was made: nobody sends it, or nobody gets it.
 
     Attributes:
@@ -66,7 +63,7 @@ class Persistent:
     """A request that may be begun again and again.
 
     Args:
-        begin: begins it once.
+        begin: begins it once: returns a transfer, of a simulated library or of a real one, or `CompletedRequest`.
 
     Attributes:
         active: the transfer of the last beginning, None before the first and when its end has been seen.
@@ -74,9 +71,9 @@ class Persistent:
 
     __slots__ = ("_begin", "active")
 
-    def __init__(self, begin: Callable[[], One]) -> None:
+    def __init__(self, begin: Callable[[], Any]) -> None:
         self._begin = begin
-        self.active: One | None = None
+        self.active: Any = None
 
     @property
     def begun(self) -> bool:
@@ -90,17 +87,18 @@ class Persistent:
     @property
     def over(self) -> bool:
         """Whether it is over, or was never begun."""
-        return self.active is None or self.active.over
+        return self.active is None or bool(self.active.over)
 
     @property
     def cancelled(self) -> bool:
         """Whether it has ended without a message."""
-        return self.active is not None and self.active.cancelled
+        return self.active is not None and bool(self.active.cancelled)
 
     @property
     def error(self) -> BaseException | None:
         """What its end is to raise."""
-        return None if self.active is None else self.active.error
+        found: BaseException | None = None if self.active is None else self.active.error
+        return found
 
     def Start(self) -> None:
         """Begin it.
@@ -114,7 +112,7 @@ class Persistent:
 
     def Test(self) -> bool:
         """Return whether it is over, or was never begun."""
-        return self.active is None or self.active.Test()
+        return self.active is None or bool(self.active.Test())
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""
@@ -134,9 +132,9 @@ class Found:
 
     __slots__ = ("_arrival", "_engine", "nbytes", "source", "tag")
 
-    def __init__(self, engine: Engine, arrival: Arrival) -> None:
+    def __init__(self, engine: Engine, arrival: IncomingMessage) -> None:
         self._engine = engine
-        self._arrival: Arrival | None = arrival
+        self._arrival: IncomingMessage | None = arrival
         self.source, self.tag, self.nbytes = arrival.source, arrival.tag, arrival.nbytes
 
     def Irecv(self, buf: Any) -> Receive:
@@ -151,8 +149,8 @@ class Found:
         return self.Irecv(buf)
 
 
-class Library:
-    """One rank's MPI library; see `conduits.mpi.interface.Library`.
+class EngineLibrary:
+    """One rank's MPI library; see `conduits.mpi.interface.PlainLibrary`.
 
     Args:
         engine: the rank's.
@@ -170,9 +168,9 @@ class Library:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.buffer = AttachedBuffer(engine)
-        self.world = Comm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
-        self.alone = Comm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
+        self.buffer = AttachedBuffer(lambda nbytes: engine.charge(engine.host.copy_ticks(nbytes)))
+        self.world = EngineComm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
+        self.alone = EngineComm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
 
     def contexts(self) -> int:
         """Return the first of the contexts for a new communicator, as far as this rank knows."""
@@ -184,14 +182,14 @@ class Library:
         """Return what this rank proposes as the first of the contexts for a new communicator; the highest wins."""
         return self.engine.next_context
 
-    def make(self, group: tuple[int, ...], context: int, name: str) -> Comm | None:
+    def make(self, group: tuple[int, ...], context: int, name: str) -> EngineComm | None:
         """Return a communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
         self.engine.next_context = max(self.engine.next_context, context + CONTEXTS)
         if self.engine.rank not in group:
             return None
-        return Comm(self, group, group.index(self.engine.rank), context, name)
+        return EngineComm(self, group, group.index(self.engine.rank), context, name)
 
-    def startall(self, requests: Sequence[Request]) -> None:
+    def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests, in order."""
         for request in requests:
             request.Start()
@@ -201,7 +199,7 @@ class Library:
         return self.engine.schedule(steps, what)
 
 
-class Comm:
+class EngineComm:
     """A communicator.
 
     Args:
@@ -220,7 +218,7 @@ class Comm:
     HIDDEN = HIDDEN
     GROUP = GROUP
 
-    def __init__(self, library: Library, group: tuple[int, ...], rank: int, context: int, name: str) -> None:
+    def __init__(self, library: EngineLibrary, group: tuple[int, ...], rank: int, context: int, name: str) -> None:
         self.library = library
         self.group = group
         self.context = context
@@ -236,20 +234,20 @@ class Comm:
         """Return how many processes belong to it."""
         return len(self.group)
 
-    def Dup(self) -> Comm:
+    def Dup(self) -> EngineComm:
         """Return another one of the same ranks.
 
         It makes up the context by itself, so all ranks of the world must have made the same communicators before: for
         who prepares a job.  Programs make theirs by an agreement of the ranks.
         """
-        return Comm(self.library, self.group, self._rank, self.library.contexts(), f"a duplicate of {self.name}")
+        return EngineComm(self.library, self.group, self._rank, self.library.contexts(), f"a duplicate of {self.name}")
 
-    def Split_type(self, split_type: int = 0, key: int = 0) -> Comm:
+    def Split_type(self, split_type: int = 0, key: int = 0) -> EngineComm:
         """Return the communicator of the ranks that share this one's host; as `Dup`."""
         hosts = self._engine.hosts
         mine = hosts[self._engine.rank]
         group = tuple(each for each in self.group if hosts[each] == mine)
-        return Comm(
+        return EngineComm(
             self.library,
             group,
             group.index(self._engine.rank),
@@ -266,22 +264,24 @@ class Comm:
 
     # -- sends -----------------------------------------------------------------------------------------
 
-    def Isend(self, buf: Any, dest: int, tag: int = 0, *, mode: Mode = Mode.STANDARD, hidden: int = P2P) -> Send | Done:
+    def Isend(
+        self, buf: Any, dest: int, tag: int = 0, *, mode: Mode = Mode.STANDARD, hidden: int = P2P
+    ) -> Send | CompletedRequest:
         """Begin a send of all bytes of a buffer."""
         if dest == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         data = readable(buf)
         return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
 
-    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | Done:
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | CompletedRequest:
         """Begin a send that is over only when its receive was found."""
         return self.Isend(buf, dest, tag, mode=Mode.SYNCHRONOUS)
 
-    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Send | Done:
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Send | CompletedRequest:
         """Begin a send whose receive is there already."""
         return self.Isend(buf, dest, tag, mode=Mode.READY)
 
-    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Done:
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> CompletedRequest:
         """Begin a send from the attached buffer, into which it copies the bytes now.
 
         Raises:
@@ -290,7 +290,7 @@ class Comm:
         if dest != PROC_NULL:
             kept = self.library.buffer.keep(readable(buf))
             kept.begun(self.Isend(kept.data, dest, tag))
-        return Done()
+        return CompletedRequest()
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
         """Make a persistent send."""
@@ -310,21 +310,23 @@ class Comm:
 
     # -- receives --------------------------------------------------------------------------------------
 
-    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P) -> Receive | Done:
+    def Irecv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P
+    ) -> Receive | CompletedRequest:
         """Begin a receive into a buffer, at most as many bytes as it has."""
         if source == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         return self._engine.begin_receive(self.context + hidden, source, tag, writable(buf))
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
         """Make a persistent receive."""
         return Persistent(lambda: self.Irecv(buf, source, tag))
 
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Arrival | Done | None:
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> IncomingMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""
         self._engine.charge(self._engine.software.test_ps)
         if source == PROC_NULL:
-            return Done()
+            return CompletedRequest()
         return self._engine.find(self.context, source, tag, take=False)
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:

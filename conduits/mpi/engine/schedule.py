@@ -6,20 +6,19 @@ whoever polls carries it on, and any number of them may be under way.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
-from conduits.mpi.engine.transfer import Owner
-from conduits.mpi.interface import Request
+from conduits.mpi.interface import PlainRequest
 
-Steps: TypeAlias = Generator[Sequence[Request], None, Any]
+Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
 class Schedule:
     """A request for the end of such a call.
 
     Args:
-        engine: its rank's.
+        asked: called at each question whether it is over, for what that costs.
         steps: the generator.
         what: the call, for reports.
 
@@ -29,10 +28,10 @@ class Schedule:
         result: what it returned.
     """
 
-    __slots__ = ("_awaited", "_engine", "_steps", "cancelled", "error", "over", "result", "what")
+    __slots__ = ("_asked", "_awaited", "_steps", "cancelled", "error", "over", "result", "what")
 
-    def __init__(self, engine: Owner, steps: Steps, what: str) -> None:
-        self._engine = engine
+    def __init__(self, asked: Callable[[], object], steps: Steps, what: str) -> None:
+        self._asked = asked
         self._steps = steps
         self._awaited: list[Any] = []
         self.what = what
@@ -60,7 +59,7 @@ class Schedule:
 
     def Test(self) -> bool:
         """Return whether it is over; charges what the question costs."""
-        self._engine.charge(self._engine.software.test_ps)
+        self._asked()
         if self.over and self.error is not None:
             raise self.error
         return self.over

@@ -26,7 +26,7 @@ class Mode(IntEnum):
     """Its receive is there already; an error where it is not."""
 
 
-class Owner(Protocol):
+class TransferEngine(Protocol):
     """What a transfer sees of its rank's engine.
 
     Attributes:
@@ -58,7 +58,7 @@ class Transfer:
 
     __slots__ = ("cancelled", "context", "data", "engine", "error", "over", "tag")
 
-    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview) -> None:
+    def __init__(self, engine: TransferEngine, context: int, tag: int, data: memoryview) -> None:
         self.engine = engine
         self.context = context
         self.tag = tag
@@ -95,7 +95,15 @@ class Send(Transfer):
     __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
 
     def __init__(
-        self, engine: Owner, context: int, tag: int, data: memoryview, dest: int, source: int, mode: Mode, number: int
+        self,
+        engine: TransferEngine,
+        context: int,
+        tag: int,
+        data: memoryview,
+        dest: int,
+        source: int,
+        mode: Mode,
+        number: int,
     ) -> None:
         super().__init__(engine, context, tag, data)
         self.dest = dest
@@ -129,7 +137,9 @@ class Receive(Transfer):
 
     __slots__ = ("arrival", "nbytes", "number", "received", "source")
 
-    def __init__(self, engine: Owner, context: int, tag: int, data: memoryview, source: int, number: int) -> None:
+    def __init__(
+        self, engine: TransferEngine, context: int, tag: int, data: memoryview, source: int, number: int
+    ) -> None:
         super().__init__(engine, context, tag, data)
         self.source = source
         self.nbytes = 0

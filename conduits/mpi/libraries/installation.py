@@ -52,7 +52,7 @@ class Installation(ABC):
     def start_ticks(self, rank: int) -> int:
         """Return what MPI_Init costs a rank, picoseconds."""
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return what an all-gather of so many ranks costs at start-up, picoseconds."""
         return 0
 

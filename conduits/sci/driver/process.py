@@ -22,8 +22,8 @@ from functools import partial
 
 from conduit.sim.memory import Buffer, Memory, Store
 from conduits.sci import constants as c
-from conduits.sci.driver.segment import Mapping, Remote, SciError, Segment, Then
-from conduits.sci.hardware import Adapter, Fabric, StorePlan, packets
+from conduits.sci.driver.segment import RemoteSegment, SciError, Segment, SegmentMapping, Then
+from conduits.sci.hardware import Adapter, SciFabric, StorePlan, packets
 
 ALIGN = c.whole(c.DMA_ALIGN)
 MAP_PS = c.ps(c.MAP)
@@ -42,7 +42,7 @@ class Sisci:
 
     __slots__ = ("_waiting", "adapter", "announced", "complete", "fabric", "host", "limit", "pending", "rank", "weak")
 
-    def __init__(self, fabric: Fabric, host: int, rank: int = -1, *, patched: bool = False) -> None:
+    def __init__(self, fabric: SciFabric, host: int, rank: int = -1, *, patched: bool = False) -> None:
         self.fabric = fabric
         self.rank = rank
         self.host = host
@@ -118,7 +118,7 @@ class Sisci:
                         made(found)
         return found
 
-    def connect(self, host: int, number: int) -> Remote:
+    def connect(self, host: int, number: int) -> RemoteSegment:
         """Connect to a segment.
 
         Raises:
@@ -129,19 +129,19 @@ class Sisci:
             raise SciError(f"host {self.host} cannot connect to segment {number} of host {host}: there is none")
         if not found.exported:
             raise SciError(f"host {self.host} cannot connect to segment {number} of host {host}: it is not exported")
-        return Remote(found, self)
+        return RemoteSegment(found, self)
 
-    def map(self, remote: Remote) -> Mapping:
+    def map(self, remote: RemoteSegment) -> SegmentMapping:
         """Import a segment, so that it can be stored to; takes `MAP_PS` of the caller's CPU."""
-        return Mapping(remote, self)
+        return SegmentMapping(remote, self)
 
-    def unmap(self, mapping: Mapping) -> None:
+    def unmap(self, mapping: SegmentMapping) -> None:
         """Give an import up; takes `UNMAP_PS` of the caller's CPU."""
         mapping.alive = False
 
     # -- PIO -----------------------------------------------------------------------------------
 
-    def store(self, mapping: Mapping, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
+    def store(self, mapping: SegmentMapping, offset: int, data: Buffer, issued: Then, announced: bool = False) -> int:
         """Store `data` to remote memory (posted).
 
         Args:
@@ -170,7 +170,7 @@ class Sisci:
         landed(self.adapter.arrival)
         return end
 
-    def store_plan(self, mapping: Mapping, offset: int, size: int) -> StorePlan:
+    def store_plan(self, mapping: SegmentMapping, offset: int, size: int) -> StorePlan:
         """Return what a store of `size` bytes takes.
 
         Raises:
@@ -196,7 +196,7 @@ class Sisci:
         self._waiting = then
         return 0
 
-    def read(self, mapping: Mapping, offset: int, nbytes: int, then: Callable[[bytes, int], object]) -> None:
+    def read(self, mapping: SegmentMapping, offset: int, nbytes: int, then: Callable[[bytes, int], object]) -> None:
         """Read remote memory: `then(data, when)` in the event in which the bytes leave the memory.
 
         Raises:
@@ -220,7 +220,7 @@ class Sisci:
         self,
         data: memoryview,
         address: int,
-        remote: Remote,
+        remote: RemoteSegment,
         offset: int,
         then: Then,
         *,
@@ -257,7 +257,7 @@ class Sisci:
             landed = partial(self._dma_landed, remote, offset, data, then)
         self.adapter.dma.post(remote.way, size, landed)
 
-    def _dma_landed(self, remote: Remote, offset: int, data: memoryview, then: Then, arrival: int) -> None:
+    def _dma_landed(self, remote: RemoteSegment, offset: int, data: memoryview, then: Then, arrival: int) -> None:
         """Land a DMA's bytes, in weak ordering in parts and in any order."""
         last = arrival
         for start, end in self.adapter.cut(offset, len(data)):
@@ -278,7 +278,7 @@ class Sisci:
             then, self._waiting = self._waiting, None
             then(self.complete)
 
-    def _land(self, mapping: Mapping, offset: int, data: Buffer, arrival: int) -> None:
+    def _land(self, mapping: SegmentMapping, offset: int, data: Buffer, arrival: int) -> None:
         """Let bytes land in an event of their own, in weak ordering in two parts."""
         if self.weak:
             adapter, view = self.adapter, memoryview(data)
@@ -289,7 +289,7 @@ class Sisci:
             self.adapter.kernel.at(arrival, mapping.segment.land, offset, data)
         mapping.placed(arrival)
 
-    def refuse(self, mapping: Mapping, offset: int, size: int) -> None:
+    def refuse(self, mapping: SegmentMapping, offset: int, size: int) -> None:
         """Raise SciError for bytes that cannot be reached."""
         segment = mapping.segment
         what = f"host {self.host}: {size} bytes at offset {offset} of segment {segment.number} of host {segment.host}"

@@ -62,7 +62,7 @@ class Segment:
             self.on_landing()
 
 
-class Remote:
+class RemoteSegment:
     """A connection to another process's segment: enough for DMA, not for stores."""
 
     __slots__ = ("nbytes", "segment", "way")
@@ -73,12 +73,12 @@ class Remote:
         self.way = driver.adapter.way(segment.host)
 
 
-class Mapping:
+class SegmentMapping:
     """An imported segment: its bytes can be stored to and read."""
 
     __slots__ = ("alive", "driver", "nbytes", "segment", "way")
 
-    def __init__(self, remote: Remote, driver: Importer) -> None:
+    def __init__(self, remote: RemoteSegment, driver: Importer) -> None:
         self.segment = remote.segment
         self.nbytes = remote.nbytes
         self.way = remote.way

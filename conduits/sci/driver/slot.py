@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from conduit.sim.memory import Buffer, Flat, Memory
 from conduits.sci.driver.process import Sisci
-from conduits.sci.driver.segment import Mapping, Segment, Then
+from conduits.sci.driver.segment import Segment, SegmentMapping, Then
 from conduits.sci.hardware import StorePlan
 
 FLAG = b"\1"
@@ -44,7 +44,13 @@ class RemoteSlot:
     )  # fmt: skip
 
     def __init__(
-        self, driver: Sisci, mapping: Mapping, offset: int, room: int, control: Mapping, flags: Sequence[int]
+        self,
+        driver: Sisci,
+        mapping: SegmentMapping,
+        offset: int,
+        room: int,
+        control: SegmentMapping,
+        flags: Sequence[int],
     ) -> None:
         if offset < 0 or offset + room > mapping.nbytes:
             driver.refuse(mapping, offset, room)

@@ -10,7 +10,7 @@ What is modelled:
 - The window is reckoned with the response time of free links; where links are busy a transfer waits
   as a whole (docs/models/sci.md).
 - Stores of an adapter to one host land in the order in which CPUs issue them: one that has found room
-  between the bytes of others is not there before those that were issued earlier (`Way.in_order`).
+  between the bytes of others is not there before those that were issued earlier (`TorusRoute.in_order`).
 
 Weak ordering: bytes land later by a seeded random delay; what O of the rules orders stays in order.
 
@@ -24,13 +24,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from conduit.sim.dma import DmaEngine, Stream
+from conduit.sim.dma import DmaEngine, DmaStream
 from conduit.sim.kernel import Kernel
 from conduit.sim.link import Link
 from conduit.sim.topology import Torus
 from conduit.sim.units import PS_PER_S
 from conduits.sci import constants as c
-from conduits.sci.hardware.ways import PIO_BYTES_PER_S, PIO_START_PS, WINDOW, Shape, StorePlan, Way, wire_bytes
+from conduits.sci.hardware.ways import PIO_BYTES_PER_S, PIO_START_PS, WINDOW, Shape, StorePlan, TorusRoute, wire_bytes
 
 READ_RATIO = c.whole(c.READ_RATIO)
 Then: TypeAlias = Callable[[int], object]
@@ -58,7 +58,7 @@ class AdapterStatistics(NamedTuple):
     stalled: int
 
 
-class Fabric:
+class SciFabric:
     """The cluster: hosts on a torus, made when first used.
 
     Args:
@@ -102,7 +102,7 @@ class Fabric:
         found = [self._links.get((node, dimension)) for dimension in range(len(self.torus.shape))]
         return [link for link in found if link is not None]
 
-    def find_way(self, source: int, target: int) -> Way:
+    def find_way(self, source: int, target: int) -> TorusRoute:
         """Make a way from host `source` to host `target`; its adapter keeps it (`Adapter.way`)."""
         steps = tuple(self.torus.steps(source, target))
         links, node = [self.adapter(source).bus], source
@@ -115,7 +115,7 @@ class Fabric:
         shape = self._shapes.get(steps)
         if shape is None:
             shape = self._shapes[steps] = Shape(links, steps, self.torus.steps(target, source))
-        return Way(tuple(links), shape)
+        return TorusRoute(tuple(links), shape)
 
     def _ring(self, node: int, dimension: int) -> Ring:
         """Return the ring along `dimension` that `node` is on, which takes up all others on it too."""
@@ -135,7 +135,7 @@ class Adapter:
         "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
-    def __init__(self, fabric: Fabric, host: int) -> None:
+    def __init__(self, fabric: SciFabric, host: int) -> None:
         self.fabric = fabric
         self.host = host
         self.arrival = 0
@@ -145,7 +145,7 @@ class Adapter:
             self.kernel, _DMA_SETUP_PS, _DMA_BYTES_PER_S, fabric.piece, wire_bytes, f"DMA engine {host}"
         )
         self._random = self.kernel.random(f"sci/adapter/{host}") if fabric.weak else None
-        self._ways: dict[int, Way] = {}
+        self._ways: dict[int, TorusRoute] = {}
         self._landed: dict[object, int] = {}
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
@@ -162,14 +162,14 @@ class Adapter:
             self._stalled,
         )
 
-    def way(self, host: int) -> Way:
+    def way(self, host: int) -> TorusRoute:
         """Return the way to `host`."""
         found = self._ways.get(host)
         if found is None:
             found = self._ways[host] = self.fabric.find_way(self.host, host)
         return found
 
-    def plan(self, way: Way, nbytes: int, count: int, stores: int) -> StorePlan:
+    def plan(self, way: TorusRoute, nbytes: int, count: int, stores: int) -> StorePlan:
         """Return the plan of a PIO write of `nbytes` in `count` packets, the CPU making `stores` stores."""
         found = way.plans.get((nbytes, count, stores))
         if found is None:
@@ -237,7 +237,7 @@ class Adapter:
             landed(way.in_order(now, end, arrival))
 
         rate = min(PIO_BYTES_PER_S, WINDOW * _DATA * PS_PER_S // way.turnaround)
-        stream = Stream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
+        stream = DmaStream(self.kernel, way, plan.nbytes, self.fabric.piece, rate, wire_bytes, fed, carried)
         stream.start(now + PIO_START_PS)
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
@@ -294,7 +294,7 @@ class Adapter:
         self._stalled += stalled
         return stalled
 
-    def read(self, way: Way, nbytes: int, then: Then) -> None:
+    def read(self, way: TorusRoute, nbytes: int, then: Then) -> None:
         """Read remote memory: a small packet asks; nothing streams.
 
         Args:

@@ -118,7 +118,7 @@ class StorePlan:
         "wire",
     )  # fmt: skip
 
-    def __init__(self, way: Way, nbytes: int, count: int, stores: int, piece: int) -> None:
+    def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
         self.way = way
         self.nbytes = nbytes
         self.packets = count
@@ -139,7 +139,7 @@ class StorePlan:
         return self.links
 
 
-class Way(Route):
+class TorusRoute(Route):
     """The way from one host to another: the sender's bus, the links, the receiver's bus.
 
     Attributes:

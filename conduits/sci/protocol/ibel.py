@@ -29,9 +29,9 @@ from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
-from conduits.sci.driver import Mapping, Segment
+from conduits.sci.driver import Segment, SegmentMapping
 from conduits.sci.machine import SciCluster
-from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
+from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciPath
 from conduits.sci.protocol.sends import store
 
 _CATEGORY = 3 << 9
@@ -39,7 +39,7 @@ _MEDIUM = Category.MEDIUM << 9
 _REPLIES = -1
 
 
-class Queue:
+class IbelQueue:
     """A queue that this rank reads.
 
     Attributes:
@@ -61,19 +61,19 @@ class Queue:
 class Ibel(SciPath):
     """What the two designs share: blocks with their flag at the end, polled queue by queue."""
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting, slots: int) -> None:
-        super().__init__(port, cluster, setting)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig, slots: int) -> None:
+        super().__init__(port, cluster, config)
         self.layout = wire.QueueLayout(slots, c.whole(c.IBEL_BULK))
-        self.miss_ps = c.ps(c.POLL_MISS) + setting.ranks * c.ps(c.SCAN_QUEUE)
-        self._targets: dict[int, Mapping] = {}
-        self._queues: dict[int, Queue] = {}
-        self._line: deque[Queue] = deque()
+        self.miss_ps = c.ps(c.POLL_MISS) + config.ranks * c.ps(c.SCAN_QUEUE)
+        self._targets: dict[int, SegmentMapping] = {}
+        self._queues: dict[int, IbelQueue] = {}
+        self._line: deque[IbelQueue] = deque()
         self._news = False  # whether a pass finds something else than messages
         self.driver.create_segments(
-            self.number(self.rank, COMMAND), setting.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
+            self.number(self.rank, COMMAND), config.ranks, self.layout.queue_bytes, self.layout.slot_bytes, self._watch
         )
 
-    def target(self, rank: int) -> Mapping:
+    def target(self, rank: int) -> SegmentMapping:
         """Return this rank's queue at `rank`; its cost was charged at start-up."""
         found = self._targets.get(rank)
         if found is None:
@@ -87,14 +87,14 @@ class Ibel(SciPath):
 
     def watch(self, source: int, segment: Segment) -> None:
         """Let landings in the queue that `source` writes be noticed."""
-        queue = self._queues[source] = Queue(source, segment)
+        queue = self._queues[source] = IbelQueue(source, segment)
         segment.on_landing = partial(self._on_landing, queue)
 
     def begin(self, steps: Steps, then: Then) -> None:
         """Begin a chain when the CPU is free."""
         Chain(self.kernel, self.cpu, steps, then)
 
-    def message(self, mapping: Mapping, slot: int, number: int, message: Message) -> Steps:
+    def message(self, mapping: SegmentMapping, slot: int, number: int, message: Message) -> Steps:
         """Store a message with its flag as one block into a slot."""
         self.sent += 1
         block = self.layout.join(wire.pack(message, number), message.payload)
@@ -104,13 +104,13 @@ class Ibel(SciPath):
 
     # -- polling -------------------------------------------------------------------------------
 
-    def _on_landing(self, queue: Queue) -> None:
+    def _on_landing(self, queue: IbelQueue) -> None:
         if not queue.seen and self._arrived(queue):
             queue.seen = True
             self._line.append(queue)
             self.port.notify()
 
-    def _arrived(self, queue: Queue) -> bool:
+    def _arrived(self, queue: IbelQueue) -> bool:
         return queue.segment.memory.read(self.layout.flag(queue.head), 1) != b"\0"
 
     def begin_pass(self) -> None:
@@ -141,7 +141,7 @@ class Ibel(SciPath):
         return message
 
     @abstractmethod
-    def taken(self, queue: Queue, message: Message) -> None:
+    def taken(self, queue: IbelQueue, message: Message) -> None:
         """Set the message's source, and free what it occupied."""
 
     def undelivered(self) -> int:
@@ -157,7 +157,7 @@ class Ibel(SciPath):
             if queue.segment.memory.read(self.layout.flag(slot), 1) != b"\0"
         ]
 
-    def source(self, queue: Queue) -> int:
+    def source(self, queue: IbelQueue) -> int:
         """Return whose messages are in a queue."""
         return queue.source
 
@@ -165,10 +165,10 @@ class Ibel(SciPath):
 class SingleBuffer(Ibel):
     """One request buffer for each peer, one reply buffer, one outstanding request."""
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
-        super().__init__(port, cluster, setting, 1)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config, 1)
         self._waits_for: int | None = None
-        self._replies: dict[int, Mapping] = {}
+        self._replies: dict[int, SegmentMapping] = {}
         own = self.driver.create_segment(self.number(self.rank, CONTROL), self.layout.queue_bytes)
         own.export()
         self.watch(_REPLIES, own)
@@ -197,7 +197,7 @@ class SingleBuffer(Ibel):
             self._replies[requester] = found
         self.begin(self.message(found, 0, 0, reply), then)
 
-    def taken(self, queue: Queue, message: Message) -> None:
+    def taken(self, queue: IbelQueue, message: Message) -> None:
         """A reply ends the outstanding request."""
         if queue.source != _REPLIES:
             message.source = queue.source
@@ -205,15 +205,15 @@ class SingleBuffer(Ibel):
         assert self._waits_for is not None
         message.source, self._waits_for = self._waits_for, None
 
-    def source(self, queue: Queue) -> int:
+    def source(self, queue: IbelQueue) -> int:
         """Return whose messages are in a queue; a reply is of the rank that was asked."""
         return queue.source if self._waits_for is None or queue.source != _REPLIES else self._waits_for
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the outstanding request."""
         return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank whose reply is awaited, whoever the next request is for."""
         return (dest,) if self._waits_for is None else (self._waits_for,)
 
@@ -223,14 +223,14 @@ class SplitQueue(Ibel):
 
     COUNT_BYTES = 8
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
-        super().__init__(port, cluster, setting, setting.slots)
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config, config.slots)
         self._used: dict[int, int] = {}
         self._consumed: dict[int, int] = {}
-        self._controls: dict[int, Mapping] = {}
+        self._controls: dict[int, SegmentMapping] = {}
         self._stuck: int | None = None  # whose ring has no slot for a reply
         self._go_on: Done | None = None  # continues that reply
-        self._counts = bytearray(setting.ranks * self.COUNT_BYTES)
+        self._counts = bytearray(config.ranks * self.COUNT_BYTES)
         own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))
         own.on_landing = self._on_count
         own.export()
@@ -239,7 +239,7 @@ class SplitQueue(Ibel):
         """Return how many slots of this rank's ring at `dest` are free, as its count here tells."""
         at = dest * self.COUNT_BYTES
         consumed = int.from_bytes(self._counts[at : at + self.COUNT_BYTES], "little")
-        return self.setting.slots - (self._used.get(dest, 0) - consumed)
+        return self.config.slots - (self._used.get(dest, 0) - consumed)
 
     def acquire(self, dest: int) -> int | None:
         """Take the next slot of the ring at `dest`."""
@@ -248,7 +248,7 @@ class SplitQueue(Ibel):
             return None
         used = self._used.get(dest, 0)
         self._used[dest] = used + 1
-        return used % self.setting.slots
+        return used % self.config.slots
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Store the request into its slot."""
@@ -308,15 +308,15 @@ class SplitQueue(Ibel):
             go_on, self._go_on = self._go_on, None
             go_on(self.kernel.now)
 
-    def taken(self, queue: Queue, message: Message) -> None:
+    def taken(self, queue: IbelQueue, message: Message) -> None:
         """A reply's slot is free at once, a request's after its reply."""
         message.source = queue.source
         if not message.is_request:
             self.begin(self._tell(queue.source), _nothing)
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use and the reply that waits."""
-        slots = self.setting.slots
+        slots = self.config.slots
         lines = [
             f"{slots - self._free(dest)} of {slots} slots of the queue at rank {dest}, which requests and replies share"
             for dest in self._used

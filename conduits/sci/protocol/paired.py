@@ -23,8 +23,8 @@ from conduits.sci import wire
 from conduits.sci.driver import RemoteSlot
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
-from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciPath, Setting
-from conduits.sci.protocol.peer import Peer
+from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciPath
+from conduits.sci.protocol.peer import SciPeer
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
 _READY = wire.PairedLayout.READY
@@ -32,7 +32,7 @@ _CATEGORY = 3 << 9
 _MEDIUM = Category.MEDIUM << 9
 
 
-class Arrival:
+class FilledSlot:
     """A slot of this rank's, as a pass finds it.
 
     Attributes:
@@ -54,14 +54,14 @@ class PairedSlots(SciPath):
 
     miss_ps = c.ps(c.POLL_MISS)
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
-        super().__init__(port, cluster, setting)
-        self.layout = wire.PairedLayout(setting.ranks, setting.slots, setting.slot_payload)
-        self._slots = setting.slots
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
+        super().__init__(port, cluster, config)
+        self.layout = wire.PairedLayout(config.ranks, config.slots, config.slot_payload)
+        self._slots = config.slots
         self._slot_bytes = self.layout.slot_bytes
         self._scan_ps = self.layout.flags * c.ps(c.SCAN_FLAG)
-        self._peers: dict[int, Peer] = {}
-        self._arrivals: dict[int, Arrival] = {}
+        self._peers: dict[int, SciPeer] = {}
+        self._arrivals: dict[int, FilledSlot] = {}
         self._flags = bytearray(self.layout.control_bytes)
         self._place = self._start = self.layout.READY
         self._scanning = self._around = False
@@ -71,32 +71,32 @@ class PairedSlots(SciPath):
         self._create_segments()
 
     def _create_segments(self) -> None:
-        setting, driver = self.setting, self.driver
+        config, driver = self.config, self.driver
         control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
         # In strict order all that lands here ends with message-exist.
         control.on_landing = self._on_landing if driver.weak else self.port.notify
         control.export()
         driver.create_segments(
-            self.number(self.rank, COMMAND), setting.ranks, self.layout.command_bytes, self._slot_bytes
+            self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes
         )
         if self.port.memory.nbytes:
             payload = driver.create_segment(self.number(self.rank, PAYLOAD), self.port.memory.nbytes, self.port.memory)
             payload.export()
 
-    def peer(self, rank: int) -> Peer:
+    def peer(self, rank: int) -> SciPeer:
         """Return what is kept of `rank`; its cost was charged at start-up."""
         found = self._peers.get(rank)
         if found is None:
             found = self._peers[rank] = self._connect(rank)
         return found
 
-    def _connect(self, rank: int) -> Peer:
+    def _connect(self, rank: int) -> SciPeer:
         driver, host = self.driver, self.port.hosts[rank]
         command = driver.map(driver.connect(host, self.number(rank, COMMAND + self.rank)))
         control = driver.map(driver.connect(host, self.number(rank, CONTROL)))
         incoming = driver.segment(driver.host, self.number(self.rank, COMMAND + rank))
         assert incoming is not None
-        return Peer(rank, self.setting.slots, command, control, incoming)
+        return SciPeer(rank, self.config.slots, command, control, incoming)
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class PairedSlots(SciPath):
         """Send through the reply slot paired with the request's."""
         self._send(self._peers[request.source], REPLY, request.slot, reply, then, REPLY_PS)
 
-    def _send(self, peer: Peer, kind: int, number: int, message: Message, then: Then, takes: int) -> None:
+    def _send(self, peer: SciPeer, kind: int, number: int, message: Message, then: Then, takes: int) -> None:
         self.sent += 1
         cpu = self.cpu
         cpu.free = when = cpu.free + takes
@@ -127,7 +127,7 @@ class PairedSlots(SciPath):
         else:
             slot.post(when, header, self._issued)
 
-    def _slot(self, peer: Peer, kind: int, number: int) -> RemoteSlot:
+    def _slot(self, peer: SciPeer, kind: int, number: int) -> RemoteSlot:
         """Return a slot at `peer` that is used for the first time."""
         layout = self.layout
         place, flags = layout.slot(kind, number), (layout.ready(self.rank, kind, number), layout.EXIST)
@@ -136,14 +136,14 @@ class PairedSlots(SciPath):
         return made
 
     def _send_payload(
-        self, peer: Peer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
+        self, peer: SciPeer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
     ) -> None:
         long, nbytes = message.word & _CATEGORY != _MEDIUM, message.nbytes
         place = self.layout.slot(kind, number)
-        if long and (self.setting.dynamic_mapping or nbytes >= self.setting.dma_threshold):
-            steps = sends.by_map if self.setting.dynamic_mapping else sends.by_dma
+        if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
+            steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
             Chain(self.kernel, self.cpu, steps(self, peer, slot, place, header, message), self._then)
-        elif long or self.setting.transactions == 2:
+        elif long or self.config.transactions == 2:
             self._through_slot.begin(self.cpu.free, slot, peer.command, place, header, message.payload)
         else:
             block = header + message.payload
@@ -196,7 +196,7 @@ class PairedSlots(SciPath):
             arrival.free.append(message.slot)
         return message
 
-    def _first_arrival(self, place: int) -> Arrival:
+    def _first_arrival(self, place: int) -> FilledSlot:
         """Return what is kept of the slot whose message-ready flag is at `place`."""
         queue, slot = divmod(place - _READY, self._slots)
         source, kind = divmod(queue, 2)
@@ -205,7 +205,7 @@ class PairedSlots(SciPath):
         assert isinstance(memory, Memory)
         record, _ = memory.place(self.layout.slot(kind, slot), self._slot_bytes)  # a page is a slot
         message = Message(0, source=source, slot=slot)
-        found = self._arrivals[place] = Arrival(record, message, peer.free if kind == REPLY else None)
+        found = self._arrivals[place] = FilledSlot(record, message, peer.free if kind == REPLY else None)
         return found
 
     def end_pass(self) -> None:
@@ -216,15 +216,15 @@ class PairedSlots(SciPath):
 
     def _take_payload(self, message: Message, record: bytearray) -> None:
         if message.word & _CATEGORY == _MEDIUM:
-            start = HEADER_MAX if self.setting.transactions == 2 else wire.FIXED + len(message.args)
+            start = HEADER_MAX if self.config.transactions == 2 else wire.FIXED + len(message.args)
             message.payload = record[start : start + message.nbytes]
-        elif not self.setting.dynamic_mapping:
+        elif not self.config.dynamic_mapping:
             self._finish_long(message, memoryview(record)[HEADER_MAX:])
 
     def _finish_long(self, message: Message, area: memoryview) -> None:
         """Copy to the segment what of a long payload came through the slot."""
         nbytes = message.nbytes
-        if nbytes < self.setting.dma_threshold:
+        if nbytes < self.config.dma_threshold:
             self.copy_in(message, area[:nbytes])
             return
         head, body, tail = wire.cut(message.offset, nbytes)
@@ -235,9 +235,9 @@ class PairedSlots(SciPath):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slot pairs in use."""
-        slots = self.setting.slots
+        slots = self.config.slots
         return [
             f"{slots - len(peer.free)} of {slots} request slots to rank {rank}"
             for rank, peer in self._peers.items()

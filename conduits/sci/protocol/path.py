@@ -9,9 +9,9 @@ import attrs
 from conduit.contract import Message
 from conduit.simnet import Path, SimulatedPort
 from conduits.sci import constants as c
-from conduits.sci.driver import Remote
+from conduits.sci.driver import RemoteSegment
 from conduits.sci.machine import SciCluster
-from conduits.sci.protocol.peer import Peer
+from conduits.sci.protocol.peer import SciPeer
 
 REQUEST_PS = c.ps(c.CHECK) + c.ps(c.SEARCH) + c.ps(c.BUILD)
 REPLY_PS = c.ps(c.CHECK) + c.ps(c.BUILD)
@@ -22,7 +22,7 @@ CONTROL, PAYLOAD, COMMAND = 0, 1, 2
 
 
 @attrs.frozen
-class Setting:
+class SciConfig:
     """What a path needs to know of the job and of the protocol's options.
 
     Attributes:
@@ -48,15 +48,15 @@ class SciPath(Path):
     Args:
         port: the rank's port.
         cluster: the machine.
-        setting: job and options.
+        config: job and options.
 
     Attributes:
         host: what copying costs.
     """
 
-    def __init__(self, port: SimulatedPort, cluster: SciCluster, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig) -> None:
         super().__init__(port)
-        self.setting = setting
+        self.config = config
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
@@ -67,9 +67,9 @@ class SciPath(Path):
 
     def number(self, rank: int, which: int) -> int:
         """Return the id of a segment of `rank`: CONTROL, PAYLOAD, or COMMAND plus the writing rank."""
-        return rank * (self.setting.ranks + COMMAND) + which
+        return rank * (self.config.ranks + COMMAND) + which
 
-    def payload_of(self, peer: Peer) -> Remote:
+    def payload_of(self, peer: SciPeer) -> RemoteSegment:
         """Return the payload segment of a peer, connected; the peer has one, since a long payload goes there."""
         if peer.payload is None:
             peer.payload = self.driver.connect(self.port.hosts[peer.rank], self.number(peer.rank, PAYLOAD))

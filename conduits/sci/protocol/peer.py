@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conduits.sci.driver import Mapping, Remote, RemoteSlot, Segment
+from conduits.sci.driver import RemoteSegment, RemoteSlot, Segment, SegmentMapping
 
 
-class Peer:
+class SciPeer:
     """What a rank keeps of a peer it has talked to.
 
     Attributes:
@@ -20,11 +20,13 @@ class Peer:
 
     __slots__ = ("command", "control", "free", "incoming", "payload", "rank", "slots")
 
-    def __init__(self, rank: int, slots: int, command: Mapping, control: Mapping, incoming: Segment) -> None:
+    def __init__(
+        self, rank: int, slots: int, command: SegmentMapping, control: SegmentMapping, incoming: Segment
+    ) -> None:
         self.rank = rank
         self.free = list(range(slots - 1, -1, -1))
         self.command = command
         self.control = control
-        self.payload: Remote | None = None
+        self.payload: RemoteSegment | None = None
         self.incoming = incoming
         self.slots: list[RemoteSlot | None] = [None] * (2 * slots)

@@ -14,9 +14,9 @@ from __future__ import annotations
 from conduit.contract import Buffer, Message
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.sci import wire
-from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, Mapping, RemoteSlot, Sisci, Then
+from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, Then
 from conduits.sci.protocol.path import SciPath
-from conduits.sci.protocol.peer import Peer
+from conduits.sci.protocol.peer import SciPeer
 
 
 class ThroughSlot:
@@ -37,7 +37,7 @@ class ThroughSlot:
         "_payload", "_place", "_second", "_slot", "_stored", "rank",
     )  # fmt: skip
 
-    _command: Mapping
+    _command: SegmentMapping
     _slot: RemoteSlot
 
     def __init__(self, path: SciPath, issued: Then) -> None:
@@ -52,7 +52,9 @@ class ThroughSlot:
         self._begun, self._stored, self._second = self._store_header, self._header_stored, self._store_payload
         self._finished, self._landed, self._flag = self._payload_stored, self._all_landed, self._store_flags
 
-    def begin(self, when: int, slot: RemoteSlot, command: Mapping, place: int, header: bytes, payload: Buffer) -> None:
+    def begin(
+        self, when: int, slot: RemoteSlot, command: SegmentMapping, place: int, header: bytes, payload: Buffer
+    ) -> None:
         """Begin the chain when the CPU is free, at `when` picoseconds.
 
         Args:
@@ -98,7 +100,7 @@ class ThroughSlot:
         self._slot.announce(self._issued)
 
 
-def store(driver: Sisci, mapping: Mapping, offset: int, data: Buffer, announced: bool = True) -> Act:
+def store(driver: Sisci, mapping: SegmentMapping, offset: int, data: Buffer, announced: bool = True) -> Act:
     """Return the act of storing `data`; `announced`: flags that follow tell of them, nothing else does."""
 
     def act(done: Done) -> None:
@@ -123,7 +125,7 @@ def landed(driver: Sisci, act: Act) -> Act:
     return both
 
 
-def by_dma(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_dma(path: SciPath, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
     """Send the body of a long payload by DMA, its unaligned ends through the slot."""
     driver, command, payload = path.driver, peer.command, message.payload
     cut = head, body, tail = wire.cut(message.offset, message.nbytes)
@@ -136,13 +138,13 @@ def by_dma(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: byte
     yield slot.announce
 
 
-def by_map(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_map(path: SciPath, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
     """Send what of a long payload is unaligned straight to its place, mapped for this message alone."""
     driver, cpu, nbytes = path.driver, path.cpu, message.nbytes
     cut = head, body, _ = wire.cut(message.offset, nbytes)
     parts = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
-    if nbytes < path.setting.dma_threshold or (message.address + head) % ALIGN:
-        cut, parts = wire.Cut(nbytes, 0, 0), [(0, nbytes)]
+    if nbytes < path.config.dma_threshold or (message.address + head) % ALIGN:
+        cut, parts = wire.DmaCut(nbytes, 0, 0), [(0, nbytes)]
     yield store(driver, peer.command, place, header)
     if not parts:
         yield from _straight(path, peer, message, [], cut)
@@ -157,7 +159,7 @@ def by_map(path: SciPath, peer: Peer, slot: RemoteSlot, place: int, header: byte
     yield slot.announce
 
 
-def _straight(path: SciPath, peer: Peer, message: Message, stores: list[Act], cut: wire.Cut) -> Steps:
+def _straight(path: SciPath, peer: SciPeer, message: Message, stores: list[Act], cut: wire.DmaCut) -> Steps:
     """Make the stores, then the DMA of the body, if there is one; wait until all has landed."""
     head, body, _ = cut
     last = _dma(path, peer, message, cut) if body else stores.pop()
@@ -167,7 +169,7 @@ def _straight(path: SciPath, peer: Peer, message: Message, stores: list[Act], cu
     yield landed(path.driver, last)
 
 
-def _dma(path: SciPath, peer: Peer, message: Message, cut: wire.Cut) -> Act:
+def _dma(path: SciPath, peer: SciPeer, message: Message, cut: wire.DmaCut) -> Act:
     """Return the act of the DMA of the body, which lies aligned by then."""
     head, body, _ = cut
 

@@ -16,9 +16,9 @@ Source: the paper, section 2; constants.py names each number.
 """
 
 from conduits.startx.hardware.arctic import ArcticLink
-from conduits.startx.hardware.fabric import Fabric
+from conduits.startx.hardware.fabric import ArcticFabric
 from conduits.startx.hardware.niu import GRANT, HIGH, LOW, MESSAGE, Niu
 from conduits.startx.hardware.pinned import StartXError
 from conduits.startx.hardware.rdma import Armed
 
-__all__ = ["GRANT", "HIGH", "LOW", "MESSAGE", "ArcticLink", "Armed", "Fabric", "Niu", "StartXError"]
+__all__ = ["GRANT", "HIGH", "LOW", "MESSAGE", "ArcticFabric", "ArcticLink", "Armed", "Niu", "StartXError"]

@@ -54,10 +54,10 @@ class ArcticLink(Link):
 def _is_high(go: Callable[[int], object]) -> bool:
     """Return whether a waiting transfer is of high priority."""
     way = getattr(go, "route", None)
-    return isinstance(way, Way) and way.high
+    return isinstance(way, FatTreeRoute) and way.high
 
 
-class Way(Route):
+class FatTreeRoute(Route):
     """The links from one host to another, for one priority.
 
     Attributes:
@@ -83,9 +83,9 @@ class Arctic:
         self.kernel = kernel
         self._random = None if fifo else kernel.random("startx/ways")
         self._links: dict[tuple[str, int, int, int], ArcticLink] = {}
-        self._ways: dict[tuple[int, int, int, int], Way] = {}
+        self._ways: dict[tuple[int, int, int, int], FatTreeRoute] = {}
 
-    def way(self, source: int, target: int, priority: int) -> Way:
+    def way(self, source: int, target: int, priority: int) -> FatTreeRoute:
         """Return the way that a message from host `source` to host `target` takes now."""
         levels = (source ^ target).bit_length()
         wide = 1 << levels - 1
@@ -100,7 +100,7 @@ class Arctic:
         """Return the links used so far."""
         return list(self._links.values())
 
-    def _find(self, source: int, target: int, priority: int, lane: int) -> Way:
+    def _find(self, source: int, target: int, priority: int, lane: int) -> FatTreeRoute:
         """Go up to the level where the subtrees meet, then down; at each level the lane says which link."""
         levels = range((source ^ target).bit_length())
         up = [self._link("up", level, source >> level, lane % (1 << level)) for level in levels]
@@ -108,7 +108,7 @@ class Arctic:
         hops: list[Hop] = [(link, _STAGE_PS) for link in up + down]
         hops[0] = (hops[0][0], _OUT_PS + _STAGE_PS)
         hops[-1] = (hops[-1][0], _IN_PS)
-        return Way(hops, high=priority > 0)
+        return FatTreeRoute(hops, high=priority > 0)
 
     def _link(self, direction: str, level: int, subtree: int, lane: int) -> ArcticLink:
         key = (direction, level, subtree, lane)

@@ -9,7 +9,7 @@ from conduits.startx.hardware.niu import Niu
 from conduits.startx.hardware.pinned import PinnedMemory
 
 
-class Fabric:
+class ArcticFabric:
     """Hosts on an Arctic fat tree.
 
     Args:

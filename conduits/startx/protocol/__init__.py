@@ -1,6 +1,6 @@
 """How Active Messages travel over StarT-X: packets in two priorities, appointments for RDMA."""
 
 from conduits.startx.protocol.path import StartXPath
-from conduits.startx.protocol.smp import Setting, Smp
+from conduits.startx.protocol.smp import Smp, StartXConfig
 
-__all__ = ["Setting", "Smp", "StartXPath"]
+__all__ = ["Smp", "StartXConfig", "StartXPath"]

@@ -24,11 +24,11 @@ from conduit.simnet.chain import Chain, Done, Steps
 from conduit.simnet.path import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
-from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, Lock, StartXProcess, tag_of
-from conduits.startx.protocol.appointments import Wish
-from conduits.startx.protocol.sending import Sending
-from conduits.startx.protocol.smp import Setting, Smp
-from conduits.startx.protocol.transfers import BOOK_PS, Channel, Outgoing, Reception
+from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, SpinLock, StartXProcess, tag_of
+from conduits.startx.protocol.rendezvous import TransferRequest
+from conduits.startx.protocol.sending import PacketSend
+from conduits.startx.protocol.smp import Smp, StartXConfig
+from conduits.startx.protocol.transfers import BOOK_PS, OutgoingRdma, RdmaChannel, Reception
 
 BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
 LOADS = 64  # packets that one pass loads, whosever they are
@@ -40,35 +40,35 @@ class StartXPath(Path):
     Args:
         port: the rank's port.
         smp: the host's shared memory.
-        setting: job and options.
+        config: job and options.
     """
 
     miss_ps = POLL_PS
 
-    def __init__(self, port: SimulatedPort, smp: Smp, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, smp: Smp, config: StartXConfig) -> None:
         super().__init__(port)
-        self.setting = setting
+        self.config = config
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
         self.smp = smp
         self.niu = smp.niu
         self.local = len(smp.paths)
-        self._first = setting.cluster.first
-        self._ranks = len(setting.cluster.hosts)
-        self._crossover = setting.crossover
+        self._first = config.cluster.first
+        self._ranks = len(config.cluster.hosts)
+        self._crossover = config.crossover
         self.driver = smp.join(self)
-        self.uncopied: dict[Message, Outgoing] = {}
+        self.uncopied: dict[Message, OutgoingRdma] = {}
         """Long requests whose payload is still the program's."""
         self.packets_sent = self.packets_loaded = self.packets_filed = self.parts_sent = self.parts_received = 0
-        self._free = list(range(setting.slots - 1, -1, -1))
+        self._free = list(range(config.slots - 1, -1, -1))
         self._outstanding: dict[int, int] = {}
         self._inbox: deque[tuple[bytes, int, int, int]] = deque()
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
-        self._area_bytes = wire.FIRST + wire.LATER * (setting.packets - 1)
-        self._areas = Memory((self._ranks + 1) * setting.slots * self._area_bytes, self._area_bytes)
+        self._area_bytes = wire.FIRST + wire.LATER * (config.packets - 1)
+        self._areas = Memory((self._ranks + 1) * config.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
-        self._requests, self._replies = Channel(self, 0), Channel(self, 1)
+        self._requests, self._replies = RdmaChannel(self, 0), RdmaChannel(self, 1)
         self._reception = Reception(self)
         self._loads = LOADS  # packets that this pass may still load
         self._finds = False  # whether this pass loads packets, and has not looked yet whether there are more
@@ -83,7 +83,7 @@ class StartXPath(Path):
 
     def acquire(self, dest: int) -> int | None:
         """Take a request slot, and room for the packets of the largest request."""
-        if not self._free or not self.smp.reserve(self, self.setting.packets):
+        if not self._free or not self.smp.reserve(self, self.config.packets):
             return None
         slot = self._free.pop()
         self._outstanding[slot] = dest
@@ -93,7 +93,7 @@ class StartXPath(Path):
         """Send in low priority."""
         self.cpu.free += BUILD_PS
         if message.word & LONG and message.nbytes > self._crossover:
-            Chain(self.kernel, self.cpu, self._requests.send(Outgoing(message, dest, slot)), then)
+            Chain(self.kernel, self.cpu, self._requests.send(OutgoingRdma(message, dest, slot)), then)
         else:
             self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
 
@@ -101,17 +101,17 @@ class StartXPath(Path):
         """Send in high priority, for which the requester has set a place aside."""
         self.cpu.free += BUILD_PS
         if reply.word & LONG and reply.nbytes > self._crossover:
-            Chain(self.kernel, self.cpu, self._replies.send(Outgoing(reply, request.source, request.slot)), then)
+            Chain(self.kernel, self.cpu, self._replies.send(OutgoingRdma(reply, request.source, request.slot)), then)
         else:
             self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
 
     def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
         packets = self._cut(dest, slot, 0, message)
-        self.smp.give_back(self.setting.packets - len(packets))
-        Sending(self, LOW, self.port.hosts[dest], packets, then).start()
+        self.smp.give_back(self.config.packets - len(packets))
+        PacketSend(self, LOW, self.port.hosts[dest], packets, then).start()
 
     def _send_reply(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        Sending(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
+        PacketSend(self, HIGH, self.port.hosts[dest], self._cut(dest, slot, 1, message), then).start()
 
     def _cut(self, dest: int, slot: int, is_reply: int, message: Message) -> list[tuple[int, bytes]]:
         """Return the packets of a message that goes without RDMA."""
@@ -185,7 +185,7 @@ class StartXPath(Path):
         else:
             done(self.kernel.now)
 
-    def _locked(self, lock: Lock, done: Done) -> None:
+    def _locked(self, lock: SpinLock, done: Done) -> None:
         """The lock is this process's: load a packet, unless another process was faster."""
         self.cpu.free = self.kernel.now + LOCK_PS
         packet = self._load(self.cpu.free) if self.niu.high or self.niu.low else None
@@ -226,7 +226,7 @@ class StartXPath(Path):
 
     def _put_together(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Store a packet of several in the area of its message, which is whole when all have come."""
-        area = (self._ranks if is_reply else source) * self.setting.slots + slot
+        area = (self._ranks if is_reply else source) * self.config.slots + slot
         came, needed = self._missing.get(area, (0, 0))
         start = area * self._area_bytes
         if kind == wire.HEAD:
@@ -252,7 +252,7 @@ class StartXPath(Path):
         stream, source, slot, is_reply = self._inbox.popleft()
         message = wire.message(stream, source, slot, is_reply)
         if message.payload and message.word & LONG:
-            self.cpu.free += self.setting.cluster.host.copy_ticks(message.nbytes)
+            self.cpu.free += self.config.cluster.host.copy_ticks(message.nbytes)
             self.port.memory.write(message.offset, message.payload)
             message.payload = b""
         if is_reply:
@@ -264,7 +264,7 @@ class StartXPath(Path):
 
     def _next_duty(self) -> Message | None:
         """Do the next thing that is due besides messages, as a chain; None if nothing is."""
-        if self.smp.appointments.grantable:
+        if self.smp.rendezvous.grantable:
             steps = self._grant()
         elif self._replies.due:
             steps = self._replies.send_part()
@@ -279,36 +279,38 @@ class StartXPath(Path):
 
     def _grant(self) -> Steps:
         """Give the next appointment, to whichever rank of this host it is with."""
-        wish = yield self._book
-        if wish is not None:
-            yield Granting(self, wish).begin
+        request = yield self._book
+        if request is not None:
+            yield Granting(self, request).begin
 
     def _book(self, done: Done) -> None:
         """Take the next wish; another process may have been faster."""
-        now, wish = self.kernel.now, self.smp.appointments.grant()
-        done(now if wish is None else now + BOOK_PS, wish)
+        now, request = self.kernel.now, self.smp.rendezvous.grant()
+        done(now if request is None else now + BOOK_PS, request)
 
-    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
+    def open(self, request: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
         reception = self._reception
-        reception.granted(wish)
-        return by.accept(source, wish.channel, reception.buffer, wish.nbytes, reception.landed, reception.whole, after)
+        reception.granted(request)
+        return by.accept(
+            source, request.channel, reception.buffer, request.nbytes, reception.landed, reception.whole, after
+        )
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use and the long payloads that wait."""
         lines = []
         if self._outstanding:
             ranks = sorted(set(self._outstanding.values()))
             whom = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
-            lines.append(f"{len(self._outstanding)} of {self.setting.slots} request slots, to {whom}")
+            lines.append(f"{len(self._outstanding)} of {self.config.slots} request slots, to {whom}")
         for channel, name in ((self._requests, "requests"), (self._replies, "replies")):
             if channel.queue:
                 lines.append(f"{len(channel.queue)} long {name} that wait for their RDMA")
         return lines
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks that have this rank's requests."""
         return tuple(sorted(set(self._outstanding.values()))) or (dest,)
 
@@ -336,20 +338,20 @@ class StartXPath(Path):
         }
 
 
-class Granting(Sending):
+class Granting(PacketSend):
     """The grant of an appointment, stored by whoever polls.
 
     Args:
         path: of the process that stores it.
-        wish: what is granted.
+        request: what is granted.
     """
 
-    __slots__ = ("_receiver", "_wish")
+    __slots__ = ("_receiver", "_request")
 
-    def __init__(self, path: StartXPath, wish: Wish) -> None:
-        super().__init__(path, HIGH, path.port.hosts[wish.source], [(0, b"")], path.port.resume_pass)
-        self._receiver = path.smp.paths[wish.target - path.setting.cluster.first[path.port.host]]
-        self._wish = wish
+    def __init__(self, path: StartXPath, request: TransferRequest) -> None:
+        super().__init__(path, HIGH, path.port.hosts[request.source], [(0, b"")], path.port.resume_pass)
+        self._receiver = path.smp.paths[request.target - path.config.cluster.first[path.port.host]]
+        self._request = request
 
     def begin(self, done: Done) -> None:
         """Begin, as an act of a chain."""
@@ -366,4 +368,4 @@ class Granting(Sending):
         """Open the engine and store the grant."""
         path = self._path
         path.packets_sent += 1
-        return self._receiver.open(self._wish, self._target, path.driver, after)
+        return self._receiver.open(self._request, self._target, path.driver, after)

@@ -35,7 +35,7 @@ class SendingPath(Protocol):
     packets_sent: int
 
 
-class Sending:
+class PacketSend:
     """Some packets to one host.
 
     Args:

@@ -9,11 +9,11 @@ import attrs
 from conduit.simnet.path import PathPort
 from conduits.startx.driver import LOW, StartXProcess
 from conduits.startx.machine import StartXCluster
-from conduits.startx.protocol.appointments import Appointments, Wish
+from conduits.startx.protocol.rendezvous import Rendezvous, TransferRequest
 
 
 @attrs.frozen
-class Setting:
+class StartXConfig:
     """What a path needs to know of the job and its options.
 
     Attributes:
@@ -45,7 +45,7 @@ class SmpPath(Protocol):
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Take a packet for this rank, whoever has loaded it."""
 
-    def open(self, wish: Wish, source: int, by: StartXProcess, after: int) -> int:
+    def open(self, request: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""
 
 
@@ -58,19 +58,19 @@ class Smp:
 
     Attributes:
         lock: of the NIU; None where one process has it alone.
-        appointments: of the NIU.
+        rendezvous: of the NIU.
         paths: the processes' ends of the network, in the order of their ranks.
         reserved: messages for which room in the transmit queue of low priority is set aside.
     """
 
-    __slots__ = ("_wanting", "appointments", "cluster", "host", "lock", "niu", "paths", "reserved")
+    __slots__ = ("_wanting", "cluster", "host", "lock", "niu", "paths", "rendezvous", "reserved")
 
     def __init__(self, cluster: StartXCluster, host: int) -> None:
         self.cluster = cluster
         self.host = host
         self.niu = cluster.fabric.niu(host)
         self.lock = cluster.lock(host)
-        self.appointments = Appointments()
+        self.rendezvous = Rendezvous()
         self.paths: list[SmpPath] = []
         self.reserved = 0
         self._wanting: list[SmpPath] = []

@@ -21,16 +21,16 @@ from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
-from conduits.startx.protocol.appointments import Wish
-from conduits.startx.protocol.sending import Sending, SendingPath
-from conduits.startx.protocol.smp import Setting
+from conduits.startx.protocol.rendezvous import TransferRequest
+from conduits.startx.protocol.sending import PacketSend, SendingPath
+from conduits.startx.protocol.smp import StartXConfig
 
 BOOK_PS = c.ps(c.BOOK)
 CATEGORY = 3 << 9
 """Where the word of a message has its category."""
 
 
-class Outgoing:
+class OutgoingRdma:
     """A long message that goes by RDMA.
 
     Attributes:
@@ -59,9 +59,9 @@ class TransferPath(SendingPath, Protocol):
     """A rank's end of the network, as its transfers know it; `StartXPath` says what each is."""
 
     port: PathPort
-    setting: Setting
+    config: StartXConfig
     local: int
-    uncopied: dict[Message, Outgoing]
+    uncopied: dict[Message, OutgoingRdma]
     parts_sent: int
     parts_received: int
 
@@ -72,7 +72,7 @@ class TransferPath(SendingPath, Protocol):
         """Take a message whose payload is in the segment."""
 
 
-class Channel:
+class RdmaChannel:
     """A rank's way to send long payloads of one kind.
 
     Args:
@@ -84,10 +84,10 @@ class Channel:
 
     def __init__(self, path: TransferPath, is_reply: int) -> None:
         self._path = path
-        self._buffer = path.driver.pin(path.setting.buffer)
+        self._buffer = path.driver.pin(path.config.buffer)
         self.is_reply = is_reply
         self.number = channel_number(path.local, is_reply)
-        self.queue: deque[Outgoing] = deque()
+        self.queue: deque[OutgoingRdma] = deque()
         self.busy = False
 
     @property
@@ -95,7 +95,7 @@ class Channel:
         """Whether it has something to send and could."""
         return bool(self.queue) and not self.busy
 
-    def send(self, outgoing: Outgoing) -> Steps:
+    def send(self, outgoing: OutgoingRdma) -> Steps:
         """Send a message: at once where no other is before it, else when later polls find its turn."""
         if (yield partial(self._join, outgoing)):
             self._fill()
@@ -105,12 +105,12 @@ class Channel:
         yield self._ask
         self._fill()
 
-    def _join(self, outgoing: Outgoing, done: Done) -> None:
+    def _join(self, outgoing: OutgoingRdma, done: Done) -> None:
         """Put a message behind the others, and if there are none ask for its receiver."""
         path, first = self._path, not self.queue
         message = outgoing.message
         if not self.is_reply:
-            path.smp.give_back(path.setting.packets - first)
+            path.smp.give_back(path.config.packets - first)
             if message.word & CATEGORY == Category.LONG << 9:
                 path.uncopied[message] = outgoing
         self.queue.append(outgoing)
@@ -130,18 +130,18 @@ class Channel:
         tag = path.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
         target = path.port.hosts[outgoing.dest]
         priority = HIGH if self.is_reply else LOW
-        Sending(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
+        PacketSend(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
 
-    def _size(self, outgoing: Outgoing) -> int:
+    def _size(self, outgoing: OutgoingRdma) -> int:
         return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)
 
     def _fill(self) -> None:
         """The receiver has been asked: copy, and arm the engine, which may overtake the copy by no piece."""
         path, outgoing = self._path, self.queue[0]
-        path.smp.appointments.asked(self.number, path.rank, outgoing.dest)
+        path.smp.rendezvous.asked(self.number, path.rank, outgoing.dest)
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
-        cluster = path.setting.cluster
+        cluster = path.config.cluster
         cpu, ready, piece, copy = path.cpu, [], cluster.fabric.piece, cluster.host.copy_ticks
         cpu.free += BOOK_PS
         for at in range(0, size, piece):
@@ -161,8 +161,8 @@ class Channel:
         self.busy = False
         if self.queue[0].copied:
             self.queue.popleft()
-        path.smp.appointments.sent(self.number)
-        if path.smp.appointments.grantable:
+        path.smp.rendezvous.sent(self.number)
+        if path.smp.rendezvous.grantable:
             path.smp.tell()
         elif self.queue:
             path.port.notify()
@@ -173,7 +173,7 @@ def channel_number(local: int, is_reply: int) -> int:
     return 2 * local + is_reply
 
 
-class Incoming:
+class IncomingRdma:
     """A long message that comes by RDMA.
 
     Attributes:
@@ -201,10 +201,10 @@ class Incoming:
         self.asked = self.part = self.copied = 0
 
 
-class Part(NamedTuple):
+class RdmaPart(NamedTuple):
     """A part of a message that comes: where in its payload it begins, and its size."""
 
-    message: Incoming
+    message: IncomingRdma
     start: int
     size: int
 
@@ -220,9 +220,9 @@ class Reception:
 
     def __init__(self, path: TransferPath) -> None:
         self._path = path
-        self.buffer: Buffer = path.driver.pin(path.setting.buffer)
-        self._messages: dict[tuple[int, int, int], Incoming] = {}
-        self._coming: Part | None = None
+        self.buffer: Buffer = path.driver.pin(path.config.buffer)
+        self._messages: dict[tuple[int, int, int], IncomingRdma] = {}
+        self._coming: RdmaPart | None = None
         self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
         self._whole = False
         self._done: Done | None = None  # while the processor is committed to copying
@@ -234,8 +234,8 @@ class Reception:
 
     def head(self, stream: bytes, source: int, slot: int, is_reply: int) -> None:
         """Take the head of a message, which asks for its first part."""
-        coming = self._messages[source, slot, is_reply] = Incoming(stream, source, slot, is_reply)
-        self._wish(coming, min(coming.nbytes, self.buffer.nbytes))
+        coming = self._messages[source, slot, is_reply] = IncomingRdma(stream, source, slot, is_reply)
+        self._request(coming, min(coming.nbytes, self.buffer.nbytes))
 
     def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
         """Take the wish for a further part.
@@ -249,20 +249,20 @@ class Reception:
                 f"rank {source} asks rank {self._path.rank} for part {part} of {size} bytes; part {coming.part} is "
                 f"next, and {coming.nbytes - coming.asked} bytes are missing"
             )
-        self._wish(coming, size)
+        self._request(coming, size)
 
-    def _wish(self, coming: Incoming, size: int) -> None:
-        path, part = self._path, Part(coming, coming.asked, size)
+    def _request(self, coming: IncomingRdma, size: int) -> None:
+        path, part = self._path, RdmaPart(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
-        local = coming.source - path.setting.cluster.first[path.port.hosts[coming.source]]
+        local = coming.source - path.config.cluster.first[path.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
-        path.smp.appointments.wish(Wish(coming.source, path.rank, channel, wire.whole_words(size), part))
+        path.smp.rendezvous.request(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
 
-    def granted(self, wish: Wish) -> None:
+    def granted(self, request: TransferRequest) -> None:
         """The wish has been granted: its bytes are what comes next."""
-        assert isinstance(wish.place, Part)
-        self._coming = wish.place
+        assert isinstance(request.place, RdmaPart)
+        self._coming = request.place
 
     # -- events of the engine ------------------------------------------------------------------------
 
@@ -278,9 +278,9 @@ class Reception:
     def whole(self) -> None:
         """The part is whole; the engine is free for another."""
         smp = self._path.smp
-        smp.appointments.arrived()
+        smp.rendezvous.arrived()
         self._whole = True
-        if smp.appointments.grantable:
+        if smp.rendezvous.grantable:
             smp.tell()
         if self._done is not None:
             self._over()
@@ -304,7 +304,7 @@ class Reception:
         """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + path.setting.cluster.host.copy_ticks(size)
+        cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
@@ -326,8 +326,8 @@ class Reception:
         if message.copied == message.nbytes:
             del self._messages[message.source, message.slot, message.is_reply]
             path.deliver(message.stream, message.source, message.slot, message.is_reply)
-        appointments = path.smp.appointments
-        appointments.emptied(path.rank)
-        if appointments.grantable:
+        rendezvous = path.smp.rendezvous
+        rendezvous.emptied(path.rank)
+        if rendezvous.grantable:
             path.smp.tell()
         done(path.kernel.now)

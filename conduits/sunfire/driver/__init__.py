@@ -7,7 +7,7 @@ How it is begun is `machine`'s business (`build`); on the hot path a conduit doe
     process.processor.cesr, process.read_cesr(), process.stripes(host), process.unreachable(host)
 """
 
-from conduits.sunfire.driver.mapping import Mapping
+from conduits.sunfire.driver.mapping import StoreMapping
 from conduits.sunfire.driver.process import CESR_PS, NAME, SunfireProcess
 
-__all__ = ["CESR_PS", "NAME", "Mapping", "SunfireProcess"]
+__all__ = ["CESR_PS", "NAME", "StoreMapping", "SunfireProcess"]

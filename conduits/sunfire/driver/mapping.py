@@ -1,7 +1,7 @@
 """User code's way to another host's memory: stores and loads of whole lines through a mapping.
 
 This is a conduit's hot path: calls that are not async, one event for each run of lines.  `ImportSegment.map()`
-of RSM returns a `Mapping`.
+of RSM returns a `StoreMapping`.
 
     end = mapping.store(offset, lines, issued)      a run of lines, posted
     when = mapping.fence(then)                      the memory barrier behind all stores to that host
@@ -24,7 +24,7 @@ from conduit.sim import Kernel
 from conduit.sim.memory import Buffer
 from conduits.rsm.errors import BadAlignment, BadLength, BadOffset, PermDenied, SegmentNotMapped
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.hardware import LINE, READ, WRITE, Channel, Entry, Fabric, Flight
+from conduits.sunfire.hardware import LINE, READ, WRITE, FireLinkFabric, Flight, StoreChannel, TableEntry
 from conduits.sunfire.hardware.channel import Fenced
 
 Then: TypeAlias = Callable[[int], object]
@@ -45,11 +45,11 @@ class MappingProcess(Protocol):
 
     kernel: Kernel
     host: int
-    fabric: Fabric
-    announced: list[tuple[Entry, int, Buffer]]
+    fabric: FireLinkFabric
+    announced: list[tuple[TableEntry, int, Buffer]]
 
 
-class Mapping:
+class StoreMapping:
     """An imported segment that user code stores to.
 
     Attributes:
@@ -64,11 +64,11 @@ class Mapping:
         "_host", "_kernel", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes", "permission",
     )  # fmt: skip
 
-    def __init__(self, process: MappingProcess, entry: Entry, channel: Channel, permission: int) -> None:
+    def __init__(self, process: MappingProcess, entry: TableEntry, channel: StoreChannel, permission: int) -> None:
         self._process = process
         self._kernel = process.kernel
         self._host = process.host
-        self._plain = not process.fabric.weak and not process.fabric.careful
+        self._plain = not process.fabric.weak and not process.fabric.may_fail
         self._writable = bool(permission & WRITE)
         self.entry = entry
         self.channel = channel
@@ -173,12 +173,14 @@ class Mapping:
     def _settle(self, flight: Flight) -> None:
         self.channel.settle(flight.arrival)
 
-    def _land_late(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]], flight: Flight) -> None:
+    def _land_late(
+        self, offset: int, data: Buffer, before: list[tuple[TableEntry, int, Buffer]], flight: Flight
+    ) -> None:
         """It is known now when a run lands that had to wait."""
         self._kernel.at(max(flight.arrival, self._kernel.now), self._land_all, offset, data, before)
         self.channel.settle(flight.arrival)
 
-    def _land_all(self, offset: int, data: Buffer, before: list[tuple[Entry, int, Buffer]]) -> None:
+    def _land_all(self, offset: int, data: Buffer, before: list[tuple[TableEntry, int, Buffer]]) -> None:
         """Land a run, and what it announces before it."""
         for entry, place, announced in before:
             entry.land(place, announced)
@@ -186,7 +188,7 @@ class Mapping:
 
     def _land_apart(self, offset: int, data: Buffer, flight: Flight) -> None:
         """A run gets there whose lines land one by one, or of which some may be lost."""
-        if not self.channel.careful:
+        if not self.channel.may_fail:
             last = self._spread(flight.arrival, offset, data)
             self.channel.settle(last)
         else:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from conduit.sim import Cpu, Memory, Store
 from conduit.sim.memory import Buffer
-from conduits.rsm import Attributes, Backing, Call, Rights, Transport
+from conduits.rsm import Attributes, Backing, Rights, RsmCall, RsmTransport
 from conduits.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import BARRIER_PS, LINE_PS, START_PS
 from conduits.sunfire.driver.window import HostKernel, SunfireWindow
-from conduits.sunfire.hardware import LINE, Counters, Entry, Fabric
+from conduits.sunfire.hardware import LINE, Counters, FireLinkFabric, TableEntry
 
 NAME = "wrsm"
 """The controller of all NIs; with an NI's index behind it, that one alone."""
@@ -24,41 +24,41 @@ CESR_PS = c.ps(c.CESR_READ)
 
 _STORE_PS = START_PS + LINE_PS
 _COSTS = {
-    Call.GET_TOPOLOGY: c.ps(c.GET_TOPOLOGY),
-    Call.GET_CONTROLLER: c.ps(c.GET_CONTROLLER),
-    Call.FREE_TOPOLOGY: c.ps(c.FREE_TOPOLOGY),
-    Call.EXPORT_CREATE: c.ps(c.EXPORT_CREATE),
-    Call.EXPORT_PUBLISH: c.ps(c.EXPORT_PUBLISH),
-    Call.EXPORT_REPUBLISH: c.ps(c.REPUBLISH),
-    Call.EXPORT_UNPUBLISH: c.ps(c.EXPORT_UNPUBLISH),
-    Call.EXPORT_DESTROY: c.ps(c.EXPORT_DESTROY),
-    Call.RELEASE_CONTROLLER: c.ps(c.RELEASE_CONTROLLER),
-    Call.IMPORT_CONNECT: c.ps(c.IMPORT_CONNECT),
-    Call.IMPORT_MAP: c.ps(c.IMPORT_MAP),
-    Call.INIT_BARRIER: c.ps(c.INIT_BARRIER),
-    Call.SET_MODE: c.ps(c.SET_MODE),
-    Call.OPEN_BARRIER: c.ps(c.OPEN_BARRIER),
-    Call.ORDER_BARRIER: c.ps(c.ORDER_BARRIER) - BARRIER_PS,
-    Call.PUT: c.ps(c.PUT_CALL),
-    Call.GET: c.ps(c.GET_CALL),
-    Call.CLOSE_BARRIER: c.ps(c.CLOSE_BARRIER) - BARRIER_PS,
-    Call.DESTROY_BARRIER: c.ps(c.DESTROY_BARRIER),
-    Call.SIGNAL_POST: c.ps(c.SIGNAL_POST) - _STORE_PS,
-    Call.SIGNAL_WAIT: c.ps(c.SIGNAL_WAIT),
-    Call.IMPORT_UNMAP: c.ps(c.IMPORT_UNMAP),
-    Call.IMPORT_DISCONNECT: c.ps(c.IMPORT_DISCONNECT),
+    RsmCall.GET_TOPOLOGY: c.ps(c.GET_TOPOLOGY),
+    RsmCall.GET_CONTROLLER: c.ps(c.GET_CONTROLLER),
+    RsmCall.FREE_TOPOLOGY: c.ps(c.FREE_TOPOLOGY),
+    RsmCall.EXPORT_CREATE: c.ps(c.EXPORT_CREATE),
+    RsmCall.EXPORT_PUBLISH: c.ps(c.EXPORT_PUBLISH),
+    RsmCall.EXPORT_REPUBLISH: c.ps(c.REPUBLISH),
+    RsmCall.EXPORT_UNPUBLISH: c.ps(c.EXPORT_UNPUBLISH),
+    RsmCall.EXPORT_DESTROY: c.ps(c.EXPORT_DESTROY),
+    RsmCall.RELEASE_CONTROLLER: c.ps(c.RELEASE_CONTROLLER),
+    RsmCall.IMPORT_CONNECT: c.ps(c.IMPORT_CONNECT),
+    RsmCall.IMPORT_MAP: c.ps(c.IMPORT_MAP),
+    RsmCall.INIT_BARRIER: c.ps(c.INIT_BARRIER),
+    RsmCall.SET_MODE: c.ps(c.SET_MODE),
+    RsmCall.OPEN_BARRIER: c.ps(c.OPEN_BARRIER),
+    RsmCall.ORDER_BARRIER: c.ps(c.ORDER_BARRIER) - BARRIER_PS,
+    RsmCall.PUT: c.ps(c.PUT_CALL),
+    RsmCall.GET: c.ps(c.GET_CALL),
+    RsmCall.CLOSE_BARRIER: c.ps(c.CLOSE_BARRIER) - BARRIER_PS,
+    RsmCall.DESTROY_BARRIER: c.ps(c.DESTROY_BARRIER),
+    RsmCall.SIGNAL_POST: c.ps(c.SIGNAL_POST) - _STORE_PS,
+    RsmCall.SIGNAL_WAIT: c.ps(c.SIGNAL_WAIT),
+    RsmCall.IMPORT_UNMAP: c.ps(c.IMPORT_UNMAP),
+    RsmCall.IMPORT_DISCONNECT: c.ps(c.IMPORT_DISCONNECT),
 }
 _PAGES = {
-    Call.EXPORT_CREATE: c.ps(c.PAGE_CREATE),
-    Call.EXPORT_PUBLISH: c.ps(c.PAGE_PUBLISH),
-    Call.EXPORT_REPUBLISH: c.ps(c.PAGE_PUBLISH),
-    Call.EXPORT_UNPUBLISH: c.ps(c.PAGE_UNPUBLISH),
-    Call.EXPORT_DESTROY: c.ps(c.PAGE_DESTROY),
+    RsmCall.EXPORT_CREATE: c.ps(c.PAGE_CREATE),
+    RsmCall.EXPORT_PUBLISH: c.ps(c.PAGE_PUBLISH),
+    RsmCall.EXPORT_REPUBLISH: c.ps(c.PAGE_PUBLISH),
+    RsmCall.EXPORT_UNPUBLISH: c.ps(c.PAGE_UNPUBLISH),
+    RsmCall.EXPORT_DESTROY: c.ps(c.PAGE_DESTROY),
 }
 _TABLE_PAGES = c.whole(c.TABLE_PAGES)
 
 
-class SunfireProcess(Transport):
+class SunfireProcess(RsmTransport):
     """One process on one CPU of a host.
 
     Args:
@@ -72,7 +72,7 @@ class SunfireProcess(Transport):
         announced: stores whose bytes land with the next one (see `mapping`).
     """
 
-    def __init__(self, fabric: Fabric, host: int, index: int, cpu: Cpu) -> None:
+    def __init__(self, fabric: FireLinkFabric, host: int, index: int, cpu: Cpu) -> None:
         self.fabric = fabric
         self.kernel = fabric.kernel
         self.host = host
@@ -80,7 +80,7 @@ class SunfireProcess(Transport):
         self.processor = fabric.processor(host, index)
         if host not in fabric.interrupts:
             HostKernel(fabric, host)
-        self.announced: list[tuple[Entry, int, Buffer]] = []
+        self.announced: list[tuple[TableEntry, int, Buffer]] = []
         self._exported = 0
 
     # -- errors and reports --------------------------------------------------------------------------
@@ -105,21 +105,21 @@ class SunfireProcess(Transport):
 
     def counters(self) -> Sequence[Counters]:
         """Return the instrumentation counters of this host's NIs."""
-        plant = self.fabric.plant
-        return [plant.interfaces[self.host, index].counters() for index in range(plant.topology.nis)]
+        inventory = self.fabric.inventory
+        return [inventory.interfaces[self.host, index].counters() for index in range(inventory.topology.nis)]
 
-    # -- conduits.rsm.Transport -----------------------------------------------------------------
+    # -- conduits.rsm.RsmTransport -----------------------------------------------------------------
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the controller of all NIs, then one for each."""
-        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.plant.topology.nis))]
+        names = [NAME, *(f"{NAME}{index}" for index in range(self.fabric.inventory.topology.nis))]
         return [Attributes(name, LINE, PAGE, PAGE, EXPORT_MAX) for name in names]
 
     def hosts(self) -> Sequence[int]:
         """Return all hosts."""
-        return range(self.fabric.plant.topology.hosts)
+        return range(self.fabric.inventory.topology.hosts)
 
-    def cost(self, call: Call, nbytes: int = 0) -> int:
+    def cost(self, call: RsmCall, nbytes: int = 0) -> int:
         """Return a call's software: Table III less what the hardware takes in it; for other sizes by page."""
         cost = _COSTS[call]
         if call in _PAGES:
@@ -134,7 +134,7 @@ class SunfireProcess(Transport):
                 f"host {self.host} cannot export another {nbytes} bytes: {exported} in all, it can {EXPORT_MAX}"
             )
         self.fabric.exported[self.host] = exported
-        return Entry(self.host, Memory(nbytes) if memory is None else memory, nbytes)
+        return TableEntry(self.host, Memory(nbytes) if memory is None else memory, nbytes)
 
     def destroy(self, backing: Backing) -> None:
         """Give exportable memory back."""
@@ -142,23 +142,23 @@ class SunfireProcess(Transport):
 
     def publish(self, backing: Backing, number: int, rights: Rights) -> None:
         """Write the NIs' tables."""
-        assert isinstance(backing, Entry)
+        assert isinstance(backing, TableEntry)
         self.fabric.enter(backing, number, rights)
 
     def republish(self, backing: Backing, rights: Rights) -> None:
         """Change the NIs' tables."""
-        assert isinstance(backing, Entry)
+        assert isinstance(backing, TableEntry)
         backing.grant(rights)
 
     def unpublish(self, backing: Backing) -> Backing:
         """Clear the NIs' tables."""
-        assert isinstance(backing, Entry)
+        assert isinstance(backing, TableEntry)
         self.fabric.strike(backing)
         return backing.again()
 
     def connect(self, controller: str, host: int, backing: Backing) -> SunfireWindow:
         """Import what another host has published, over all NIs or the controller's."""
-        assert isinstance(backing, Entry)
+        assert isinstance(backing, TableEntry)
         if host == self.host:
             raise BadNode(f"host {host} imports from itself; reach the memory directly")
         interface = int(controller[len(NAME) :]) if controller != NAME else None

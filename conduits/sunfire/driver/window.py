@@ -20,22 +20,22 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 from conduit.sim.memory import Buffer
-from conduits.rsm import Done, Got, Permission, RsmError, Window
+from conduits.rsm import Done, Got, ImportWindow, Permission, RsmError
 from conduits.rsm.errors import BarrierFailure, ConnectionAborted, RemoteUnreachable
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import LANDING_PS
-from conduits.sunfire.driver.mapping import Mapping, MappingProcess
+from conduits.sunfire.driver.mapping import MappingProcess, StoreMapping
 from conduits.sunfire.hardware import (
     LINE,
     READ,
     WRITE,
-    Channel,
-    Entry,
-    Fabric,
+    ErrorStatus,
+    FireLinkFabric,
     Flight,
     InterruptRange,
     Processor,
-    Status,
+    StoreChannel,
+    TableEntry,
 )
 from conduits.sunfire.hardware.tables import SENDER
 
@@ -66,7 +66,7 @@ class WindowProcess(MappingProcess, Protocol):
         """Return the error that names the path to a host, and what was down when system software looked."""
 
 
-class SunfireWindow(Window):
+class SunfireWindow(ImportWindow):
     """An import of one process.
 
     Args:
@@ -75,18 +75,18 @@ class SunfireWindow(Window):
         channel: the way there.
     """
 
-    def __init__(self, process: WindowProcess, entry: Entry, channel: Channel) -> None:
+    def __init__(self, process: WindowProcess, entry: TableEntry, channel: StoreChannel) -> None:
         self.nbytes = entry.nbytes
         self._process = process
         self._entry = entry
         self._channel = channel
         self._number = entry.number
-        self._inner = Mapping(process, entry, channel, READ | WRITE)
-        self._mapping: Mapping | None = None
+        self._inner = StoreMapping(process, entry, channel, READ | WRITE)
+        self._mapping: StoreMapping | None = None
 
-    def map(self, permission: Permission) -> Mapping:
+    def map(self, permission: Permission) -> StoreMapping:
         """Return a mapping for user code."""
-        self._mapping = Mapping(self._process, self._entry, self._channel, permission)
+        self._mapping = StoreMapping(self._process, self._entry, self._channel, permission)
         return self._mapping
 
     def unmap(self) -> None:
@@ -152,9 +152,9 @@ class SunfireWindow(Window):
         what = f"segment {self._number} of host {entry.host} from host {self._process.host}"
         if not status:
             return None
-        if status & Status.NO_PATH:
+        if status & ErrorStatus.NO_PATH:
             return self._process.unreachable(entry.host)
-        if status & Status.REFUSED:
+        if status & ErrorStatus.REFUSED:
             return ConnectionAborted(f"{what}: its host does not let it in any more")
         return BarrierFailure(f"{what}: not everything since the last barrier has arrived; write it again")
 
@@ -226,7 +226,7 @@ class HostKernel:
 
     OBSERVED: ClassVar[type[HostKernel]]
 
-    def __init__(self, fabric: Fabric, host: int) -> None:
+    def __init__(self, fabric: FireLinkFabric, host: int) -> None:
         self._fabric = fabric
         self._host = host
         self.name = f"interrupts {host}"
@@ -234,7 +234,7 @@ class HostKernel:
             fabric.kernel.observe(self)
         self._processor = fabric.processor(host, 0)
         self._free = 0  # when the CPU has dealt with all that have come
-        fabric.interrupts[host] = InterruptRange(fabric.plant.interfaces[host, 0], self._processor, self._take)
+        fabric.interrupts[host] = InterruptRange(fabric.inventory.interfaces[host, 0], self._processor, self._take)
 
     def _take(self, line: bytes) -> int:
         """Interrupt the CPU; return when the line has been dealt with."""

@@ -26,29 +26,42 @@ from conduits.sunfire.constants import (
     START_PS,
     TRANSIT_PS,
 )  # fmt: skip
-from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Issuer
 from conduits.sunfire.hardware.runs import Flight, Landed, Read, Reading
-from conduits.sunfire.hardware.tables import Entry
+from conduits.sunfire.hardware.tables import TableEntry
 
 Then: TypeAlias = Callable[[int], object]
 Fenced: TypeAlias = Callable[[int, int], object]
 
-_LOST, _NO_PATH, _REFUSED = Status.LOST, Status.NO_PATH, Status.REFUSED
+_LOST, _NO_PATH, _REFUSED = ErrorStatus.LOST, ErrorStatus.NO_PATH, ErrorStatus.REFUSED
 
 
-class Channel:
+class StoreChannel:
     """What one processor stores to one host, over all NIs or one of them.
 
     Attributes:
-        careful: whether parts may fail: then every run is a `Flight`.
+        may_fail: whether parts may fail: then every run is a `Flight`.
         pending: runs of which it is not known yet when they land.
-        errors: what has gone wrong since the last barrier, a `Status`.
+        errors: what has gone wrong since the last barrier, a `ErrorStatus`.
     """
 
     __slots__ = (
-        "_complete", "_end", "_flight", "_kernel", "_most", "_piece", "_turn", "_waiting", "careful", "errors",
-        "interface", "paths", "pending", "processor", "target",
+        "_complete",
+        "_end",
+        "_flight",
+        "_kernel",
+        "_most",
+        "_piece",
+        "_turn",
+        "_waiting",
+        "errors",
+        "interface",
+        "may_fail",
+        "paths",
+        "pending",
+        "processor",
+        "target",
     )  # fmt: skip
 
     def __init__(self, processor: Issuer, target: int, interface: int | None) -> None:
@@ -57,10 +70,10 @@ class Channel:
         self.target = target
         self.interface = interface
         self.paths = fabric.paths(processor.host, target, interface)
-        self.careful = fabric.careful
+        self.may_fail = fabric.may_fail
         self._kernel = processor.kernel
         self._piece = max(1, fabric.piece // LINE)
-        self._most = 0 if self.careful else self._piece  # lines that may go at once
+        self._most = 0 if self.may_fail else self._piece  # lines that may go at once
         self._turn = 0
         self._end = 0  # when the CPU has given away the last line that found every link free
         self._complete = 0  # when a barrier is back behind all others of which it is known, and behind earlier ones
@@ -157,7 +170,7 @@ class Channel:
         self._complete = max(self._complete, arrival - LANDING_PS + BARRIER_PS)
         if self._waiting and not self.pending:
             waiting, self._waiting = self._waiting, []
-            if self.careful or self.errors:
+            if self.may_fail or self.errors:
                 self._send_barrier(waiting)
             else:
                 back = max(self._complete, self._kernel.now)
@@ -194,7 +207,7 @@ class Channel:
 
     def count_errors(self, lines: int) -> None:
         """Count lines that never got on a lane, or were refused, at the channel's NI or the host's first."""
-        self.processor.fabric.plant.interfaces[self.processor.host, self.interface or 0].errors += lines
+        self.processor.fabric.inventory.interfaces[self.processor.host, self.interface or 0].errors += lines
 
     def fail(self, status: int) -> None:
         """Something of this channel went wrong: the processor's register says so, and the next barrier."""
@@ -203,7 +216,7 @@ class Channel:
 
     # -- loads -------------------------------------------------------------------------------------
 
-    def read(self, entry: Entry, offset: int, nbytes: int, then: Read) -> None:
+    def read(self, entry: TableEntry, offset: int, nbytes: int, then: Read) -> None:
         """Load lines, one at a time; `then(data, when, status)` in an event, with no data where there is an error."""
         if not entry.lets_read(self.processor.host):
             self.count_errors(1)
@@ -235,7 +248,7 @@ class Channel:
         if self.pending:
             self._waiting.append(then)
             return 0
-        if self.careful or self.errors:
+        if self.may_fail or self.errors:
             self._send_barrier([then])
             return 0
         return self._complete

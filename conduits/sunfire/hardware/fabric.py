@@ -16,18 +16,18 @@ from collections.abc import Mapping
 
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.parts import Part
+from conduits.sunfire.hardware.parts import Component
 from conduits.sunfire.hardware.paths import Paths
 from conduits.sunfire.hardware.processor import Processor
-from conduits.sunfire.hardware.tables import Entry, InterruptRange
-from conduits.sunfire.hardware.wiring import Plant, Topology
+from conduits.sunfire.hardware.tables import InterruptRange, TableEntry
+from conduits.sunfire.hardware.wiring import ClusterTopology, Inventory
 
 REROUTE_PS = c.ps(c.REROUTE)
 SPREAD_PS = c.ps(c.SPREAD)
 CPUS = c.whole(c.CPUS)
 
 
-class Fabric:
+class FireLinkFabric:
     """The cluster.
 
     Args:
@@ -35,11 +35,11 @@ class Fabric:
         topology: what it is made of.
         stripes: lanes that one pair of hosts uses at most; None: all.
         weak: whether lines land in any order that the rules allow.
-        careful: whether parts may fail: every run is then followed to its end.
+        may_fail: whether parts may fail: every run is then followed to its end.
         piece: bytes after which a run lets others onto its links.
 
     Attributes:
-        plant: its parts.
+        inventory: its parts.
         interrupts: the range of each host's kernel, in its tables.
         exported: bytes that each host has made exportable; the driver's.
     """
@@ -47,18 +47,18 @@ class Fabric:
     def __init__(
         self,
         kernel: Kernel,
-        topology: Topology,
+        topology: ClusterTopology,
         *,
         stripes: int | None = None,
         weak: bool = False,
-        careful: bool = False,
+        may_fail: bool = False,
         piece: int = 4096,
     ) -> None:
         self.kernel = kernel
-        self.plant = Plant(kernel, topology)
+        self.inventory = Inventory(kernel, topology)
         self.stripes = stripes
         self.weak = weak
-        self.careful = careful
+        self.may_fail = may_fail
         self.piece = piece
         self.interrupts: dict[int, InterruptRange] = {}
         self.exported: dict[int, int] = {}
@@ -66,7 +66,7 @@ class Fabric:
         self._delay = kernel.random("sunfire/order").randrange
         self._processors: dict[tuple[int, int], Processor] = {}
         self._paths: dict[tuple[int, int, int | None], Paths] = {}
-        self._entries: dict[tuple[int, int], Entry] = {}
+        self._entries: dict[tuple[int, int], TableEntry] = {}
         self._rerouting = False
 
     def processor(self, host: int, index: int) -> Processor:
@@ -77,7 +77,7 @@ class Fabric:
         """
         found = self._processors.get((host, index))
         if found is None:
-            hosts = self.plant.topology.hosts
+            hosts = self.inventory.topology.hosts
             if not (0 <= host < hosts and 0 <= index <= CPUS):
                 raise ValueError(
                     f"there is no CPU {index} of host {host}; the {hosts} hosts, from 0, have CPUs 0 to {CPUS - 1} for "
@@ -92,18 +92,18 @@ class Fabric:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def enter(self, entry: Entry, number: int, rights: Mapping[int, int] | None) -> None:
+    def enter(self, entry: TableEntry, number: int, rights: Mapping[int, int] | None) -> None:
         """Write a range into the tables of its host."""
         entry.number = number
         entry.grant(rights)
         self._entries[entry.host, number] = entry
 
-    def strike(self, entry: Entry) -> None:
+    def strike(self, entry: TableEntry) -> None:
         """Take a range out of the tables."""
         del self._entries[entry.host, entry.number]
         entry.number = -1
 
-    def entry(self, host: int, number: int) -> Entry | None:
+    def entry(self, host: int, number: int) -> TableEntry | None:
         """Return what a host's tables have under a number, None if nothing."""
         return self._entries.get((host, number))
 
@@ -117,7 +117,7 @@ class Fabric:
             self._write(found)
         return found
 
-    def fail(self, part: Part) -> None:
+    def fail(self, part: Component) -> None:
         """A part goes down, or has another cause to be: what is on it is lost."""
         part.faults += 1
         if part.up:
@@ -125,7 +125,7 @@ class Fabric:
             part.downs.append(self.kernel.now)
             self._reroute_soon()
 
-    def repair(self, part: Part) -> None:
+    def repair(self, part: Component) -> None:
         """One cause of a part's failure is over; with the last one it comes back."""
         part.faults -= 1
         if not part.faults:
@@ -140,7 +140,7 @@ class Fabric:
 
     def _reroute(self) -> None:
         self._rerouting = False
-        for part in self.plant.parts.values():
+        for part in self.inventory.parts.values():
             part.trusted = part.up
         for paths in self._paths.values():
             before = paths.lanes
@@ -158,9 +158,9 @@ class Fabric:
 
     def _write(self, paths: Paths) -> None:
         """Write the tables for one pair of hosts."""
-        plant, source, target = self.plant, paths.source, paths.target
-        lanes = plant.lanes(source, target)
+        inventory, source, target = self.inventory, paths.source, paths.target
+        lanes = inventory.lanes(source, target)
         if paths.interface is not None:
             lanes = [lane for lane in lanes if lane.source.index == paths.interface]
         paths.lanes = lanes[: self.stripes]
-        paths.down = [part.name for part in plant.between(source, target) if not part.trusted]
+        paths.down = [part.name for part in inventory.between(source, target) if not part.trusted]

@@ -26,9 +26,9 @@ import attrs
 from conduit.options import MOST_OPTION_SECONDS, read_float
 from conduit.sim.kernel import Kernel
 from conduit.sim.units import ps
-from conduits.sunfire.hardware.fabric import Fabric
-from conduits.sunfire.hardware.parts import Cable, Part
-from conduits.sunfire.hardware.wiring import Plant, Topology
+from conduits.sunfire.hardware.fabric import FireLinkFabric
+from conduits.sunfire.hardware.parts import Cable, Component
+from conduits.sunfire.hardware.wiring import ClusterTopology, Inventory
 
 FORMS = (
     "PART@TIME, PART@TIME-TIME, PART~MEAN, PART~MEAN/MEAN or LINK%RATE, where PART is linkH.N.L, niH.N, switchS, "
@@ -87,16 +87,16 @@ def parse_fault(text: str) -> Fault:
     return Fault(part, text, down=fails, up=back)
 
 
-def check_faults(texts: Sequence[str], topology: Topology) -> tuple[Fault, ...]:
+def check_faults(texts: Sequence[str], topology: ClusterTopology) -> tuple[Fault, ...]:
     """Read a schedule for a topology.
 
     Raises:
         ValueError: an entry has none of the forms, or names what the topology has not.
     """
     faults = tuple(parse_fault(text) for text in texts)
-    plant = Plant(Kernel(), topology)
+    inventory = Inventory(Kernel(), topology)
     for fault in faults:
-        if not _named(plant, fault.part):
+        if not _named(inventory, fault.part):
             raise ValueError(
                 f"fault {fault.text!r}: there is no {fault.part}; this cluster has {topology.hosts} hosts with "
                 f"{topology.nis} NIs of {topology.links // topology.nis} links, and {topology.switches} switches, all "
@@ -105,15 +105,15 @@ def check_faults(texts: Sequence[str], topology: Topology) -> tuple[Fault, ...]:
     return faults
 
 
-def schedule(fabric: Fabric, faults: Sequence[Fault]) -> None:
-    """Let the faults happen to a fabric, which must have been made `careful`."""
-    assert fabric.careful
+def schedule(fabric: FireLinkFabric, faults: Sequence[Fault]) -> None:
+    """Let the faults happen to a fabric, which must have been made `may_fail`."""
+    assert fabric.may_fail
     for fault in faults:
-        for part in _named(fabric.plant, fault.part):
+        for part in _named(fabric.inventory, fault.part):
             _schedule(fabric, fault, part)
 
 
-def _schedule(fabric: Fabric, fault: Fault, part: Part) -> None:
+def _schedule(fabric: FireLinkFabric, fault: Fault, part: Component) -> None:
     if fault.rate is not None:
         assert isinstance(part, Cable)
         part.error_rate = 1 - (1 - part.error_rate) * (1 - fault.rate)
@@ -131,7 +131,7 @@ class _AtRandom:
 
     __slots__ = ("_fabric", "_mean", "_part", "_random", "_repair")
 
-    def __init__(self, fabric: Fabric, part: Part, mean: int, repair: int | None, random: Random) -> None:
+    def __init__(self, fabric: FireLinkFabric, part: Component, mean: int, repair: int | None, random: Random) -> None:
         self._fabric = fabric
         self._part = part
         self._mean = mean
@@ -153,12 +153,12 @@ class _AtRandom:
         self._later(self._mean, self._fail)
 
 
-def _named(plant: Plant, name: str) -> list[Part]:
+def _named(inventory: Inventory, name: str) -> list[Component]:
     """Return the parts of a name, each once."""
     if name in _KINDS:
         kind = _KINDS[name]
-        return [part for own, part in plant.parts.items() if own == part.name and own.rstrip("0123456789.") == kind]
-    return [plant.parts[name]] if name in plant.parts else []
+        return [part for own, part in inventory.parts.items() if own == part.name and own.rstrip("0123456789.") == kind]
+    return [inventory.parts[name]] if name in inventory.parts else []
 
 
 def _time(text: str, written: str, least: int = 0) -> int:

@@ -2,8 +2,8 @@
 
 A *cable* is an optical link, two ribbons, one each way.  One way carries 1000 MB/s while the other is
 quiet and 800 MB/s while it is not.  An *interface* (NI) has one data path to its host, for both directions
-together, and an error register for each processor, of which a `Status` is the code.  A *lane* is one way through these
-from host to host: a stripe of the traffic.
+together, and an error register for each processor, of which an `ErrorStatus` is the code.  A *lane* is one way through
+these from host to host: a stripe of the traffic.
 
 Source: Sistare and Jackson, sections 2.1, 2.2, 2.4, 2.7; the codes are ours.
 """
@@ -26,7 +26,7 @@ _PATH = c.bytes_per_s(c.NI_PATH)
 _TRANSIT_PS = c.ps(c.TRANSIT)
 
 
-class Status(enum.IntFlag):
+class ErrorStatus(enum.IntFlag):
     """What a cluster error status register says; several may have come together."""
 
     OK = 0
@@ -38,7 +38,7 @@ class Status(enum.IntFlag):
     """The receiving NI's tables do not let this host do that there, or have nothing there."""
 
 
-class Part:
+class Component:
     """Something that can fail and come back.
 
     Attributes:
@@ -85,7 +85,7 @@ class Half(Link):
         return end
 
 
-class Cable(Part):
+class Cable(Component):
     """An optical link, two ribbons.
 
     Attributes:
@@ -121,7 +121,7 @@ class Counters(NamedTuple):
     errors: int
 
 
-class Interface(Part):
+class Interface(Component):
     """A network interface, with a data path to its host's crossbar.
 
     Attributes:
@@ -168,7 +168,7 @@ class Lane(Route):
     RESERVES = (*Route.RESERVES, "reserve")
 
     def __init__(
-        self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Part | None
+        self, source: Interface, target: Interface, cables: Sequence[tuple[Half, Cable]], switch: Component | None
     ) -> None:
         hops: list[Hop] = [(source.path, 0), *((half, 0) for half, _ in cables)]
         link, _ = hops[-1]
@@ -178,7 +178,7 @@ class Lane(Route):
         self.source = source
         self.target = target
         self.cables = [cable for _, cable in cables]
-        self.parts: list[Part] = [source, target, *self.cables] + ([switch] if switch else [])
+        self.parts: list[Component] = [source, target, *self.cables] + ([switch] if switch else [])
         self.lines = self.loaded = 0
         self._held = 0  # of these, lines that found a link busy; the links have counted them
         self.duplex = tuple(_both_ways(link, after) for link, after in zip(self.links, self.after, strict=True))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from conduits.sunfire.hardware.channel import Channel
-from conduits.sunfire.hardware.roles import Cluster, Run
+from conduits.sunfire.hardware.channel import StoreChannel
+from conduits.sunfire.hardware.roles import Cluster, LineRun
 
 
 class Processor:
@@ -37,17 +37,17 @@ class Processor:
         self.alarm: Callable[[], object] | None = None
         self.stolen: Callable[[int], object] | None = None
         self.held = False
-        self.channels: dict[tuple[int, int | None], Channel] = {}
-        self._queue: deque[Run] = deque()
+        self.channels: dict[tuple[int, int | None], StoreChannel] = {}
+        self._queue: deque[LineRun] = deque()
 
-    def channel(self, target: int, interface: int | None = None) -> Channel:
+    def channel(self, target: int, interface: int | None = None) -> StoreChannel:
         """Return its way to a host, over all NIs or one of them."""
         found = self.channels.get((target, interface))
         if found is None:
-            found = self.channels[target, interface] = Channel(self, target, interface)
+            found = self.channels[target, interface] = StoreChannel(self, target, interface)
         return found
 
-    def begin(self, flight: Run) -> None:
+    def begin(self, flight: LineRun) -> None:
         """Begin a flight when what was stored before has its place on every link."""
         if self.held:
             self._queue.append(flight)

@@ -11,15 +11,15 @@ from typing import Protocol
 from conduit.sim.kernel import Kernel
 from conduits.sunfire.hardware.parts import Lane
 from conduits.sunfire.hardware.paths import Paths
-from conduits.sunfire.hardware.wiring import Plant
+from conduits.sunfire.hardware.wiring import Inventory
 
 
 class Cluster(Protocol):
     """The cluster, as its processors and what they store know it."""
 
     kernel: Kernel
-    plant: Plant
-    careful: bool
+    inventory: Inventory
+    may_fail: bool
     piece: int
     draw: Callable[[], float]
 
@@ -27,7 +27,7 @@ class Cluster(Protocol):
         """Return the way from one host to another, over all NIs or one of the source's."""
 
 
-class Run(Protocol):
+class LineRun(Protocol):
     """A run of lines that waits for those before it."""
 
     def begin(self) -> None:
@@ -42,7 +42,7 @@ class Issuer(Protocol):
     host: int
     held: bool
 
-    def begin(self, flight: Run) -> None:
+    def begin(self, flight: LineRun) -> None:
         """Begin a run when what was stored before has its place on every link."""
 
     def release(self) -> None:
@@ -58,7 +58,7 @@ class Lanes(Protocol):
     processor: Issuer
     target: int
     paths: Paths
-    careful: bool
+    may_fail: bool
 
     def stripe(self, lines: int) -> list[tuple[Lane, int]]:
         """Choose the lanes of the next lines, in turn, and how many lines each of them takes."""

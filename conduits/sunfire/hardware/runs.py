@@ -25,9 +25,9 @@ from conduits.sunfire.constants import (
     TRANSIT_PS,
     WRITE_PS,
 )  # fmt: skip
-from conduits.sunfire.hardware.parts import LINE, Lane, Status
+from conduits.sunfire.hardware.parts import LINE, ErrorStatus, Lane
 from conduits.sunfire.hardware.roles import Lanes
-from conduits.sunfire.hardware.tables import Entry
+from conduits.sunfire.hardware.tables import TableEntry
 
 Landed: TypeAlias = "Callable[[Flight], object]"
 Read: TypeAlias = Callable[[bytes, int, int], object]
@@ -147,7 +147,7 @@ class Flight:
         if not stripes:
             self.stranded += range(first, first + size)
         for index, (lane, share) in enumerate(stripes):
-            if channel.careful:
+            if channel.may_fail:
                 self._piece.append(_Share(lane, range(first + index, first + size, len(stripes)), kernel.now))
             busy = lane.reserve(share << 6, head, tail)
             if busy is not None:
@@ -205,7 +205,7 @@ class Reading:
         "_waits",
     )
 
-    def __init__(self, channel: Lanes, entry: Entry, offset: int, nbytes: int, piece: int, then: Read) -> None:
+    def __init__(self, channel: Lanes, entry: TableEntry, offset: int, nbytes: int, piece: int, then: Read) -> None:
         self._channel = channel
         self._entry = entry
         self._start = self._at = offset
@@ -224,7 +224,7 @@ class Reading:
         kernel, fabric = channel.processor.kernel, channel.processor.fabric
         there, back = channel.paths.lanes, fabric.paths(channel.target, channel.processor.host).lanes
         if not there or not back:
-            self._fail(Status.NO_PATH)
+            self._fail(ErrorStatus.NO_PATH)
             return
         size = min(self._piece, self._end - self._at)
         lines = size // LINE
@@ -259,7 +259,7 @@ class Reading:
         size = min(self._piece, self._end - at)
         if any(not lane.up or lane.failures != failures for lane, failures in self._lanes) or self._spoiled(size):
             channel.count_errors(1)
-            kernel.at(kernel.now + PATIENCE_PS, self._fail, Status.LOST)
+            kernel.at(kernel.now + PATIENCE_PS, self._fail, ErrorStatus.LOST)
             return
         self._found += self._entry.memory.read(at, size)
         self._at = at + size

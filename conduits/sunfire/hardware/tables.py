@@ -35,7 +35,7 @@ class HostCpu(Protocol):
     index: int
 
 
-class Entry:
+class TableEntry:
     """A range of a host's memory in the tables of its NIs.
 
     Attributes:
@@ -60,9 +60,9 @@ class Entry:
         self.landing: Callable[[int, Buffer], object] | None = None
         self.signalled: Callable[[], object] | None = None
 
-    def again(self) -> Entry:
+    def again(self) -> TableEntry:
         """Return the same memory as something that is in no table yet."""
-        made = Entry(self.host, self.memory, self.nbytes)
+        made = TableEntry(self.host, self.memory, self.nbytes)
         made.landing, made.signalled = self.landing, self.signalled
         return made
 

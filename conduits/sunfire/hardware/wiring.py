@@ -15,7 +15,7 @@ import attrs
 
 from conduit.sim.kernel import Kernel
 from conduits.sunfire import constants as c
-from conduits.sunfire.hardware.parts import Cable, Half, Interface, Lane, Part
+from conduits.sunfire.hardware.parts import Cable, Component, Half, Interface, Lane
 
 NI_LINKS = c.whole(c.NI_LINKS)
 _SWITCH_LINKS = c.whole(c.SWITCH_LINKS)
@@ -25,7 +25,7 @@ MAX_NIS = c.whole(c.NI_MAX)
 
 
 @attrs.frozen
-class Topology:
+class ClusterTopology:
     """The hosts of a cluster, and how they are wired.
 
     Attributes:
@@ -60,13 +60,13 @@ class Topology:
 
 
 TOPOLOGIES = {
-    "sis": Topology(c.whole(c.SIS_HOSTS), c.whole(c.SIS_NIS)),
-    "q": Topology(c.whole(c.Q_HOSTS), c.whole(c.Q_NIS)),
+    "sis": ClusterTopology(c.whole(c.SIS_HOSTS), c.whole(c.SIS_NIS)),
+    "q": ClusterTopology(c.whole(c.Q_HOSTS), c.whole(c.Q_NIS)),
 }
 """The two clusters that the papers measured."""
 
 
-class Plant:
+class Inventory:
     """The parts of a cluster, wired.
 
     Args:
@@ -80,14 +80,14 @@ class Plant:
         parts: all of them by name.
     """
 
-    def __init__(self, kernel: Kernel, topology: Topology) -> None:
+    def __init__(self, kernel: Kernel, topology: ClusterTopology) -> None:
         self.topology = topology
         self.interfaces = {
             (host, index): Interface(kernel, host, index)
             for host in range(topology.hosts)
             for index in range(topology.nis)
         }
-        self.switches = [Part(f"switch{index}") for index in range(topology.switches)]
+        self.switches = [Component(f"switch{index}") for index in range(topology.switches)]
         self.cables: dict[tuple[int, int, int], Cable] = {}
         self._ends: dict[tuple[int, int, int], tuple[Cable, Half, Half]] = {}  # cable, outward, inward
         for host, ni, link in self.links():
@@ -96,7 +96,7 @@ class Plant:
             elif (host, ni, link) not in self._ends:
                 self._lay(kernel, (host, ni, link), _opposite(topology.hosts, host, ni, link))
         self._lanes: dict[tuple[tuple[int, int, int], tuple[int, int, int]], Lane] = {}
-        parts: list[Part] = [*self.interfaces.values(), *self.switches, *self.cables.values()]
+        parts: list[Component] = [*self.interfaces.values(), *self.switches, *self.cables.values()]
         self.parts = {part.name: part for part in parts}
         for (host, ni, link), (cable, _, _) in self._ends.items():
             self.parts[f"link{host}.{ni}.{link}"] = cable  # a cable between hosts has a name at each end
@@ -136,9 +136,9 @@ class Plant:
                 found.append(self._lane(end, other))
         return found
 
-    def between(self, source: int, target: int) -> list[Part]:
+    def between(self, source: int, target: int) -> list[Component]:
         """Return every part that could be on the way between two hosts, sorted by name."""
-        found: set[Part] = {*self.switches}
+        found: set[Component] = {*self.switches}
         for (host, ni, link), (cable, _, _) in self._ends.items():
             far = target if self.topology.switched else _opposite(self.topology.hosts, host, ni, link)[0]
             if host in (source, target) and far in (source, target):

@@ -26,19 +26,19 @@ from conduit.simnet.chain import Act, Done
 from conduits.rsm import Controller, ExportSegment, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
-from conduits.sunfire.protocol.layout import Layout
-from conduits.sunfire.protocol.peers import Area, Peer, Remote
-from conduits.sunfire.protocol.pool import Pool
+from conduits.sunfire.protocol.layout import PostboxLayout
+from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.pool import BlockPool
 
 
-class Reader(Protocol):
+class AreaReader(Protocol):
     """A rank that has queues in areas of its host."""
 
     def request_landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue."""
 
 
-class Service:
+class HostService:
     """One host's service process.
 
     Args:
@@ -50,7 +50,7 @@ class Service:
         areas: the exports, by the rank that writes them.
     """
 
-    def __init__(self, controller: Controller, layout: Layout, readers: Mapping[int, Reader]) -> None:
+    def __init__(self, controller: Controller, layout: PostboxLayout, readers: Mapping[int, AreaReader]) -> None:
         self._controller = controller
         self._layout = layout
         self._readers = readers
@@ -79,7 +79,7 @@ class Service:
 
 
 @attrs.frozen
-class Setting:
+class SunfireConfig:
     """What a path needs to know of the job and its options.
 
     Attributes:
@@ -89,8 +89,8 @@ class Setting:
     """
 
     cluster: SunfireCluster
-    layout: Layout
-    services: Mapping[int, Service]
+    layout: PostboxLayout
+    services: Mapping[int, HostService]
 
 
 class Connections:
@@ -99,7 +99,7 @@ class Connections:
     Args:
         rank: whose.
         controller: of its process, for all NIs.
-        setting: job and options.
+        config: job and options.
         keep: whether to keep what was written last into each postbox, so that it can be written again.
 
     Attributes:
@@ -107,56 +107,56 @@ class Connections:
         areas: this rank's areas, by host.
     """
 
-    def __init__(self, rank: int, controller: Controller, setting: Setting, *, keep: bool) -> None:
+    def __init__(self, rank: int, controller: Controller, config: SunfireConfig, *, keep: bool) -> None:
         self._rank = rank
         self._controller = controller
-        self._setting = setting
-        self._ranks = len(setting.cluster.hosts)
+        self._config = config
+        self._ranks = len(config.cluster.hosts)
         self._keep = keep
-        self.peers: dict[int, Peer] = {}
-        self.areas: dict[int, Area] = {}
+        self.peers: dict[int, SunfirePeer] = {}
+        self.areas: dict[int, RemoteArea] = {}
 
-    def peer(self, rank: int) -> Peer:
+    def peer(self, rank: int) -> SunfirePeer:
         """Return what is kept of `rank`."""
         found = self.peers.get(rank)
         if found is None:
-            setting = self._setting
-            host = setting.cluster.hosts[rank]
+            config = self._config
+            host = config.cluster.hosts[rank]
             area = self.areas.get(host)
             if area is None:
-                area = self.areas[host] = Area(Pool(setting.layout.pool))
-            found = self.peers[rank] = Peer(
-                rank, host, rank - setting.cluster.first[host], area, setting.layout, keep=self._keep
+                area = self.areas[host] = RemoteArea(BlockPool(config.layout.pool))
+            found = self.peers[rank] = SunfirePeer(
+                rank, host, rank - config.cluster.first[host], area, config.layout, keep=self._keep
             )
         return found
 
     def export_segment(self, memory: Flat) -> None:
         """Export this rank's segment, for long payloads."""
         if memory.nbytes:
-            exported = self._controller.export_create(self._setting.layout.segment_bytes(memory.nbytes), memory)
+            exported = self._controller.export_create(self._config.layout.segment_bytes(memory.nbytes), memory)
             exported.publish(self._rank)
 
-    def export_pair(self, peer: Peer) -> ExportSegment:
+    def export_pair(self, peer: SunfirePeer) -> ExportSegment:
         """Set aside memory for a peer's acknowledgements and replies, which it alone writes."""
-        exported = self._controller.export_create(self._setting.layout.pair_bytes)
+        exported = self._controller.export_create(self._config.layout.pair_bytes)
         exported.publish(self._pair_number(self._rank, peer.rank), {peer.host: Permission.READ_WRITE})
         peer.pair = exported.memory
         return exported
 
-    def import_pair(self, peer: Peer) -> Remote:
+    def import_pair(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""
         peer.back = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
         return peer.back
 
-    def make_area(self, peer: Peer, host: int) -> Act:
+    def make_area(self, peer: SunfirePeer, host: int) -> Act:
         """Return the act of asking the service process of the peer's host for an area, for this rank of `host`."""
-        return partial(self._setting.services[peer.host].make_area, self._rank, host, self._ranks + self._rank)
+        return partial(self._config.services[peer.host].make_area, self._rank, host, self._ranks + self._rank)
 
-    def import_area(self, peer: Peer) -> None:
+    def import_area(self, peer: SunfirePeer) -> None:
         """Import the area on the peer's host, which its service process has made."""
         peer.area.remote = self._remote(peer.host, self._ranks + self._rank)
 
-    def segment_of(self, peer: Peer) -> Remote:
+    def segment_of(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's segment, at the first long payload to it."""
         if peer.segment is None:
             peer.segment = self._remote(peer.host, peer.rank)
@@ -165,5 +165,5 @@ class Connections:
     def _pair_number(self, requester: int, replier: int) -> int:
         return self._ranks * (2 + requester) + replier
 
-    def _remote(self, host: int, number: int) -> Remote:
-        return Remote(self._controller.import_connect(host, number))
+    def _remote(self, host: int, number: int) -> BarrierImport:
+        return BarrierImport(self._controller.import_connect(host, number))

@@ -9,8 +9,8 @@ from conduit.contract import Buffer, Message, Unhandled
 from conduit.sim import Store
 from conduit.simnet import header
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.outbox import Stores
-from conduits.sunfire.protocol.peers import Peer
+from conduits.sunfire.protocol.peers import SunfirePeer
+from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE
 
 _PREFIX = struct.Struct("<BBHI")
@@ -43,7 +43,7 @@ class Inbox:
         "size",
     )  # fmt: skip
 
-    def __init__(self, memory: Store, base: int, size: int, peer: Peer, *, is_reply: bool) -> None:
+    def __init__(self, memory: Store, base: int, size: int, peer: SunfirePeer, *, is_reply: bool) -> None:
         self._memory = memory
         self.base = base
         self.size = size

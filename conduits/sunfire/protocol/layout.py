@@ -21,12 +21,12 @@ import attrs
 from conduit.simnet import header
 from conduits.sunfire import constants as c
 from conduits.sunfire import wire
-from conduits.sunfire.protocol.pool import PoolShape
+from conduits.sunfire.protocol.pool import BlockPoolShape
 from conduits.sunfire.wire import LINE
 
 
 @attrs.frozen
-class Layout:
+class PostboxLayout:
     """Sizes and places; all offsets and sizes in bytes.
 
     Attributes:
@@ -43,7 +43,7 @@ class Layout:
     max_medium: int
     postboxes: int
     outstanding: int
-    pool: PoolShape
+    pool: BlockPoolShape
     receivers: int
     page: int
 
@@ -99,7 +99,7 @@ class Layout:
 
 
 @attrs.frozen
-class Library:
+class LibraryVersion:
     """How a version of the library cuts up messages.
 
     Attributes:
@@ -115,7 +115,7 @@ class Library:
     larges: int
 
 
-LIBRARIES: Mapping[str, Library] = {
-    "sis": Library(*map(c.whole, (c.SIS_SHORT, c.SIS_SMALL, c.SIS_LARGE, c.SIS_SMALLS, c.SIS_LARGES))),
-    "q": Library(c.whole(c.Q_SHORT), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCKS), 0),
+LIBRARIES: Mapping[str, LibraryVersion] = {
+    "sis": LibraryVersion(*map(c.whole, (c.SIS_SHORT, c.SIS_SMALL, c.SIS_LARGE, c.SIS_SMALLS, c.SIS_LARGES))),
+    "q": LibraryVersion(c.whole(c.Q_SHORT), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCK), c.whole(c.Q_BLOCKS), 0),
 }

@@ -26,11 +26,11 @@ from conduits.rsm import Controller
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
-from conduits.sunfire.protocol.connections import Connections, Setting
+from conduits.sunfire.protocol.connections import Connections, SunfireConfig
 from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.protocol.payloads import Payloads
-from conduits.sunfire.protocol.peers import Area, Peer
-from conduits.sunfire.protocol.repair import Repair
+from conduits.sunfire.protocol.peers import RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.repair import StoreRepair
 from conduits.sunfire.protocol.sends import Sends
 from conduits.sunfire.wire import LINE, ack_byte
 
@@ -50,16 +50,18 @@ class SunfirePath(TendedPath):
         port: the rank's port.
         process: its use of the NIs.
         controller: of that process, for all NIs.
-        setting: job and options.
+        config: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, process: SunfireProcess, controller: Controller, setting: Setting) -> None:
+    def __init__(
+        self, port: SimulatedPort, process: SunfireProcess, controller: Controller, config: SunfireConfig
+    ) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.cpu = port.cpu
         self.kernel = port.kernel
-        self.setting = setting
-        self.layout = setting.layout
+        self.config = config
+        self.layout = config.layout
         self.process = process
         self.miss_ps = c.POLL_PS
         self.sent = 0
@@ -68,22 +70,22 @@ class SunfirePath(TendedPath):
         self._replies: dict[int, Inbox] = {}
         self._ready: deque[Inbox] = deque()
         self._short = False
-        self.careful = process.fabric.careful
-        self.connections = Connections(port.rank, controller, setting, keep=self.careful)
+        self.may_fail = process.fabric.may_fail
+        self.connections = Connections(port.rank, controller, config, keep=self.may_fail)
         self.peers = self.connections.peers
         self.areas = self.connections.areas
-        self._payloads = Payloads(port, setting)
+        self._payloads = Payloads(port, config)
         self._largest = self.layout.largest
         self._outstanding = self.layout.outstanding
         self._medium = self.layout.max_medium
         self.sends = Sends(self)
-        self._repair = Repair(self)
+        self._repair = StoreRepair(self)
         process.processor.alarm = self.alarm
         self.connections.export_segment(port.memory)
 
     # -- connections ---------------------------------------------------------------------------
 
-    def export_pair(self, peer: Peer) -> None:
+    def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
         exported, layout = self.connections.export_pair(peer), self.layout
         inbox = Inbox(exported.memory, layout.replies_at, layout.reply_postboxes, peer, is_reply=True)
@@ -99,10 +101,10 @@ class SunfirePath(TendedPath):
 
     # -- sending -------------------------------------------------------------------------------
 
-    def acquire(self, dest: int) -> Peer | None:
+    def acquire(self, dest: int) -> SunfirePeer | None:
         """Set aside a credit, postboxes and blocks for the largest request; its reply has its place with the credit."""
         peer = self.peers.get(dest) or self.connections.peer(dest)
-        if self.careful:
+        if self.may_fail:
             self.check_path(peer.host)
         if not peer.credits:
             return None
@@ -117,7 +119,7 @@ class SunfirePath(TendedPath):
         peer.room -= self._largest
         return peer
 
-    def reclaim(self, area: Area) -> None:
+    def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
         for each in area.peers:
             while each.sent and self._acknowledged(each, *each.sent[0][:2]):
@@ -127,7 +129,7 @@ class SunfirePath(TendedPath):
                 if grant is not None:
                     area.pool.acknowledge(grant)
 
-    def _acknowledged(self, peer: Peer, first: int, count: int) -> bool:
+    def _acknowledged(self, peer: SunfirePeer, first: int, count: int) -> bool:
         """Return whether all acknowledgements of some request postboxes have landed."""
         queue, pair = self.layout.postboxes, peer.pair
         assert pair is not None
@@ -163,7 +165,7 @@ class SunfirePath(TendedPath):
         inbox = self._requests.get(source)
         if inbox is None:
             layout, peer = self.layout, self.connections.peer(source)
-            base = (self.rank - self.setting.cluster.first[self.port.host]) * layout.queue_bytes
+            base = (self.rank - self.config.cluster.first[self.port.host]) * layout.queue_bytes
             inbox = Inbox(memory, base, layout.postboxes, peer, is_reply=False)
             self._requests[source] = inbox
         if inbox.land(data) and not inbox.marked:
@@ -243,7 +245,7 @@ class SunfirePath(TendedPath):
             self._payloads.fetch(message, form, blocks, inbox)
         return message
 
-    def _took_request(self, peer: Peer, message: Message, first: int, count: int) -> None:
+    def _took_request(self, peer: SunfirePeer, message: Message, first: int, count: int) -> None:
         message.slot = first, count
         peer.emptied = first + count
         if peer.back is None:
@@ -255,7 +257,7 @@ class SunfirePath(TendedPath):
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the requests without a reply, and the blocks in use."""
         most = self.layout.outstanding
         lines = [
@@ -269,9 +271,9 @@ class SunfirePath(TendedPath):
                 lines.append(f"{blocks - area.pool.free} of {blocks} blocks of the area on host {host}")
         return lines
 
-    def holders(self, dest: int) -> tuple[int, ...]:
+    def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the rank itself, and those on its host that have not emptied postboxes or blocks."""
-        area = self.areas.get(self.setting.cluster.hosts[dest])
+        area = self.areas.get(self.config.cluster.hosts[dest])
         others = [peer.rank for peer in area.peers if peer.sent and peer.rank != dest] if area else []
         return (dest, *others)
 

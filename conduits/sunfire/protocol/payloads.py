@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from conduit.contract import LONG, Message
 from conduit.simnet import SimulatedPort
-from conduits.sunfire.protocol.connections import Setting
+from conduits.sunfire.protocol.connections import SunfireConfig
 from conduits.sunfire.protocol.inbox import Inbox
 from conduits.sunfire.wire import Form, cut
 
@@ -19,15 +19,15 @@ class Payloads:
 
     Args:
         port: the rank's port.
-        setting: job and options.
+        config: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, config: SunfireConfig) -> None:
         self._cpu = port.cpu
         self._memory = port.memory
-        self._copy_ticks = setting.cluster.host.copy_ticks
-        self._layout = setting.layout
-        self._areas = setting.services[port.host].areas
+        self._copy_ticks = config.cluster.host.copy_ticks
+        self._layout = config.layout
+        self._areas = config.services[port.host].areas
 
     def fetch(self, message: Message, form: int, blocks: Sequence[int], inbox: Inbox) -> None:
         """Copy the payload of a message from `inbox` to where it belongs.

@@ -6,13 +6,13 @@ from collections import deque
 from typing import Any
 
 from conduit.sim import Store
-from conduits.rsm import Barrier, ImportSegment
-from conduits.sunfire.protocol.layout import Layout
-from conduits.sunfire.protocol.outbox import Outbox
-from conduits.sunfire.protocol.pool import Grant, Pool
+from conduits.rsm import ImportSegment, RsmBarrier
+from conduits.sunfire.protocol.layout import PostboxLayout
+from conduits.sunfire.protocol.pool import BlockPool, Grant
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter
 
 
-class Remote:
+class BarrierImport:
     """An import, mapped, with a barrier: what is stored through it can be made safe.
 
     Args:
@@ -28,10 +28,10 @@ class Remote:
     def __init__(self, segment: ImportSegment) -> None:
         self.segment = segment
         self.mapping: Any = segment.map()
-        self.barrier: Barrier = segment.init_barrier()
+        self.barrier: RsmBarrier = segment.init_barrier()
 
 
-class Area:
+class RemoteArea:
     """This rank's area on another host.
 
     Args:
@@ -45,13 +45,13 @@ class Area:
 
     __slots__ = ("peers", "pool", "remote")
 
-    def __init__(self, pool: Pool) -> None:
-        self.remote: Remote | None = None
+    def __init__(self, pool: BlockPool) -> None:
+        self.remote: BarrierImport | None = None
         self.pool = pool
-        self.peers: list[Peer] = []
+        self.peers: list[SunfirePeer] = []
 
 
-class Peer:
+class SunfirePeer:
     """Another rank on another host.
 
     Attributes:
@@ -77,20 +77,22 @@ class Peer:
         "requests", "room", "safe", "segment", "sent",
     )  # fmt: skip
 
-    def __init__(self, rank: int, host: int, place: int, area: Area, layout: Layout, *, keep: bool) -> None:
+    def __init__(
+        self, rank: int, host: int, place: int, area: RemoteArea, layout: PostboxLayout, *, keep: bool
+    ) -> None:
         self.rank = rank
         self.host = host
         self.place = place
         self.credits = layout.outstanding
         self.room = layout.postboxes
-        self.requests: Outbox | None = None
+        self.requests: PostboxWriter | None = None
         self.area = area
         self.pair: Store | None = None
         self.sent: deque[tuple[int, int, Grant | None]] = deque()
-        self.back: Remote | None = None
-        self.replies = Outbox(layout.replies_at, layout.reply_postboxes, keep=keep)
+        self.back: BarrierImport | None = None
+        self.replies = PostboxWriter(layout.replies_at, layout.reply_postboxes, keep=keep)
         self.answered: deque[int] = deque()
         self.received = 0
         self.emptied = 0
         self.safe = 0
-        self.segment: Remote | None = None
+        self.segment: BarrierImport | None = None

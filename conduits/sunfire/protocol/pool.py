@@ -20,7 +20,7 @@ from conduit.errors import BadRequest
 
 
 @attrs.frozen
-class PoolShape:
+class BlockPoolShape:
     """How a pool is cut into blocks.  Small blocks have the numbers behind the large ones.
 
     Attributes:
@@ -81,7 +81,7 @@ class Grant:
         self.open = True
 
 
-class Pool:
+class BlockPool:
     """The free list of one pool, kept by its writer.
 
     Args:
@@ -95,7 +95,7 @@ class Pool:
 
     __slots__ = ("_larges", "_smalls", "_withdrawn", "free_bytes", "reserved", "shape")
 
-    def __init__(self, shape: PoolShape) -> None:
+    def __init__(self, shape: BlockPoolShape) -> None:
         self.shape = shape
         self.free_bytes = shape.nbytes
         self.reserved = 0

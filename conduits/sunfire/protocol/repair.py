@@ -24,9 +24,9 @@ from conduit.errors import NetworkError
 from conduit.simnet.chain import Act, Done, Steps
 from conduit.simnet.path import PathPort
 from conduits.sunfire.protocol.inbox import acknowledgements
-from conduits.sunfire.protocol.layout import Layout
-from conduits.sunfire.protocol.outbox import Stores
-from conduits.sunfire.protocol.peers import Area, Peer, Remote
+from conduits.sunfire.protocol.layout import PostboxLayout
+from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.postbox_writer import Stores
 from conduits.sunfire.wire import LINE
 
 TRIES = 1000
@@ -46,19 +46,19 @@ class SafePath(Protocol):
 class RepairPath(SafePath, Protocol):
     """A rank's end of the network, as its repairs know it; `SunfirePath` says what each is."""
 
-    layout: Layout
-    peers: dict[int, Peer]
-    areas: dict[int, Area]
+    layout: PostboxLayout
+    peers: dict[int, SunfirePeer]
+    areas: dict[int, RemoteArea]
     due: bool
 
-    def reclaim(self, area: Area) -> None:
+    def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
 
     def read_error(self) -> int:
         """Read and clear the error register."""
 
 
-def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
+def store(remote: BarrierImport, offset: int, data: Buffer, announced: bool = False) -> Act:
     """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
 
     def act(done: Done) -> None:
@@ -74,7 +74,7 @@ def lines_of(stores: Stores) -> int:
     return sum(len(lines) for _, lines in stores) // LINE
 
 
-def safely(path: SafePath, host: int, remote: Remote, stores: Stores, announced: bool = False) -> Steps:
+def safely(path: SafePath, host: int, remote: BarrierImport, stores: Stores, announced: bool = False) -> Steps:
     """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
 
     So a large payload gets there too where bit errors spoil one line in a hundred.
@@ -125,7 +125,7 @@ def halves(stores: Stores) -> list[Stores]:
     return [first, second]
 
 
-class Repair:
+class StoreRepair:
     """The repairs of one rank.
 
     Args:
@@ -135,9 +135,9 @@ class Repair:
     def __init__(self, path: RepairPath) -> None:
         self._path = path
         self._queue = path.layout.postboxes
-        self._old: list[tuple[Peer, int]] = []
+        self._old: list[tuple[SunfirePeer, int]] = []
 
-    def old(self, peer: Peer, number: int) -> None:
+    def old(self, peer: SunfirePeer, number: int) -> None:
         """Take note of a request postbox that was written again although it has been emptied."""
         self._old.append((peer, number))
 
@@ -167,7 +167,7 @@ class Repair:
             if peer.back is not None:
                 yield from self._answers(peer, peer.back)
 
-    def _answers(self, peer: Peer, back: Remote) -> Steps:
+    def _answers(self, peer: SunfirePeer, back: BarrierImport) -> Steps:
         """Write replies and acknowledgements again."""
         emptied = peer.emptied
         first = max(peer.safe, emptied - self._queue)
@@ -178,6 +178,6 @@ class Repair:
             yield from self._safely(peer, back, stores)
             peer.safe = emptied
 
-    def _safely(self, peer: Peer, remote: Remote, stores: Stores) -> Steps:
+    def _safely(self, peer: SunfirePeer, remote: BarrierImport, stores: Stores) -> Steps:
         self._path.counts["sunfire_retries"] += lines_of(stores)
         yield from safely(self._path, peer.host, remote, stores)

@@ -19,13 +19,13 @@ from conduit.simnet import header
 from conduit.simnet.chain import Act, Chain, Steps, sleep_until
 from conduit.simnet.path import Then
 from conduits.sunfire import wire
-from conduits.sunfire.driver import Mapping
+from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
 from conduits.sunfire.protocol.inbox import acknowledgements
-from conduits.sunfire.protocol.layout import Layout
-from conduits.sunfire.protocol.outbox import Outbox, Stores
-from conduits.sunfire.protocol.peers import Area, Peer, Remote
-from conduits.sunfire.protocol.pool import Grant, Pool
+from conduits.sunfire.protocol.layout import PostboxLayout
+from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
+from conduits.sunfire.protocol.pool import BlockPool, Grant
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
 from conduits.sunfire.protocol.repair import SafePath, safely, store
 from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
 
@@ -36,7 +36,7 @@ def whole_lines(data: Buffer) -> Buffer:
     return bytes(data) + bytes(short) if short else data
 
 
-class Post:
+class StoreChain:
     """Stores one after the other through one mapping, then calls `then()`: the chain of short messages.
 
     One serves all messages of a rank, which is in one send at a time.
@@ -51,7 +51,7 @@ class Post:
 
     __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")
 
-    _mapping: Mapping
+    _mapping: StoreMapping
     _rest: Stores
     _then: Then
 
@@ -62,7 +62,7 @@ class Post:
         self._done = self._stored
         self.rank = cpu.rank
 
-    def begin(self, mapping: Mapping, stores: Stores, then: Then) -> None:
+    def begin(self, mapping: StoreMapping, stores: Stores, then: Then) -> None:
         """Begin the chain when the CPU is free.
 
         Args:
@@ -99,11 +99,11 @@ class SendsPath(SafePath, Protocol):
 
     kernel: Kernel
     cpu: Cpu
-    layout: Layout
+    layout: PostboxLayout
     connections: Connections
-    careful: bool
+    may_fail: bool
 
-    def export_pair(self, peer: Peer) -> None:
+    def export_pair(self, peer: SunfirePeer) -> None:
         """Set aside memory for a peer's acknowledgements and replies, before the first request to it."""
 
     def freed(self) -> None:
@@ -124,33 +124,33 @@ class Sends:
         self._max_medium = path.layout.max_medium
         self._largest = path.layout.largest
         self._postboxes = path.layout.postboxes
-        self._post = Post(path.kernel, path.cpu)
+        self._post = StoreChain(path.kernel, path.cpu)
 
     # -- requests ------------------------------------------------------------------------------
 
-    def request(self, peer: Peer, message: Message, then: Then) -> None:
+    def request(self, peer: SunfirePeer, message: Message, then: Then) -> None:
         """Send a request with what was set aside.
 
         Raises:
             NetworkError: the peer's segment cannot be imported any more; all is as before.
         """
-        outbox, area, nbytes = peer.requests, peer.area, message.nbytes
+        postboxes, area, nbytes = peer.requests, peer.area, message.nbytes
         remote = area.remote
         area.pool.reserved -= self._max_medium
-        if outbox is None or remote is None or nbytes > self._short_limit:
+        if postboxes is None or remote is None or nbytes > self._short_limit:
             self._begin_long(peer, message, then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            first = outbox.tail
-            stores: Stores = [outbox.place_single(pack_single(message, first))]
+            first = postboxes.tail
+            stores: Stores = [postboxes.place_single(pack_single(message, first))]
             peer.sent.append((first, 1, None))
             peer.room += self._largest - 1
         else:
             head = header.pack(message)
-            stores = self._place_request(peer, outbox, head + message.payload if nbytes else head, Form.INLINE, None)
+            stores = self._place_request(peer, postboxes, head + message.payload if nbytes else head, Form.INLINE, None)
         self._post.begin(remote.mapping, stores, then)
 
-    def _begin_long(self, peer: Peer, message: Message, then: Then) -> None:
+    def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
         path = self._path
         try:
             Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
@@ -160,22 +160,24 @@ class Sends:
             path.port.notify()  # a task may wait for any of these
             raise
 
-    def _place_request(self, peer: Peer, outbox: Outbox, head: bytes, form: int, grant: Grant | None) -> Stores:
+    def _place_request(
+        self, peer: SunfirePeer, postboxes: PostboxWriter, head: bytes, form: int, grant: Grant | None
+    ) -> Stores:
         """Put a request behind the last one; return the stores of its postboxes."""
-        first = outbox.tail
-        stores = outbox.place(wire.pack(head, form, first))
-        count = outbox.tail - first
+        first = postboxes.tail
+        stores = postboxes.place(wire.pack(head, form, first))
+        count = postboxes.tail - first
         peer.sent.append((first, count, grant))
         peer.room += self._largest - count
         self._path.freed()
         return stores
 
-    def _long_request(self, peer: Peer, message: Message) -> Steps:
+    def _long_request(self, peer: SunfirePeer, message: Message) -> Steps:
         """Send a request that is the first one, and so connects, or whose payload is too large for postboxes."""
         if peer.requests is None:
             yield from self._connect(peer)
-        outbox, area = peer.requests, peer.area
-        assert outbox is not None
+        postboxes, area = peer.requests, peer.area
+        assert postboxes is not None
         assert area.remote is not None
         head, form, grant = header.pack(message), Form.INLINE, None
         if message.nbytes <= self._short_limit:
@@ -188,10 +190,10 @@ class Sends:
             form = Form.BLOCKS
             grant = yield from self._into_pool(area, peer.host, message.payload)
             head += wire.pointers(grant.blocks)
-        for offset, lines in self._place_request(peer, outbox, head, form, grant):
+        for offset, lines in self._place_request(peer, postboxes, head, form, grant):
             yield store(area.remote, offset, lines)
 
-    def _connect(self, peer: Peer) -> Steps:
+    def _connect(self, peer: SunfirePeer) -> Steps:
         """Set aside the pair, and make the area on the peer's host if there is none yet."""
         path, layout = self._path, self._layout
         if peer.pair is None:
@@ -202,10 +204,10 @@ class Sends:
             path.connections.import_area(peer)
             path.counts["sunfire_areas"] += 1
         area.peers.append(peer)
-        peer.requests = Outbox(peer.place * layout.queue_bytes, layout.postboxes, keep=path.careful)
+        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=path.may_fail)
         yield sleep_until(path.kernel, path.cpu.free)  # what was published can be connected to from then on
 
-    def _into_pool(self, area: Area, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
+    def _into_pool(self, area: RemoteArea, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
         """Write a payload into blocks and make it safe; the blocks are the outcome."""
         remote, pool = area.remote, area.pool
         assert remote is not None
@@ -226,7 +228,7 @@ class Sends:
         pool.settle()
         return grant
 
-    def _block_stores(self, pool: Pool, grant: Grant, data: Buffer) -> Stores:
+    def _block_stores(self, pool: BlockPool, grant: Grant, data: Buffer) -> Stores:
         """Return the stores that write a payload into its blocks."""
         stores: Stores = []
         view, at = memoryview(data), 0
@@ -236,14 +238,14 @@ class Sends:
             at += size
         return stores
 
-    def _allocate(self, pool: Pool, nbytes: int) -> Grant:
+    def _allocate(self, pool: BlockPool, nbytes: int) -> Grant:
         grant = pool.allocate(nbytes)
         assert grant is not None  # so much was reserved
         return grant
 
     # -- replies -------------------------------------------------------------------------------
 
-    def reply(self, peer: Peer, emptied: tuple[int, int], message: Message, then: Then) -> None:
+    def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
         path, back, nbytes = self._path, peer.back, message.nbytes
         assert back is not None
@@ -252,21 +254,21 @@ class Sends:
             Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
-            outbox = peer.replies
-            peer.answered.append(outbox.tail)
-            stores.append(outbox.place_single(pack_single(message, outbox.tail)))
+            postboxes = peer.replies
+            peer.answered.append(postboxes.tail)
+            stores.append(postboxes.place_single(pack_single(message, postboxes.tail)))
         else:
             head = header.pack(message)
             stores += self._place_reply(peer, head + message.payload if nbytes else head, Form.INLINE)
         self._post.begin(back.mapping, stores, then)
 
-    def _place_reply(self, peer: Peer, head: bytes, form: int) -> Stores:
+    def _place_reply(self, peer: SunfirePeer, head: bytes, form: int) -> Stores:
         """Put a reply behind the last one; return the stores of its postboxes."""
-        outbox = peer.replies
-        peer.answered.append(outbox.tail)
-        return outbox.place(wire.pack(head, form, outbox.tail))
+        postboxes = peer.replies
+        peer.answered.append(postboxes.tail)
+        return postboxes.place(wire.pack(head, form, postboxes.tail))
 
-    def _long_reply(self, peer: Peer, back: Remote, acks: Stores, message: Message) -> Steps:
+    def _long_reply(self, peer: SunfirePeer, back: BarrierImport, acks: Stores, message: Message) -> Steps:
         """Send a reply whose payload is too large for postboxes."""
         for offset, lines in acks:
             yield store(back, offset, lines)
@@ -286,7 +288,7 @@ class Sends:
 
     # -- both ----------------------------------------------------------------------------------
 
-    def _straight(self, peer: Peer, message: Message) -> Steps:
+    def _straight(self, peer: SunfirePeer, message: Message) -> Steps:
         """Store the whole lines of a long payload to the peer's segment and make them safe."""
         body = wire.cut(message.offset, message.nbytes)
         if body.lines:

@@ -17,7 +17,7 @@ def parts(nbytes: int, args: int) -> int:
     return -(-(header.SIZE + 4 * args + nbytes) // PART)
 
 
-class Outgoing:
+class Fragmentation:
     """A message that is being sent; its payload is read part by part, as it leaves.
 
     Args:
@@ -47,7 +47,7 @@ class Outgoing:
         return at, part
 
 
-class Incoming:
+class Reassembly:
     """A message that is arriving: parts in any order, each once.
 
     The payload of a long one goes to the segment as it comes, once the header is there, which is in the first part.

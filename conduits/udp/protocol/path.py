@@ -28,8 +28,8 @@ from conduits.udp import constants as c
 from conduits.udp import wire
 from conduits.udp.driver import POLL_PS, Socket
 from conduits.udp.machine import UdpCluster
-from conduits.udp.protocol.parts import Incoming, Outgoing
-from conduits.udp.protocol.peers import Peer, Stream
+from conduits.udp.protocol.parts import Fragmentation, Reassembly
+from conduits.udp.protocol.peers import DatagramStream, UdpPeer
 
 _BUILD_PS = c.ps(c.BUILD)
 _DISPATCH_PS = c.ps(c.DISPATCH)
@@ -42,7 +42,7 @@ COUNTS = (
 
 
 @attrs.frozen(kw_only=True)
-class Setting:
+class UdpConfig:
     """What all ranks of a job have in common.
 
     Attributes:
@@ -69,45 +69,45 @@ class UdpPath(TendedPath):
 
     Args:
         port: the rank's port.
-        setting: job and options.
+        config: job and options.
     """
 
-    def __init__(self, port: SimulatedPort, setting: Setting) -> None:
+    def __init__(self, port: SimulatedPort, config: UdpConfig) -> None:
         super().__init__(port)
         self.rank = port.rank
         self.kernel = port.kernel
         self.cpu = port.cpu
-        self.setting = setting
+        self.config = config
         self.miss_ps = POLL_PS
-        self.socket: Socket = setting.cluster.socket(port.rank)
+        self.socket: Socket = config.cluster.socket(port.rank)
         self.socket.interrupt = port.interrupt
         self.socket.arrived = port.notify
         self.counts = dict.fromkeys(COUNTS, 0)
-        self.peers: dict[int, Peer] = {}
-        self._streams: dict[Stream, None] = {}  # that have something to send
-        self._owing: dict[Peer, None] = {}  # that must get an acknowledgement now
+        self.peers: dict[int, UdpPeer] = {}
+        self._streams: dict[DatagramStream, None] = {}  # that have something to send
+        self._owing: dict[UdpPeer, None] = {}  # that must get an acknowledgement now
         self._closed = False
 
-    def peer(self, rank: int) -> Peer:
+    def peer(self, rank: int) -> UdpPeer:
         """Return what is kept of a rank, which is set up before the first datagram to it or from it."""
         found = self.peers.get(rank)
         if found is None:
-            setting = self.setting
-            found = self.peers[rank] = Peer(
-                rank, setting.cluster.socket(rank), setting.slots, setting.window, setting.rto,
+            config = self.config
+            found = self.peers[rank] = UdpPeer(
+                rank, config.cluster.socket(rank), config.slots, config.window, config.rto,
                 self._stream_timer, self._acknowledgement_timer,
             )  # fmt: skip
         return found
 
     # -- timers --------------------------------------------------------------------------------
 
-    def _stream_timer(self, stream: Stream) -> Timer:
+    def _stream_timer(self, stream: DatagramStream) -> Timer:
         return Timer(self.kernel, partial(self._is_due, self._streams, stream), partial(self._helps, stream))
 
-    def _acknowledgement_timer(self, peer: Peer) -> Timer:
+    def _acknowledgement_timer(self, peer: UdpPeer) -> Timer:
         return Timer(self.kernel, partial(self._is_due, self._owing, peer), self._polls)
 
-    def _is_due(self, list_: dict[Any, None], what: Stream | Peer) -> None:
+    def _is_due(self, list_: dict[Any, None], what: DatagramStream | UdpPeer) -> None:
         """Let the next poll pass send what is due."""
         list_[what] = None
         self.attend()
@@ -116,12 +116,12 @@ class UdpPath(TendedPath):
         """Return whether the rank would notice that a timer has gone off, where nothing else happens any more."""
         return bool(self.port.waits())
 
-    def _helps(self, stream: Stream) -> bool:
+    def _helps(self, stream: DatagramStream) -> bool:
         """Return whether sending again what is due may bring anything about, where nothing is under way."""
-        there = self.setting.paths(stream.peer.rank)
+        there = self.config.paths(stream.peer.rank)
         return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.flying)
 
-    def lacks(self, source: int, stream: Stream, number: int) -> bool:
+    def lacks(self, source: int, stream: DatagramStream, number: int) -> bool:
         """Return whether a datagram of a stream to this rank would change anything if it came once more.
 
         Not where it waits in the socket's buffer, or the buffer is full: then this rank must poll.  Nor where an
@@ -131,7 +131,7 @@ class UdpPath(TendedPath):
         if buffer.used + len(self._bytes(stream, number)) > buffer.room:
             return False
         peer = self.peers.get(source)
-        if peer is not None and peer.owed and peer.had[bool(stream.flags & wire.REPLY)].has(number):
+        if peer is not None and peer.unacknowledged and peer.had[bool(stream.flags & wire.REPLY)].has(number):
             return False
         waiting = (wire.unpack(each) for each in buffer)
         return not any((each.source, each.flags, each.number) == (source, stream.flags, number) for each in waiting)
@@ -157,12 +157,12 @@ class UdpPath(TendedPath):
         """Send the reply in the stream of replies."""
         self._send(self.peer(request.source).replies, request.slot, reply, then)
 
-    def _send(self, stream: Stream, slot: int, message: Message, then: Then) -> None:
+    def _send(self, stream: DatagramStream, slot: int, message: Message, then: Then) -> None:
         self.cpu.charge(_BUILD_PS)
-        stream.backlog.append(Outgoing(message, slot))
+        stream.backlog.append(Fragmentation(message, slot))
         Chain(self.kernel, self.cpu, self._send_parts(stream), then)
 
-    def _send_parts(self, stream: Stream) -> Steps:
+    def _send_parts(self, stream: DatagramStream) -> Steps:
         """Send what the window has room for."""
         while stream.may_send():
             outgoing = stream.backlog[0]
@@ -173,43 +173,50 @@ class UdpPath(TendedPath):
             yield self._sending(stream.peer, self._bytes(stream, number))
         stream.wind()
 
-    def _send_again(self, stream: Stream) -> Steps:
+    def _send_again(self, stream: DatagramStream) -> Steps:
         """Send again what is due."""
         for number in stream.window.due(self.kernel.now):
             if number not in stream.window.flying:
                 continue
-            if stream.window.again(number, self.cpu.now()).tries > self.setting.tries:
+            if stream.window.again(number, self.cpu.now()).tries > self.config.tries:
                 self.port.fail(
                     NetworkError(
                         f"nothing gets from rank {self.rank} to rank {stream.peer.rank} and back: a datagram was sent "
-                        f"{self.setting.tries} times without an acknowledgement"
+                        f"{self.config.tries} times without an acknowledgement"
                     )
                 )
                 return
             self.counts["udp_retransmissions"] += 1
             yield self._sending(stream.peer, self._bytes(stream, number))
 
-    def _bytes(self, stream: Stream, number: int) -> bytes:
+    def _bytes(self, stream: DatagramStream, number: int) -> bytes:
         """Return a datagram, with the acknowledgements of now."""
         what: Any = stream.window.flying[number].what
         slot, at, size, part = what
         return self._datagram(stream.peer, stream.flags, slot, number, at, size, part)
 
     def _datagram(
-        self, peer: Peer, flags: int = 0, slot: int = 0, number: int = 0, at: int = 0, size: int = 0, part: bytes = b""
+        self,
+        peer: UdpPeer,
+        flags: int = 0,
+        slot: int = 0,
+        number: int = 0,
+        at: int = 0,
+        size: int = 0,
+        part: bytes = b"",
     ) -> bytes:
         requests, replies = (each.told() for each in peer.had)
         return wire.pack(wire.Datagram(self.rank, flags, slot, number, at, size, requests, replies, part))
 
-    def _sending(self, peer: Peer, datagram: bytes) -> Act:
+    def _sending(self, peer: UdpPeer, datagram: bytes) -> Act:
         """Spend the CPU's time on sending a datagram, which acknowledges all that has come; return the act."""
-        peer.owed = 0
+        peer.unacknowledged = 0
         peer.acknowledge.stop()
         self._owing.pop(peer, None)
         self.cpu.charge(_BOOK_PS + self.socket.send_ps(len(datagram)))
         return partial(self._send_datagram, peer, datagram)
 
-    def _send_datagram(self, peer: Peer, datagram: bytes, done: Done) -> None:
+    def _send_datagram(self, peer: UdpPeer, datagram: bytes, done: Done) -> None:
         self.socket.send(peer.socket, datagram)
         done(self.kernel.now)
 
@@ -260,7 +267,7 @@ class UdpPath(TendedPath):
         key = is_reply, datagram.slot
         incoming = peer.arriving.get(key)
         if incoming is None:
-            incoming = peer.arriving[key] = Incoming(self.port.memory)
+            incoming = peer.arriving[key] = Reassembly(self.port.memory)
         if not incoming.add(datagram.at, datagram.part, datagram.size, datagram.source, datagram.slot):
             return None
         del peer.arriving[key]
@@ -268,7 +275,7 @@ class UdpPath(TendedPath):
             peer.free.append(datagram.slot)  # request and reply are over
         return incoming.message
 
-    def _acknowledged(self, stream: Stream) -> None:
+    def _acknowledged(self, stream: DatagramStream) -> None:
         """Something of a stream has got there: what is due next, and what may leave now?"""
         if not self._closed:
             stream.wind()
@@ -276,18 +283,18 @@ class UdpPath(TendedPath):
             self._streams[stream] = None
             self.due = True
 
-    def _owe(self, peer: Peer, *, at_once: bool = False) -> None:
+    def _owe(self, peer: UdpPeer, *, at_once: bool = False) -> None:
         """Acknowledge what has come with the next datagram to there, or after a time alone."""
-        peer.owed += 1
-        if at_once or 2 * peer.owed >= self.setting.window:
+        peer.unacknowledged += 1
+        if at_once or 2 * peer.unacknowledged >= self.config.window:
             self._owing[peer] = None
             self.due = True
         elif peer.acknowledge.when is None and not self._closed:
-            peer.acknowledge.start(self.cpu.now() + self.setting.delay)
+            peer.acknowledge.start(self.cpu.now() + self.config.delay)
 
     # -- reports -------------------------------------------------------------------------------
 
-    def occupied(self) -> list[str]:
+    def slots_in_use(self) -> list[str]:
         """Describe the slots in use, and what waits for an acknowledgement."""
         lines = []
         for peer in self.peers.values():

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from conduit.sim.timer import Timer
 from conduits.udp.driver import Socket
-from conduits.udp.protocol.parts import Incoming, Outgoing
+from conduits.udp.protocol.parts import Fragmentation, Reassembly
 from conduits.udp.protocol.windows import ReceiveWindow, SendWindow
 from conduits.udp.wire import DATA, REPLY
 
 
-class Stream:
+class DatagramStream:
     """What a rank sends to another of one kind: requests, or replies.
 
     Args:
@@ -27,11 +27,11 @@ class Stream:
 
     __slots__ = ("backlog", "flags", "peer", "timer", "window")
 
-    def __init__(self, peer: Peer, flags: int, window: SendWindow, timer: Callable[[Stream], Timer]) -> None:
+    def __init__(self, peer: UdpPeer, flags: int, window: SendWindow, timer: Callable[[DatagramStream], Timer]) -> None:
         self.peer = peer
         self.flags = flags
         self.window = window
-        self.backlog: deque[Outgoing] = deque()
+        self.backlog: deque[Fragmentation] = deque()
         self.timer = timer(self)
 
     def wind(self) -> None:
@@ -47,7 +47,7 @@ class Stream:
         return bool(self.backlog) and self.window.is_open()
 
 
-class Peer:
+class UdpPeer:
     """What a rank keeps of another, from the first datagram on.
 
     Args:
@@ -64,10 +64,21 @@ class Peer:
         requests, replies: what is sent there.
         had: what has arrived from there: requests, replies.
         arriving: messages of which not every part has, by (reply or not, slot).
-        owed: datagrams that have arrived since the last acknowledgement.
+        unacknowledged: datagrams that have arrived since the last acknowledgement.
     """
 
-    __slots__ = ("acknowledge", "arriving", "free", "had", "owed", "rank", "replies", "requests", "slots", "socket")
+    __slots__ = (
+        "acknowledge",
+        "arriving",
+        "free",
+        "had",
+        "rank",
+        "replies",
+        "requests",
+        "slots",
+        "socket",
+        "unacknowledged",
+    )
 
     def __init__(
         self,
@@ -76,22 +87,22 @@ class Peer:
         slots: int,
         window: int,
         rto: int,
-        timer: Callable[[Stream], Timer],
-        acknowledge: Callable[[Peer], Timer],
+        timer: Callable[[DatagramStream], Timer],
+        acknowledge: Callable[[UdpPeer], Timer],
     ) -> None:
         self.rank = rank
         self.socket = socket
         self.slots = slots
         self.free = list(range(slots - 1, -1, -1))
-        self.requests = Stream(self, DATA, SendWindow(window, rto), timer)
-        self.replies = Stream(self, DATA | REPLY, SendWindow(window, rto), timer)
+        self.requests = DatagramStream(self, DATA, SendWindow(window, rto), timer)
+        self.replies = DatagramStream(self, DATA | REPLY, SendWindow(window, rto), timer)
         self.had = (ReceiveWindow(), ReceiveWindow())
-        self.arriving: dict[tuple[int, int], Incoming] = {}
-        self.owed = 0
+        self.arriving: dict[tuple[int, int], Reassembly] = {}
+        self.unacknowledged = 0
         self.acknowledge = acknowledge(self)
 
     @property
-    def streams(self) -> tuple[Stream, Stream]:
+    def streams(self) -> tuple[DatagramStream, DatagramStream]:
         """Both streams that are sent."""
         return self.requests, self.replies
 

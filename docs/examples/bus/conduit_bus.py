@@ -11,7 +11,7 @@ import attrs
 from conduit.contract import LONG, Constant, Limits
 from conduit.options import SimOptions, option
 from conduit.sim import Memory
-from conduit.sim.dma import Stream
+from conduit.sim.dma import DmaStream
 from conduit.sim.link import Link, Route
 from conduit.sim.units import NS, US
 from conduit.simnet import HostModel, Path, SimulatedConduit, header
@@ -130,7 +130,7 @@ class BusPath(Path):
 
         rate = RATE.value * 10**6
         nbytes = len(head) + message.nbytes
-        Stream(kernel, self.conduit.route, nbytes, self.piece, rate, lambda n: n, left, arrives).start(kernel.now)
+        DmaStream(kernel, self.conduit.route, nbytes, self.piece, rate, lambda n: n, left, arrives).start(kernel.now)
 
     def land(self, dest, slot, head, message):
         """Let the bytes be seen at the receiver, the doorbell last."""
@@ -146,7 +146,7 @@ class BusPath(Path):
 
     # For reports.
 
-    def occupied(self):
+    def slots_in_use(self):
         return [
             f"{self.boxes - len(free)} of {self.boxes} mailboxes at rank {dest} in use"
             for dest, free in self.free.items()

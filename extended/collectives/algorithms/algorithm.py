@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from extended.collectives.call import Call, Steps
+    from extended.collectives.call import CollectiveCall, Steps
     from extended.collectives.operators import Operator
     from extended.topology import Topology
 
@@ -44,7 +44,7 @@ class Algorithm(ABC):
         return False
 
     @abstractmethod
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Do the call: a generator that yields the receives that it waits for."""
 
 

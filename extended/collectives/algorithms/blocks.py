@@ -10,7 +10,7 @@ from extended.collectives.algorithms.algorithm import Algorithm
 from extended.collectives.algorithms.up_and_down import down, up
 
 if TYPE_CHECKING:
-    from extended.collectives.call import Call, Steps
+    from extended.collectives.call import CollectiveCall, Steps
     from extended.collectives.trees import Shape
 
 
@@ -23,7 +23,7 @@ class _OnTree(Algorithm):
 class TreeScatter(_OnTree):
     """Each subtree's blocks go down in one message."""
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Split what comes from above among the ranks below."""
         node, mine = self.shape(call.topology, call.root, call.rank), call.work.made
         assert mine is not None
@@ -34,18 +34,18 @@ class TreeScatter(_OnTree):
             if not isinstance(node.order, range):
                 blocks = blocks[list(node.order)]
                 call.charge(copied=blocks.nbytes)
-        elif call.rides(count * mine.size):
-            blocks = np.frombuffer(call.mail.head.payload, np.uint8).reshape(count, mine.size)
+        elif call.piggybacks(count * mine.size):
+            blocks = np.frombuffer(call.unexpected.head.payload, np.uint8).reshape(count, mine.size)
         else:
             blocks = np.empty((count, mine.size), np.uint8)
         parts = [(child.rank, blocks[child.low - node.low : child.high - node.low]) for child in node.children]
         for child, part in parts:
-            if not call.rides(part.size):
+            if not call.piggybacks(part.size):
                 call.send_head(child, None)  # so that it gets ready while the blocks are still under way
-        if node.parent is not None and not call.rides(blocks.size):
+        if node.parent is not None and not call.piggybacks(blocks.size):
             yield call.receive(node.parent, blocks)
         for child, part in parts:
-            if call.rides(part.size):
+            if call.piggybacks(part.size):
                 call.send_head(child, part)
             else:
                 call.send(child, part)
@@ -55,7 +55,7 @@ class TreeScatter(_OnTree):
 class TreeGather(_OnTree):
     """Each subtree's blocks go up in one message."""
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Collect at the root."""
         assert call.work.given is not None
         node = self.shape(call.topology, call.root, call.rank)
@@ -65,7 +65,7 @@ class TreeGather(_OnTree):
 class TreeAllGather(_OnTree):
     """Gather at rank 0, then broadcast from there."""
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Up, then down the same tree."""
         assert call.work.given is not None
         assert call.work.made is not None

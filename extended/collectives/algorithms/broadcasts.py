@@ -10,7 +10,7 @@ from extended.collectives.algorithms.algorithm import Algorithm
 from extended.collectives.algorithms.up_and_down import down
 
 if TYPE_CHECKING:
-    from extended.collectives.call import Call, Steps
+    from extended.collectives.call import CollectiveCall, Steps
     from extended.collectives.operators import Operator
     from extended.collectives.trees import Shape
     from extended.topology import Topology
@@ -28,16 +28,16 @@ class TreeBroadcast(Algorithm):
         self.name = name  # type: ignore[misc]  # one class, several algorithms
         self.shape = shape
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Pass the head on first, so that the ranks below get ready while large data is still under way."""
         node, data = self.shape(call.topology, call.root, call.rank), call.work.made
         assert data is not None
-        rides = call.rides(data.size)
-        if rides and node.parent is not None:
-            call.copy(data, np.frombuffer(call.mail.head.payload, np.uint8))
+        piggybacks = call.piggybacks(data.size)
+        if piggybacks and node.parent is not None:
+            call.copy(data, np.frombuffer(call.unexpected.head.payload, np.uint8))
         for child in node.children:
-            call.send_head(child.rank, data if rides else None)
-        if not rides:
+            call.send_head(child.rank, data if piggybacks else None)
+        if not piggybacks:
             yield from down(call, node, data)
 
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint
     from extended.collectives.staging import Staging
-    from extended.collectives.trees import Node, Shape
+    from extended.collectives.trees import Shape, TreeNode
     from extended.topology import Topology
 
 SHAPES = {"flat": trees.flat, "tree": trees.halving, "two_level": trees.two_level}
 
 
 @attrs.frozen
-class Way:
+class PairEstimate:
     """Messages between two ranks; seconds.
 
     Attributes:
@@ -63,14 +63,14 @@ class Model:
         eager_bytes: data up to here is sent at once.
     """
 
-    on_host: Way
-    off_host: Way
-    on_host_large: Way
-    off_host_large: Way
+    on_host: PairEstimate
+    off_host: PairEstimate
+    on_host_large: PairEstimate
+    off_host_large: PairEstimate
     copy_byte: float
     eager_bytes: int
 
-    def way(self, nbytes: int, *, on_host: bool) -> Way:
+    def way(self, nbytes: int, *, on_host: bool) -> PairEstimate:
         """Return how so many bytes go."""
         if nbytes > self.eager_bytes:
             return self.on_host_large if on_host else self.off_host_large
@@ -80,7 +80,7 @@ class Model:
         """Return what asking for data takes, none where it comes unasked."""
         return (self.on_host if on_host else self.off_host).start if nbytes > self.eager_bytes else 0.0
 
-    def transfer(self, way: Way, nbytes: int, sharing: int = 1) -> float:
+    def transfer(self, way: PairEstimate, nbytes: int, sharing: int = 1) -> float:
         """Return the time from sending data until it has been received, with so many ranks on the way out."""
         return way.start + (way.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
 
@@ -99,8 +99,8 @@ def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging
         return None
     ways = []
     for each, on_host in ((on, True), (off, False)):
-        small = Way(each.start, each.send, each.receive, each.medium_byte, medium_bytes)
-        large = Way(each.long_start, each.send, each.receive, each.long_byte + copy_byte, staging.slot_bytes)
+        small = PairEstimate(each.start, each.send, each.receive, each.medium_byte, medium_bytes)
+        large = PairEstimate(each.long_start, each.send, each.receive, each.long_byte + copy_byte, staging.slot_bytes)
         staged = staging.pays(staging.slot_bytes, on_host=on_host) and staging.has_room()
         ways.append((small, large if staged else small))
     (near, near_large), (far, far_large) = ways
@@ -160,7 +160,7 @@ class _Cpus:
         self.free[rank] += nbytes * self._model.copy_byte
 
 
-def _nodes(shape: Shape, topology: Topology) -> list[Node]:
+def _nodes(shape: Shape, topology: Topology) -> list[TreeNode]:
     return [shape(topology, 0, rank) for rank in range(topology.size)]
 
 

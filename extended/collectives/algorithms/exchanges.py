@@ -13,7 +13,7 @@ from extended.collectives.algorithms.algorithm import Algorithm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from extended.collectives.call import Call, Receive, Steps
+    from extended.collectives.call import CollectiveCall, PostedReceive, Steps
 
 WINDOW = 4
 """Blocks that are on their way at a time."""
@@ -22,12 +22,12 @@ WINDOW = 4
 class _Window:
     """The receives of steps 1 to ``size - 1``, a few of them asked for ahead."""
 
-    def __init__(self, size: int, ask: Callable[[int], Receive]) -> None:
+    def __init__(self, size: int, ask: Callable[[int], PostedReceive]) -> None:
         self._ask = ask
         self._steps = iter(range(1, size))
         self._coming = deque(map(ask, islice(self._steps, WINDOW - 1)))
 
-    def next(self) -> Receive:
+    def next(self) -> PostedReceive:
         """Return the receive of the next step."""
         return self._coming.popleft()
 
@@ -45,7 +45,7 @@ class DisseminationAllGather(Algorithm):
         """The first step goes to the rank before."""
         return True
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Collect in the order of distance, and turn at the end."""
         given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
         assert given is not None
@@ -72,13 +72,13 @@ class RingAllGather(Algorithm):
         """The first block goes to the next rank."""
         return True
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Pass on what came last."""
         given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
         assert given is not None
         assert made is not None
 
-        def ask(step: int) -> Receive:
+        def ask(step: int) -> PostedReceive:
             return call.receive((rank - 1) % size, made[(rank - step) % size], step)
 
         coming = _Window(size, ask)
@@ -98,14 +98,14 @@ class PairwiseAllToAll(Algorithm):
         """The first step goes to the next rank."""
         return True
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """A few steps at a time."""
         call.in_turn = True
         given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
         assert given is not None
         assert made is not None
 
-        def ask(step: int) -> Receive:
+        def ask(step: int) -> PostedReceive:
             source = (rank - step) % size
             return call.receive(source, made[source])
 
@@ -127,7 +127,7 @@ class DisseminationAllToAll(Algorithm):
         """The first step goes to the next rank."""
         return True
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Sort by the way to go, send on bit by bit, sort by origin."""
         given, made, size, rank = call.work.given, call.work.made, call.size, call.rank
         assert given is not None

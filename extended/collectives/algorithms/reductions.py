@@ -15,7 +15,7 @@ from extended.collectives.trees import arms, chain, two_level
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from extended.collectives.call import Call, Receive, Steps
+    from extended.collectives.call import CollectiveCall, PostedReceive, Steps
     from extended.collectives.operators import Operator
     from extended.collectives.trees import Shape
     from extended.topology import Topology
@@ -38,7 +38,7 @@ class _OnTree(Algorithm):
 class TreeReduce(_OnTree):
     """Combine up a tree whose subtrees are ranges of ranks."""
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Each rank combines what comes from below with its own."""
         given = call.work.given
         assert given is not None
@@ -50,7 +50,7 @@ class TreeReduce(_OnTree):
 class TreeAllReduce(_OnTree):
     """Combine up a tree to rank 0, which passes the result down: the same bits on every rank."""
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Up, then down."""
         given, made = call.work.given, call.work.made
         assert given is not None
@@ -72,7 +72,7 @@ class DisseminationAllReduce(Algorithm):
         """Where each rank has a partner at once, whoever waits has told the one it waits for."""
         return size & (size - 1) == 0
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Fold to a power of two, exchange, unfold."""
         given, made, rank = call.work.given, call.work.made, call.rank
         assert given is not None
@@ -111,7 +111,7 @@ class DisseminationScan(Algorithm):
 
     name = "dissemination"
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Combine what comes on the left."""
         given, made, rank = call.work.given, call.work.made, call.rank
         assert given is not None
@@ -138,14 +138,14 @@ class PipelinedScan(Algorithm):
         """Refuse functions of whole arrays."""
         return refuse_whole(operator)
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Combine each piece on the left, and pass it on."""
         given, made, rank = call.work.given, call.work.made, call.rank
         assert given is not None
         assert made is not None
         ranges = pieces(given.size, max(1, PIECE // given.itemsize))
 
-        def ask(number: int) -> tuple[Array, Receive]:
+        def ask(number: int) -> tuple[Array, PostedReceive]:
             part = np.empty(ranges[number][1] - ranges[number][0], given.dtype)
             return part, call.receive(rank - 1, part, number)
 

@@ -9,7 +9,7 @@ import numpy as np
 from extended.collectives.algorithms.algorithm import Algorithm
 
 if TYPE_CHECKING:
-    from extended.collectives.call import Call, Steps
+    from extended.collectives.call import CollectiveCall, Steps
 
 _NOTHING = np.empty(0, np.uint8)
 
@@ -23,7 +23,7 @@ class Fence(Algorithm):
         """The first step goes to the next rank."""
         return True
 
-    def run(self, call: Call) -> Steps:
+    def run(self, call: CollectiveCall) -> Steps:
         """Tell the rank 2**s on, wait for the one 2**s before."""
         stride = 1
         while stride < call.size:

@@ -13,8 +13,8 @@ from extended.collectives.call import pieces
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from extended.collectives.call import Call, Receive, Steps
-    from extended.collectives.trees import Node
+    from extended.collectives.call import CollectiveCall, PostedReceive, Steps
+    from extended.collectives.trees import TreeNode
 
     Array = npt.NDArray[Any]
     Bytes = npt.NDArray[np.uint8]
@@ -26,16 +26,16 @@ DOWN = 1 << 20
 """Tags from here on belong to data on its way down, so that it can follow data on its way up in one call."""
 
 
-def down(call: Call, node: Node, data: Bytes) -> Steps:
+def down(call: CollectiveCall, node: TreeNode, data: Bytes) -> Steps:
     """Pass the root's data down a tree, piece after piece; its size is known to all."""
     ranges = pieces(data.size, PIECE)
 
-    def ask(number: int) -> Receive:
+    def ask(number: int) -> PostedReceive:
         assert node.parent is not None
         low, high = ranges[number]
         return call.receive(node.parent, data[low:high], DOWN + number)
 
-    coming: deque[Receive] = deque()
+    coming: deque[PostedReceive] = deque()
     if node.parent is not None:
         coming.extend(ask(number) for number in range(min(AHEAD, len(ranges))))
     for number, (low, high) in enumerate(ranges):
@@ -47,7 +47,7 @@ def down(call: Call, node: Node, data: Bytes) -> Steps:
             call.send(child.rank, data[low:high], DOWN + number)
 
 
-def up(call: Call, node: Node, given: Bytes, rows: Bytes | None) -> Steps:
+def up(call: CollectiveCall, node: TreeNode, given: Bytes, rows: Bytes | None) -> Steps:
     """Collect one block of bytes from every rank at the root of a tree, each subtree's in one message.
 
     Args:
@@ -78,7 +78,7 @@ def up(call: Call, node: Node, given: Bytes, rows: Bytes | None) -> Steps:
         call.charge(copied=blocks.nbytes)
 
 
-def combined(call: Call, node: Node, given: Array, total: Array) -> Steps:
+def combined(call: CollectiveCall, node: TreeNode, given: Array, total: Array) -> Steps:
     """Combine the operands of all ranks at the root of a tree, in rank order, in pieces where the operation allows it.
 
     Args:
@@ -92,7 +92,7 @@ def combined(call: Call, node: Node, given: Array, total: Array) -> Steps:
     ranges = pieces(given.size, most)
     nearest_first = node.children[::-1]
 
-    def ask(number: int) -> list[tuple[Array, Receive]]:
+    def ask(number: int) -> list[tuple[Array, PostedReceive]]:
         low, high = ranges[number]
         parts = [np.empty(high - low, given.dtype) for _ in nearest_first]
         return [

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 import conduit
 from conduit.core.dispatch import Dispatch
 from conduit.launch.registry import parse_spec
-from conduits.mpi.messages import Channel, Messages
+from conduits.mpi.messages import MessageChannel, Messages
 from conduits.mpi.port import MpiPort
 
 SPEC = "mpi:library=mpi4py"
@@ -107,7 +107,7 @@ def run():
     ends = [at for at, name in mine if name == "end"]
     plain = sorted(end - start for start, end in zip(began, ends, strict=True))[TRIPS // 20]
     mark(MpiPort, "request", "request")
-    mark(Channel, "post", "post", "posted")
+    mark(MessageChannel, "post", "post", "posted")
     mark(Messages, "_open", "open", "opened")
     mark(Dispatch, "deliver", "deliver", "delivered")
     marks.clear()

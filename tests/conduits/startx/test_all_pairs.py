@@ -67,9 +67,9 @@ def test_all_pairs_in_both_directions(exchange, jobs):
     assert result.values == [2 * (RANKS - 1)] * RANKS
     # What is set aside for replies is enough: nothing of high priority ever waited for a place.
     (job,) = jobs
-    appointments = [smp.appointments for smp in job._smps.values()]
+    rendezvous = [smp.rendezvous for smp in job._smps.values()]
     for host in range(RANKS // per_host):
         assert job.cluster.fabric.niu(host).statistics(HIGH).held == 0
         assert not job.cluster.fabric.niu(host).rdma_in.open
-    assert not any(each.waiting for each in appointments)
-    assert sum(each.put_off for each in appointments) > 0, "no two ranks ever wanted each other"
+    assert not any(each.waiting for each in rendezvous)
+    assert sum(each.put_off for each in rendezvous) > 0, "no two ranks ever wanted each other"

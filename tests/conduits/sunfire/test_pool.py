@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from conduit.errors import BadRequest
-from conduits.sunfire.protocol.pool import Pool, PoolShape
+from conduits.sunfire.protocol.pool import BlockPool, BlockPoolShape
 
-SIS = PoolShape(2048, 4096, 8, 4)
-Q = PoolShape(1024, 1024, 12, 0)
-shapes = st.sampled_from([SIS, Q, PoolShape(64, 256, 0, 4), PoolShape(64, 128, 1, 1)])
+SIS = BlockPoolShape(2048, 4096, 8, 4)
+Q = BlockPoolShape(1024, 1024, 12, 0)
+shapes = st.sampled_from([SIS, Q, BlockPoolShape(64, 256, 0, 4), BlockPoolShape(64, 128, 1, 1)])
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -21,7 +21,7 @@ class PoolMachine(RuleBasedStateMachine):
     @initialize(shape=shapes)
     def begin(self, shape):
         self.shape = shape
-        self.pool = Pool(shape)
+        self.pool = BlockPool(shape)
         self.owner = {}  # block -> the grant that may write it, or "withdrawn"
 
     @rule(target=grants, nbytes=st.integers(1, 20_000))
@@ -70,7 +70,7 @@ TestPool.settings = settings(max_examples=60, stateful_step_count=30)
 @given(shapes, st.integers(1, 6), st.lists(st.integers(1, 8), max_size=40))
 def test_what_is_reserved_can_be_allocated(shape, most, sizes):
     """Blocks for `most` large ones are promised first; a message of any smaller size then finds its blocks."""
-    pool, nbytes = Pool(shape), most * shape.large
+    pool, nbytes = BlockPool(shape), most * shape.large
     grants = []
     for size in sizes:
         if not pool.reserve(nbytes):
@@ -94,9 +94,9 @@ def test_blocks_do_not_overlap_and_fill_the_pool(shape):
 
 
 def test_large_blocks_first_and_a_small_one_for_the_rest():
-    grant = Pool(SIS).allocate(4096 + 2048)
+    grant = BlockPool(SIS).allocate(4096 + 2048)
     assert [SIS.size(block) for block in grant.blocks] == [4096, 2048]
-    grant = Pool(SIS).allocate(4096 + 2049)
+    grant = BlockPool(SIS).allocate(4096 + 2049)
     assert [SIS.size(block) for block in grant.blocks] == [4096, 4096]
 
 
@@ -110,4 +110,4 @@ def test_large_blocks_first_and_a_small_one_for_the_rest():
 )
 def test_impossible_shapes_are_refused(shape, words):
     with pytest.raises(BadRequest, match=words):
-        PoolShape(*shape)
+        BlockPoolShape(*shape)

@@ -95,12 +95,12 @@ def test_areas_are_counted_by_process_and_destination_host(jobs):
     """32 processes on 4 hosts, each of which talks to all: 3 areas each, not 24; pairs are counted apart."""
     found = conduit.run(all_to_all, ranks=32, ranks_per_host=8, segment=65536, conduit="sunfire")
     (job,) = jobs
-    services = job._setting.services.values()
+    services = job._config.services.values()
     assert [len(service.areas) for service in services] == [24] * 4
     assert {counts["sunfire_areas"] for counts in found.statistics} == {3}
     # A queue for requests from each rank of another host, and one for its replies.
     assert {counts["sunfire_connections"] for counts in found.statistics} == {2 * 24}
-    layout = job._setting.layout
+    layout = job._config.layout
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
     # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
     own = layout.segment_bytes(65536 + Sunfire.auxiliary)
@@ -121,7 +121,7 @@ def test_nothing_is_made_for_ranks_that_are_not_talked_to(jobs):
 
     found = conduit.run(main, ranks=16, ranks_per_host=2, conduit="sunfire")
     (job,) = jobs
-    assert not any(service.areas for service in job._setting.services.values())
+    assert not any(service.areas for service in job._config.services.values())
     assert {counts["sunfire_connections"] for counts in found.statistics} == {0}
     assert all(not port.paths[0].peers for port in job.ports)
 
@@ -180,7 +180,7 @@ def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks
     path.reclaim(path.areas[1])
     pool = path.areas[1].pool
     assert (pool.free, pool.withdrawn, pool.reserved) == (pool.shape.blocks, 0, 0)
-    assert path.occupied() == []
+    assert path.slots_in_use() == []
 
 
 def test_what_a_request_gives_back_serves_the_next_task_that_waits():

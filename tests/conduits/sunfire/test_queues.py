@@ -11,7 +11,7 @@ from conduit.sim import Memory
 from conduit.simnet import header
 from conduits.sunfire import wire
 from conduits.sunfire.protocol.inbox import Inbox, acknowledgements
-from conduits.sunfire.protocol.outbox import Outbox
+from conduits.sunfire.protocol.postbox_writer import PostboxWriter
 from conduits.sunfire.wire import LINE
 
 BASE = 128
@@ -27,7 +27,10 @@ class Queues(RuleBasedStateMachine):
         self.size = size
         self.memory = Memory(BASE + size * LINE)
         self.acks = Memory(size * LINE)
-        self.outbox, self.inbox = Outbox(BASE, size, keep=True), Inbox(self.memory, BASE, size, PEER, is_reply=False)
+        self.outbox, self.inbox = (
+            PostboxWriter(BASE, size, keep=True),
+            Inbox(self.memory, BASE, size, PEER, is_reply=False),
+        )
         # As if so many postboxes had been used: their numbers wrap around 2**32.
         self.outbox.tail = self.inbox.head = self.inbox.landed = self.acknowledged = before
         self.flying, self.lost, self.sent, self.taken = [], False, [], []

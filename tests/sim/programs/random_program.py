@@ -112,7 +112,7 @@ class RandomProgram:
         self.depth += 1
         async with trio.open_nursery() as nursery:
             for _ in range(self.random.randrange(1, 4)):
-                nursery.start_soon(self.acts, 3)
+                nursery.start_soon(self.digest_log, 3)
             if self.random.random() < 0.3:
                 await trio.sleep(self.random.choice(TIMES))
                 nursery.cancel_scope.cancel()
@@ -143,7 +143,7 @@ class RandomProgram:
             with trio.CancelScope(shield=True):
                 await self.send()
 
-    async def acts(self, count):
+    async def digest_log(self, count):
         for _ in range(count):
             await self.act()
             self.log.append((trio.current_time(), self.time()))
@@ -156,5 +156,5 @@ async def main(ep, seed, count=12):
     ep.on_progress(program.progress)
     async with trio.open_nursery() as nursery:
         for _ in range(1 + seed % 3):
-            nursery.start_soon(program.acts, count)
+            nursery.start_soon(program.digest_log, count)
     return program.log

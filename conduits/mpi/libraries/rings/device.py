@@ -19,10 +19,10 @@ import attrs
 
 from conduit.sim import Store
 from conduit.simnet.chain import Act
-from conduits.mpi.engine.device import Arrival, Device, Matching
+from conduits.mpi.engine.device import Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.rings.pair import Large, Pair
+from conduits.mpi.libraries.rings.pair import RingPair, RingTransfer
 from conduits.mpi.libraries.rings.wire import (
     CLEARED,
     CREDITS,
@@ -32,8 +32,8 @@ from conduits.mpi.libraries.rings.wire import (
     INLINE,
     MATCHED,
     PIECE,
-    Header,
-    Layout,
+    RingHeader,
+    RingLayout,
     sequence,
 )  # fmt: skip
 from conduits.mpi.libraries.rings.writer import Writer
@@ -66,14 +66,14 @@ class RingDevice(Device):
         memory: what copies on the rank's host pass through.
     """
 
-    def __init__(self, engine: Matching, layout: Layout, costs: RingCosts, memory: HostMemory) -> None:
+    def __init__(self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory) -> None:
         super().__init__(engine)
         self.layout = layout
         self.eager_limit = layout.eager_buffers * layout.eager
         self._costs = costs
         self._memory = memory
-        self._pairs: dict[int, Pair] = {}
-        self._ready: dict[Pair, None] = {}  # where there may be something to do
+        self._pairs: dict[int, RingPair] = {}
+        self._ready: dict[RingPair, None] = {}  # where there may be something to do
         self._sends: dict[int, Send] = {}  # that an answer will name
         self._receives: dict[int, Receive] = {}
         self._counts = {"inline": 0, "eager": 0, "large": 0, "pieces": 0}
@@ -89,11 +89,11 @@ class RingDevice(Device):
         self._ready[pair] = None
         self.engine.notify()
 
-    def pair(self, peer: int) -> Pair:
+    def pair(self, peer: int) -> RingPair:
         """Return the pair with `peer`."""
         found = self._pairs.get(peer)
         if found is None:
-            found = self._pairs[peer] = Pair(peer, self.layout, self.connect(peer))
+            found = self._pairs[peer] = RingPair(peer, self.layout, self.connect(peer))
         return found
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
@@ -127,7 +127,7 @@ class RingDevice(Device):
         """Return how many messages are in the rings."""
         return sum(pair.undelivered() for pair in self._pairs.values())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room."""
         return [
             f"{len(pair.waiting)} messages wait for room in the ring to rank {peer}"
@@ -141,7 +141,7 @@ class RingDevice(Device):
 
     # -- sending -------------------------------------------------------------------------------------
 
-    def _begin(self, pair: Pair, send: Send) -> None:
+    def _begin(self, pair: RingPair, send: Send) -> None:
         """Send what says that there is a message, and the data where there is room for them; the ring has room."""
         layout, nbytes = pair.layout, len(send.data)
         kind, buffer = ENVELOPE, None
@@ -155,10 +155,12 @@ class RingDevice(Device):
         self._counts["inline" if kind == INLINE else "eager" if kind == EAGER else "large"] += 1
         if kind == ENVELOPE or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
-        header = Header(kind, send.mode, buffer or 0, send.context, send.source, send.tag, nbytes, send.number, 0, 0)
+        header = RingHeader(
+            kind, send.mode, buffer or 0, send.context, send.source, send.tag, nbytes, send.number, 0, 0
+        )
         self.engine.worker.do(self._send_message(pair, send, self._numbered(pair, header), buffer))
 
-    def _send_message(self, pair: Pair, send: Send, header: Header, buffer: int | None) -> _Steps:
+    def _send_message(self, pair: RingPair, send: Send, header: RingHeader, buffer: int | None) -> _Steps:
         engine = self.engine
         data = b""
         if buffer is not None:
@@ -169,29 +171,29 @@ class RingDevice(Device):
         if header.kind != ENVELOPE:
             engine.sent(send)
 
-    def _answer(self, pair: Pair, header: Header) -> None:
+    def _answer(self, pair: RingPair, header: RingHeader) -> None:
         """Send an entry that is no message, once there is room."""
         if pair.waiting or not pair.has_entry():
             pair.waiting.append(header)
         else:
             self.engine.worker.do(self._send_entry(pair, self._numbered(pair, header)))
 
-    def _send_entry(self, pair: Pair, header: Header) -> _Steps:
+    def _send_entry(self, pair: RingPair, header: RingHeader) -> _Steps:
         yield self._entry(pair, header)
 
-    def _numbered(self, pair: Pair, header: Header) -> Header:
+    def _numbered(self, pair: RingPair, header: RingHeader) -> RingHeader:
         """Take the next entry of the ring; return the header with its number."""
         numbered = header._replace(sequence=sequence(pair.entries))
         pair.entries += 1
         return numbered
 
-    def _entry(self, pair: Pair, header: Header, data: bytes = b"") -> Act:
+    def _entry(self, pair: RingPair, header: RingHeader, data: bytes = b"") -> Act:
         """Return the act that stores an entry."""
         self.engine.cpu.free += self._costs.build_ps
         end = pair.layout.end_of_entry(header.sequence - 1)
         return partial(pair.writer.store, end - HEADER - len(data), data + header.pack())
 
-    def _begin_waiting(self, pair: Pair) -> bool:
+    def _begin_waiting(self, pair: RingPair) -> bool:
         """Send the first that waits for room in the ring."""
         if not pair.waiting or not pair.has_entry():
             return False
@@ -202,7 +204,7 @@ class RingDevice(Device):
             self.engine.worker.do(self._send_entry(pair, self._numbered(pair, first)))
         return True
 
-    def _send_piece(self, pair: Pair) -> bool:
+    def _send_piece(self, pair: RingPair) -> bool:
         """Send the next piece of a large message; several to one rank take turns."""
         if not pair.large or pair.waiting or not (pair.has_piece() and pair.has_entry()):
             return False
@@ -216,11 +218,13 @@ class RingDevice(Device):
         place = pair.layout.piece_buffer(pair.pieces)
         pair.pieces += 1
         self._counts["pieces"] += 1
-        header = self._numbered(pair, Header(PIECE, 0, 0, 0, 0, 0, size, send.number, large.receive, 0))
+        header = self._numbered(pair, RingHeader(PIECE, 0, 0, 0, 0, 0, size, send.number, large.receive, 0))
         self.engine.worker.do(self._store_piece(pair, send, start, place, header, last))
         return True
 
-    def _store_piece(self, pair: Pair, send: Send, start: int, place: int, header: Header, last: bool) -> _Steps:
+    def _store_piece(
+        self, pair: RingPair, send: Send, start: int, place: int, header: RingHeader, last: bool
+    ) -> _Steps:
         yield partial(pair.writer.store, place, bytes(send.data[start : start + header.nbytes]))
         yield self._entry(pair, header)
         if last:
@@ -228,7 +232,7 @@ class RingDevice(Device):
 
     # -- receiving -----------------------------------------------------------------------------------
 
-    def _take(self, pair: Pair) -> bool:
+    def _take(self, pair: RingPair) -> bool:
         """Take the next entry out of the ring; return whether there is one."""
         header = pair.peek()
         if header is None:
@@ -247,13 +251,13 @@ class RingDevice(Device):
             send = self._sends.pop(header.send)
             if header.kind == CLEARED:
                 if header.nbytes:
-                    pair.large.append(Large(send, header.receive, header.nbytes))
+                    pair.large.append(RingTransfer(send, header.receive, header.nbytes))
                 else:
                     engine.sent(send)
             engine.matched(send)
         return True
 
-    def _take_piece(self, pair: Pair, receive: Receive, nbytes: int, place: int) -> _Steps:
+    def _take_piece(self, pair: RingPair, receive: Receive, nbytes: int, place: int) -> _Steps:
         yield partial(self._memory.copy, nbytes)
         assert pair.inbox is not None
         start = receive.received
@@ -265,12 +269,12 @@ class RingDevice(Device):
             self.engine.received(receive)
         self._tell(pair)
 
-    def _tell(self, pair: Pair) -> None:
+    def _tell(self, pair: RingPair) -> None:
         """Store what was consumed where the other can see it."""
         pair.told = pair.taken, pair.freed, pair.copied
         self.engine.worker.do(self._store_credits(pair, CREDITS.pack(*pair.told)))
 
-    def _store_credits(self, pair: Pair, credits: bytes) -> _Steps:
+    def _store_credits(self, pair: RingPair, credits: bytes) -> _Steps:
         yield partial(pair.writer.store, pair.layout.credits_at, credits)
 
     # -- for messages that have come -----------------------------------------------------------------
@@ -291,7 +295,7 @@ class RingDevice(Device):
         if pair.to_tell():
             self._tell(pair)
 
-    def _release(self, pair: Pair, buffer: int) -> Act:
+    def _release(self, pair: RingPair, buffer: int) -> Act:
         """Return the act that gives an eager buffer back."""
         self.engine.cpu.free += self._costs.buffer_ps
         pair.given[buffer] = (pair.given[buffer] + 1) % 256
@@ -303,7 +307,7 @@ class RingDevice(Device):
             self._receives[receive.number] = receive
         else:
             self.engine.received(receive)
-        header = Header(CLEARED, 0, 0, 0, 0, 0, receive.room, message.send, receive.number, 0)
+        header = RingHeader(CLEARED, 0, 0, 0, 0, 0, receive.room, message.send, receive.number, 0)
         self._answer(message.pair, header)
 
     def copy_aside(self, nbytes: int) -> _Steps:
@@ -311,12 +315,12 @@ class RingDevice(Device):
         yield partial(self._memory.copy, nbytes)
 
 
-class _Message(Arrival):
+class _Message(IncomingMessage):
     """A message that was taken out of a ring."""
 
     __slots__ = ("_data", "_device", "buffer", "kind", "pair", "send")
 
-    def __init__(self, device: RingDevice, pair: Pair, header: Header, data: bytes) -> None:
+    def __init__(self, device: RingDevice, pair: RingPair, header: RingHeader, data: bytes) -> None:
         super().__init__(pair.peer, header.context, header.source, header.tag, header.nbytes, header.mode)
         self._device = device
         self._data = data
@@ -345,5 +349,5 @@ class _Message(Arrival):
             self._device.engine.worker.do(self._device.copy_out(self, receive))
 
 
-def _about(kind: int, send: int) -> Header:
-    return Header(kind, 0, 0, 0, 0, 0, 0, send, 0, 0)
+def _about(kind: int, send: int) -> RingHeader:
+    return RingHeader(kind, 0, 0, 0, 0, 0, 0, send, 0, 0)

@@ -7,11 +7,11 @@ from typing import Any
 
 from conduit.sim.memory import Store
 from conduits.mpi.engine.transfer import Send
-from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, MESSAGES, Header, Layout, sequence, unpack
+from conduits.mpi.libraries.rings.wire import CREDITS, HEADER, MESSAGES, RingHeader, RingLayout, sequence, unpack
 from conduits.mpi.libraries.rings.writer import Writer
 
 
-class Large:
+class RingTransfer:
     """A message whose data go in pieces, its receive having been found.
 
     Attributes:
@@ -30,7 +30,7 @@ class Large:
         self.stored = 0
 
 
-class Pair:
+class RingPair:
     """A rank and one other: what it has sent there, and what it has taken from there.
 
     Args:
@@ -54,13 +54,13 @@ class Pair:
         "pieces", "taken", "told", "waiting", "writer",
     )  # fmt: skip
 
-    def __init__(self, peer: int, layout: Layout, writer: Writer) -> None:
+    def __init__(self, peer: int, layout: RingLayout, writer: Writer) -> None:
         self.peer = peer
         self.layout = layout
         self.writer = writer
         self.inbox: Store | None = None
         self.waiting: deque[Any] = deque()
-        self.large: deque[Large] = deque()
+        self.large: deque[RingTransfer] = deque()
         self.entries = self.inline = self.pieces = 0
         self.taken = self.freed = self.copied = self.came = 0
         self.told = (0, 0, 0)
@@ -103,7 +103,7 @@ class Pair:
 
     # -- what came -----------------------------------------------------------------------------------
 
-    def peek(self) -> Header | None:
+    def peek(self) -> RingHeader | None:
         """Return the header of the next entry, None where it has not come yet."""
         return None if self.inbox is None else self._header(self.inbox, self.taken)
 
@@ -117,9 +117,9 @@ class Pair:
             count += 1
         return found
 
-    def _header(self, inbox: Store, count: int) -> Header | None:
+    def _header(self, inbox: Store, count: int) -> RingHeader | None:
         """Return the header of the entry before which there were `count`, None where it has not come."""
-        header = Header._make(unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER)))
+        header = RingHeader._make(unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER)))
         return header if header.sequence == sequence(count) else None
 
     def inline_data(self, nbytes: int) -> bytes:

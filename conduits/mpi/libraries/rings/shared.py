@@ -7,11 +7,11 @@ from typing import Protocol
 from conduit.sim import Kernel, Memory, Store
 from conduit.simnet import HostModel
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.rings.wire import Layout
+from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.rings.writer import SharedWriter
 
 
-class Reader(Protocol):
+class RingReader(Protocol):
     """Who looks at regions: a `conduits.mpi.libraries.rings.device.RingDevice`."""
 
     def landed(self, peer: int, region: Store) -> None:
@@ -28,14 +28,14 @@ class SharedRegions:
         layout: of a region.
     """
 
-    def __init__(self, kernel: Kernel, memory: HostMemory, host: HostModel, layout: Layout) -> None:
+    def __init__(self, kernel: Kernel, memory: HostMemory, host: HostModel, layout: RingLayout) -> None:
         self._kernel = kernel
         self._memory = memory
         self._host = host
         self._layout = layout
-        self._readers: dict[int, Reader] = {}
+        self._readers: dict[int, RingReader] = {}
 
-    def join(self, rank: int, reader: Reader) -> None:
+    def join(self, rank: int, reader: RingReader) -> None:
         """Let a rank of the host take part."""
         self._readers[rank] = reader
 

@@ -28,7 +28,7 @@ _LINE = 64
 _SEQUENCES = (1 << 32) - 1
 
 
-class Header(NamedTuple):
+class RingHeader(NamedTuple):
     """What an entry says.
 
     Attributes:
@@ -71,7 +71,7 @@ def _lines(nbytes: int) -> int:
 
 
 @attrs.frozen
-class Layout:
+class RingLayout:
     """Sizes of a region.
 
     Attributes:

@@ -9,9 +9,9 @@ from conduits.mpi.engine.device import Matching
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts, RingDevice
 from conduits.mpi.libraries.rings.shared import SharedRegions
-from conduits.mpi.libraries.rings.wire import Layout
+from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.rings.writer import Writer
-from conduits.sci.driver import Mapping, Segment, Sisci
+from conduits.sci.driver import Segment, SegmentMapping, Sisci
 
 
 class SciWriter:
@@ -24,7 +24,7 @@ class SciWriter:
 
     __slots__ = ("_driver", "_mapping")
 
-    def __init__(self, driver: Sisci, mapping: Mapping) -> None:
+    def __init__(self, driver: Sisci, mapping: SegmentMapping) -> None:
         self._driver = driver
         self._mapping = mapping
 
@@ -49,7 +49,7 @@ class ScampiDevice(RingDevice):
     """
 
     def __init__(
-        self, engine: Matching, layout: Layout, costs: RingCosts, memory: HostMemory, shared: SharedRegions,
+        self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory, shared: SharedRegions,
         driver: Sisci, miss_ps: int,
     ) -> None:  # fmt: skip
         super().__init__(engine, layout, costs, memory)

@@ -16,7 +16,7 @@ from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.shared import SharedRegions
-from conduits.mpi.libraries.rings.wire import Layout
+from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.scampi import constants as c
 from conduits.mpi.libraries.scampi.device import ScampiDevice
 from conduits.sci.constants import CONSTANTS as SCI_CONSTANTS
@@ -56,9 +56,9 @@ class ScampiOptions(SciMachine):
         validator=[attrs.validators.ge(64), attrs.validators.le(1 << 20)],
     )  # fmt: skip
 
-    def layout(self) -> Layout:
+    def layout(self) -> RingLayout:
         """Return the sizes of a region."""
-        return Layout(
+        return RingLayout(
             entries=self.channel_entries,
             inline=self.channel_inline_threshold,
             inline_pool=c.whole(c.INLINE_POOL),
@@ -119,7 +119,7 @@ class Scampi(Installation):
         hosts = self.setup.hosts
         return (len(hosts) - hosts.count(hosts[rank])) * MAP_PS
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
 

@@ -25,23 +25,23 @@ from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done
 from conduits.mpi.engine.transfer import Send
 from conduits.mpi.libraries.sunmpi import wire
-from conduits.mpi.libraries.sunmpi.layout import Layout
-from conduits.mpi.libraries.sunmpi.pool import Pool
-from conduits.mpi.libraries.sunmpi.safe import Remote, Stores
-from conduits.mpi.libraries.sunmpi.wire import LINE, Header
+from conduits.mpi.libraries.sunmpi.layout import AreaLayout
+from conduits.mpi.libraries.sunmpi.pool import BufferPool
+from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores
+from conduits.mpi.libraries.sunmpi.wire import LINE, PostboxHeader
 from conduits.rsm import Controller, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
 
 
-class Reader(Protocol):
+class PostboxReader(Protocol):
     """A rank that has queues in areas of its host."""
 
     def landed(self, source: int, memory: Store) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue."""
 
 
-class Service:
+class AreaService:
     """One host's service process.
 
     Args:
@@ -50,7 +50,7 @@ class Service:
         readers: the host's ranks by their place there.
     """
 
-    def __init__(self, controller: Controller, layout: Layout, readers: Mapping[int, Reader]) -> None:
+    def __init__(self, controller: Controller, layout: AreaLayout, readers: Mapping[int, PostboxReader]) -> None:
         self._controller = controller
         self._layout = layout
         self._readers = readers
@@ -71,7 +71,7 @@ class Service:
 
 
 @attrs.frozen
-class Setting:
+class DeviceConfig:
     """What a device needs to know of the job and its options.
 
     Attributes:
@@ -82,12 +82,12 @@ class Setting:
     """
 
     cluster: SunfireCluster
-    layout: Layout
-    services: Mapping[int, Service]
+    layout: AreaLayout
+    services: Mapping[int, AreaService]
     readers: Mapping[int, dict[int, Any]]
 
 
-class Area:
+class PostboxArea:
     """A rank's area on another host.
 
     Args:
@@ -102,15 +102,15 @@ class Area:
 
     __slots__ = ("host", "pool", "remote", "ways")
 
-    def __init__(self, host: int, pool: Pool) -> None:
+    def __init__(self, host: int, pool: BufferPool) -> None:
         self.host = host
         self.pool = pool
-        self.remote: Remote | None = None
+        self.remote: SafeImport | None = None
         self.ways: list[Outward] = []
 
 
 @attrs.define(eq=False)
-class Large:
+class PiecewiseSend:
     """A message whose data go, or go on, in pieces.
 
     Attributes:
@@ -127,7 +127,7 @@ class Large:
 
 
 @attrs.define(eq=False)
-class Entry:
+class UnacknowledgedEntry:
     """Postboxes that are not acknowledged.
 
     Attributes:
@@ -168,14 +168,14 @@ class Outward:
         "short", "waiting",
     )  # fmt: skip
 
-    def __init__(self, peer: int, place: int, area: Area, layout: Layout, *, keep: bool) -> None:
+    def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.area = area
         self.acks: Store | None = None
         self.room = layout.postboxes
-        self.waiting: deque[Send | Header] = deque()
-        self.large: deque[Large] = deque()
-        self.sent: deque[Entry] = deque()
+        self.waiting: deque[Send | PostboxHeader] = deque()
+        self.large: deque[PiecewiseSend] = deque()
+        self.sent: deque[UnacknowledgedEntry] = deque()
         self.kept: dict[int, tuple[int, ...]] = {}
         self.short = 0
         self._layout = layout
@@ -185,7 +185,7 @@ class Outward:
         self._tail = 0
         area.ways.append(self)
 
-    def place(self, header: Header, rest: bytes, blocks: tuple[int, ...]) -> Stores:
+    def place(self, header: PostboxHeader, rest: bytes, blocks: tuple[int, ...]) -> Stores:
         """Put an entry behind the last one; return the stores of its postboxes."""
         first, size = self._tail, self._layout.postboxes
         lines = wire.entry(header, rest, first)
@@ -194,7 +194,7 @@ class Outward:
             for each in range(count):
                 self._lines[(first + each) % size] = lines[each * LINE : (each + 1) * LINE]
         self._tail += count
-        self.sent.append(Entry(first, count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
+        self.sent.append(UnacknowledgedEntry(first, count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
         start = first % size
         before = (size - start) * LINE  # what comes before the queue's end
         stores: Stores = [(self._base + start * LINE, lines[:before])]
@@ -206,7 +206,7 @@ class Outward:
         size = self._layout.postboxes
         return [(self._base + each % size * LINE, self._lines[each % size]) for each in numbers]
 
-    def is_acknowledged(self, entry: Entry) -> bool:
+    def is_acknowledged(self, entry: UnacknowledgedEntry) -> bool:
         """Return whether all postboxes of an entry are acknowledged; free of cost."""
         size, acks = self._layout.postboxes, self.acks
         return acks is not None and all(
@@ -263,11 +263,11 @@ class Inward:
 
     __slots__ = ("_base", "_keep", "_size", "head", "memory", "peer", "remote", "taken", "told", "written")
 
-    def __init__(self, peer: int, memory: Store, base: int, layout: Layout, *, keep: bool) -> None:
+    def __init__(self, peer: int, memory: Store, base: int, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.memory = memory
         self.head = self.taken = self.told = 0
-        self.remote: Remote | None = None
+        self.remote: SafeImport | None = None
         self.written: dict[int, bytes] = {}
         self._base = base
         self._size = layout.postboxes

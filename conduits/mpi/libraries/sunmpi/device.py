@@ -22,17 +22,17 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import Arrival, Device, Matching
+from conduits.mpi.engine.device import Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
 from conduits.mpi.libraries.sunmpi import wire
-from conduits.mpi.libraries.sunmpi.connections import Area, Inward, Large, Outward, Setting
+from conduits.mpi.libraries.sunmpi.connections import DeviceConfig, Inward, Outward, PiecewiseSend, PostboxArea
 from conduits.mpi.libraries.sunmpi.looks import misses
-from conduits.mpi.libraries.sunmpi.pool import Pool
-from conduits.mpi.libraries.sunmpi.repair import Repair
-from conduits.mpi.libraries.sunmpi.safe import Remote, Stores, safely, store
-from conduits.mpi.libraries.sunmpi.wire import LINE, Header
+from conduits.mpi.libraries.sunmpi.pool import BufferPool
+from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
+from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
+from conduits.mpi.libraries.sunmpi.wire import LINE, PostboxHeader
 from conduits.rsm import Permission
 from conduits.sunfire.driver import SunfireProcess
 
@@ -65,7 +65,7 @@ class SunmpiDevice(Device):
 
     Args:
         engine: the rank's.
-        setting: job and options.
+        config: job and options.
         costs: what the protocol takes.
         memory: what copies on the rank's host pass through.
         node: how messages to ranks of its host travel.
@@ -73,19 +73,19 @@ class SunmpiDevice(Device):
     """
 
     def __init__(
-        self, engine: Matching, setting: Setting, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
+        self, engine: Matching, config: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
         process: SunfireProcess,
     ) -> None:  # fmt: skip
         super().__init__(engine)
-        self._layout = setting.layout
-        self._setting = setting
+        self._layout = config.layout
+        self._config = config
         self._costs = costs
         self._memory = memory
         self._node = node
         self._host = engine.hosts[engine.rank]
-        self._controller = setting.cluster.controller(process)
-        self._careful = process.fabric.careful
-        self._areas: dict[int, Area] = {}
+        self._controller = config.cluster.controller(process)
+        self._may_fail = process.fabric.may_fail
+        self._areas: dict[int, PostboxArea] = {}
         self._outward: dict[int, Outward] = {}
         self._inward: dict[int, Inward] = {}
         self._arrived: dict[Inward, None] = {}  # where there may be something to take
@@ -94,13 +94,13 @@ class SunmpiDevice(Device):
         self._coming: dict[tuple[int, int], _Message] = {}  # of which not all is here
         self._turn = False  # whether the host's own messages are next
         self._counts = {"short": 0, "eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
-        self._repair = Repair(process, engine.cpu, self._outward, self._inward)
+        self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward)
         process.processor.alarm = self._alarm
         self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
         on_host = engine.hosts.count(self._host) - 1
         self._misses = costs.poll_ps + (min(on_host, 1) if costs.directed else on_host) * costs.head_ps
         self.miss_ps = self._misses
-        setting.readers[self._host][setting.cluster.place(engine.rank)] = self
+        config.readers[self._host][config.cluster.place(engine.rank)] = self
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
 
@@ -110,7 +110,7 @@ class SunmpiDevice(Device):
             self._node.send(send)
             return
         way = self._way(send.dest)
-        if self._careful:
+        if self._may_fail:
             self._repair.check(way.area.host)
         if way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
@@ -139,7 +139,7 @@ class SunmpiDevice(Device):
 
     def quiet(self) -> bool:
         """Return whether nothing waits to be sent, and nothing can have been lost."""
-        if self._careful and (self._repair.due or self._repair.unacknowledged()):
+        if self._may_fail and (self._repair.due or self._repair.unacknowledged()):
             return False
         return self._node.quiet() and not any(way.waiting or way.large for way in self._outward.values())
 
@@ -147,9 +147,9 @@ class SunmpiDevice(Device):
         """Return how many messages are in postboxes."""
         return self._node.undelivered() + sum(each.undelivered() for each in self._inward.values())
 
-    def occupied(self) -> Sequence[str]:
+    def slots_in_use(self) -> Sequence[str]:
         """Describe what waits for room, and the blocks in use."""
-        lines = list(self._node.occupied())
+        lines = list(self._node.slots_in_use())
         for peer, way in self._outward.items():
             if way.waiting:
                 lines.append(f"{len(way.waiting)} messages wait for postboxes of the queue to rank {peer}")
@@ -175,11 +175,11 @@ class SunmpiDevice(Device):
         """Return the connection to `peer`, which its first message makes."""
         found = self._outward.get(peer)
         if found is None:
-            host, cluster = self.engine.hosts[peer], self._setting.cluster
+            host, cluster = self.engine.hosts[peer], self._config.cluster
             area = self._areas.get(host)
             if area is None:
-                area = self._areas[host] = Area(host, Pool(self._layout.pool))
-            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._careful)
+                area = self._areas[host] = PostboxArea(host, BufferPool(self._layout.pool))
+            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._may_fail)
             self._outward[peer] = found
         return found
 
@@ -192,8 +192,8 @@ class SunmpiDevice(Device):
         acks.landing = partial(self._acknowledged, area)
         way.acks = acks.memory
         if area.remote is None:
-            yield partial(self._setting.services[area.host].make_area, engine.rank, self._host)
-            area.remote = Remote(self._controller.import_connect(area.host, engine.rank), area.host)
+            yield partial(self._config.services[area.host].make_area, engine.rank, self._host)
+            area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), area.host)
             self._counts["areas"] += 1
         yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
 
@@ -205,14 +205,14 @@ class SunmpiDevice(Device):
         yield sleep_until(self.engine.kernel, 0)
         host = self.engine.hosts[connection.peer]
         number = self._acks_number(connection.peer, self.engine.rank)
-        connection.remote = Remote(self._controller.import_connect(host, number), host)
+        connection.remote = SafeImport(self._controller.import_connect(host, number), host)
 
     def landed(self, source: int, memory: Store) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
         connection = self._inward.get(source)
         if connection is None:
-            base = self._setting.cluster.place(self.engine.rank) * self._layout.queue_bytes
-            connection = Inward(source, memory, base, self._layout, keep=self._careful)
+            base = self._config.cluster.place(self.engine.rank) * self._layout.queue_bytes
+            connection = Inward(source, memory, base, self._layout, keep=self._may_fail)
             self._inward[source] = connection
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
@@ -220,12 +220,12 @@ class SunmpiDevice(Device):
         self._arrived[connection] = None
         self.engine.notify()
 
-    def _acknowledged(self, area: Area, offset: int, data: Buffer) -> None:
+    def _acknowledged(self, area: PostboxArea, offset: int, data: Buffer) -> None:
         """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
         for way in area.ways:
             if way.waiting or way.large:
                 self._movable[way] = None
-        if self._movable or self._careful:  # where parts may fail the end of the job waits for them too
+        if self._movable or self._may_fail:  # where parts may fail the end of the job waits for them too
             self.engine.notify()
 
     def _alarm(self) -> None:
@@ -235,7 +235,7 @@ class SunmpiDevice(Device):
 
     # -- sending -------------------------------------------------------------------------------------
 
-    def _postboxes_of(self, send: Send | Header) -> int:
+    def _postboxes_of(self, send: Send | PostboxHeader) -> int:
         """Return how many postboxes the first entry takes at most."""
         if not isinstance(send, Send):
             return 1
@@ -257,7 +257,7 @@ class SunmpiDevice(Device):
             self._reclaim(way)
         return way.may_keep(nbytes)
 
-    def _blocks(self, area: Area, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
+    def _blocks(self, area: PostboxArea, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
         """Return blocks for pieces; None where not all fit."""
         self.engine.charge(self._costs.space_ps)
         found = area.pool.allocate(sizes, keep)
@@ -283,17 +283,17 @@ class SunmpiDevice(Device):
         if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
         first = blocks[0] if blocks else ()
-        header = Header(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
+        header = PostboxHeader(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
         way.room -= wire.count(nbytes if kind == wire.INLINE else wire.POINTER * len(first))
         self.engine.worker.do(self._send_message(way, send, header, first))
         if blocks is not None and len(blocks) > 1:
-            large = Large(send, nbytes, layout.piece)
+            large = PiecewiseSend(send, nbytes, layout.piece)
             large.blocks.extend(blocks[1:])
             way.large.append(large)
             self._movable[way] = None
             self.engine.notify()
 
-    def _send_message(self, way: Outward, send: Send, header: Header, blocks: tuple[int, ...]) -> Steps:
+    def _send_message(self, way: Outward, send: Send, header: PostboxHeader, blocks: tuple[int, ...]) -> Steps:
         if way.acks is None:
             yield from self._connect(way)
         rest = b""
@@ -307,7 +307,7 @@ class SunmpiDevice(Device):
         if header.kind == wire.INLINE or (header.kind == wire.EAGER and header.nbytes <= self._layout.piece):
             self.engine.sent(send)
 
-    def _answer(self, peer: int, header: Header) -> None:
+    def _answer(self, peer: int, header: PostboxHeader) -> None:
         """Send an entry that is no message, once there is room."""
         way = self._way(peer)
         if way.waiting or not self._has_room(way, 1):
@@ -316,12 +316,12 @@ class SunmpiDevice(Device):
             way.room -= 1
             self.engine.worker.do(self._send_answer(way, header))
 
-    def _send_answer(self, way: Outward, header: Header) -> Steps:
+    def _send_answer(self, way: Outward, header: PostboxHeader) -> Steps:
         if way.acks is None:
             yield from self._connect(way)
         yield from self._post(way, header)
 
-    def _post(self, way: Outward, header: Header, rest: bytes = b"", blocks: tuple[int, ...] = ()) -> Steps:
+    def _post(self, way: Outward, header: PostboxHeader, rest: bytes = b"", blocks: tuple[int, ...] = ()) -> Steps:
         """Store an entry behind the last one."""
         self.engine.cpu.free += self._costs.build_ps
         remote = way.area.remote
@@ -329,7 +329,7 @@ class SunmpiDevice(Device):
         for offset, lines in way.place(header, rest, blocks):
             yield store(remote, offset, lines)
 
-    def _fill(self, area: Area, blocks: tuple[int, ...], data: memoryview) -> Steps:
+    def _fill(self, area: PostboxArea, blocks: tuple[int, ...], data: memoryview) -> Steps:
         """Copy a piece into its blocks, behind a barrier."""
         stores: Stores = []
         at = 0
@@ -415,13 +415,13 @@ class SunmpiDevice(Device):
             if header.kind == wire.ACK:
                 if header.nbytes:
                     way = self._way(connection.peer)
-                    way.large.append(Large(send, header.nbytes))
+                    way.large.append(PiecewiseSend(send, header.nbytes))
                     self._movable[way] = None
                 else:
                     self.engine.sent(send)
             self.engine.matched(send)
 
-    def _take_message(self, connection: Inward, header: Header, rest: bytes, first: int, count: int) -> None:
+    def _take_message(self, connection: Inward, header: PostboxHeader, rest: bytes, first: int, count: int) -> None:
         message = _Message(self, connection, header, rest)
         if header.kind == wire.REQUEST:
             self.engine.worker.do(self._acknowledge(connection, first, count))
@@ -548,7 +548,7 @@ class _Piece:
     kept: bool = False
 
 
-class _Message(Arrival):
+class _Message(IncomingMessage):
     """A message of which the envelope was taken out of its postboxes.
 
     Attributes:
@@ -563,7 +563,7 @@ class _Message(Arrival):
 
     __slots__ = ("_device", "connection", "data", "kind", "left", "pieces", "receive", "send")
 
-    def __init__(self, device: SunmpiDevice, connection: Inward, header: Header, rest: bytes) -> None:
+    def __init__(self, device: SunmpiDevice, connection: Inward, header: PostboxHeader, rest: bytes) -> None:
         super().__init__(connection.peer, header.context, header.source, header.tag, header.nbytes, header.mode)
         self._device = device
         self.connection = connection

@@ -16,12 +16,12 @@ from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts, RingDevice
 from conduits.mpi.libraries.rings.shared import SharedRegions
-from conduits.mpi.libraries.rings.wire import Layout as NodeLayout
+from conduits.mpi.libraries.rings.wire import RingLayout as NodeLayout
 from conduits.mpi.libraries.rings.writer import Writer
 from conduits.mpi.libraries.sunmpi import constants as c
-from conduits.mpi.libraries.sunmpi.connections import Service, Setting
+from conduits.mpi.libraries.sunmpi.connections import AreaService, DeviceConfig
 from conduits.mpi.libraries.sunmpi.device import SunmpiCosts, SunmpiDevice
-from conduits.mpi.libraries.sunmpi.layout import Layout, PoolShape
+from conduits.mpi.libraries.sunmpi.layout import AreaLayout, BufferPoolShape
 from conduits.mpi.libraries.sunmpi.wire import count
 from conduits.sunfire.constants import CONSTANTS as SUNFIRE_CONSTANTS
 from conduits.sunfire.constants import CPUS, EXCHANGE_ROUND, MIN_SEGMENT
@@ -63,17 +63,17 @@ class SunmpiOptions(SunfireMachine):
         conformance=(c.whole(c.POOL), _SMALLEST),
     )  # fmt: skip
 
-    def layout(self, receivers: int) -> Layout:
+    def layout(self, receivers: int) -> AreaLayout:
         """Return the sizes between hosts, with up to so many ranks on one."""
         piece = c.whole(c.PIECE)
         if self.config == "sis":
             small, large = c.whole(c.SIS_SMALL), c.whole(c.SIS_LARGE)
             smalls = self.pool // c.whole(c.SMALL_SHARE) // small
-            shape = PoolShape(small, large, smalls, (self.pool - smalls * small + piece) // large)
+            shape = BufferPoolShape(small, large, smalls, (self.pool - smalls * small + piece) // large)
         else:
             block = c.whole(c.Q_BLOCK)
-            shape = PoolShape(block, block, 0, (self.pool + piece) // block)
-        return Layout(
+            shape = BufferPoolShape(block, block, 0, (self.pool + piece) // block)
+        return AreaLayout(
             short=self.largest_short, rendezvous=self.smallest_rendezvous, piece=piece, postboxes=self.postboxes,
             short_pool=self.postboxes * 64, pool=shape, reserve=piece, receivers=receivers, page=c.whole(MIN_SEGMENT),
         )  # fmt: skip
@@ -103,7 +103,7 @@ class SunmpiOptions(SunfireMachine):
         return None if self.config == "sis" else c.whole(c.Q_RENDEZVOUS)
 
 
-class Node(RingDevice):
+class NodeMemory(RingDevice):
     """How messages between ranks of one host travel: postboxes and buffers in the memory that they share.
 
     Args:
@@ -148,8 +148,10 @@ class Sunmpi(Installation):
         hosts = cluster.first
         layout = options.layout(max(map(setup.hosts.count, hosts)))
         readers: dict[int, dict[int, Any]] = {host: {} for host in hosts}
-        services = {host: Service(cluster.controller(cluster.service(host)), layout, readers[host]) for host in hosts}
-        self._setting = Setting(cluster, layout, services, readers)
+        services = {
+            host: AreaService(cluster.controller(cluster.service(host)), layout, readers[host]) for host in hosts
+        }
+        self._config = DeviceConfig(cluster, layout, services, readers)
         entry = c.ps(c.SIS_ENTRY if options.config == "sis" else c.Q_ENTRY)
         self._costs = SunmpiCosts(
             build_ps=entry, take_ps=entry + c.ps(c.LINE_MISS), space_ps=c.ps(c.SPACE), reclaim_ps=c.ps(c.RECLAIM),
@@ -168,15 +170,15 @@ class Sunmpi(Installation):
             self._memories[host] = memory
             self._shared[host] = SharedRegions(self.kernel, memory, self.host, self._node_layout)
         memory = self._memories[host]
-        node = Node(engine, self._node_layout, self._node_costs, memory, self._shared[host])
+        node = NodeMemory(engine, self._node_layout, self._node_costs, memory, self._shared[host])
         process = self.cluster.process(engine.rank, engine.cpu)
-        return SunmpiDevice(engine, self._setting, self._costs, memory, node, process)
+        return SunmpiDevice(engine, self._config, self._costs, memory, node, process)
 
     def start_ticks(self, rank: int) -> int:
         """Return 0: what a rank asks of RSM is taken of its CPU when it does, and connections are made at first use."""
         return 0
 
-    def exchange_ticks(self, ranks: int) -> int:
+    def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
         return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
 

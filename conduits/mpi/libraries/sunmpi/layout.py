@@ -21,7 +21,7 @@ from conduits.mpi.libraries.sunmpi.wire import LINE
 
 
 @attrs.frozen
-class PoolShape:
+class BufferPoolShape:
     """How a pool is cut into blocks.  Small blocks have the numbers behind the large ones.
 
     Attributes:
@@ -56,7 +56,7 @@ class PoolShape:
 
 
 @attrs.frozen
-class Layout:
+class AreaLayout:
     """Sizes and places; all in bytes.
 
     Attributes:
@@ -76,7 +76,7 @@ class Layout:
     piece: int
     postboxes: int
     short_pool: int
-    pool: PoolShape
+    pool: BufferPoolShape
     reserve: int
     receivers: int
     page: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from conduits.mpi.libraries.sunmpi.layout import PoolShape
+from conduits.mpi.libraries.sunmpi.layout import BufferPoolShape
 
 
-class Pool:
+class BufferPool:
     """The free list.
 
     Args:
@@ -24,7 +24,7 @@ class Pool:
 
     __slots__ = ("_larges", "_smalls", "free_bytes", "shape")
 
-    def __init__(self, shape: PoolShape) -> None:
+    def __init__(self, shape: BufferPoolShape) -> None:
         self.shape = shape
         self.free_bytes = shape.nbytes
         self._larges = deque(range(shape.larges))

@@ -19,7 +19,7 @@ from conduits.mpi.libraries.sunmpi.safe import lines_of, safely
 from conduits.sunfire.driver import CESR_PS, SunfireProcess
 
 
-class Repair:
+class DeviceRepair:
     """The repairs of one rank.
 
     Args:

@@ -12,7 +12,7 @@ from conduit.contract import Buffer
 from conduit.errors import NetworkError
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.mpi.libraries.sunmpi.wire import LINE
-from conduits.rsm import Barrier, ImportSegment
+from conduits.rsm import ImportSegment, RsmBarrier
 
 Stores: TypeAlias = "list[tuple[int, Buffer]]"
 """Offsets, and the whole lines to be stored there."""
@@ -20,7 +20,7 @@ TRIES = 1000
 """Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
 
 
-class Remote:
+class SafeImport:
     """An import, mapped, with a barrier: what is stored through it can be made safe.
 
     Args:
@@ -38,10 +38,10 @@ class Remote:
     def __init__(self, segment: ImportSegment, host: int) -> None:
         self.host = host
         self.mapping: Any = segment.map()
-        self.barrier: Barrier = segment.init_barrier()
+        self.barrier: RsmBarrier = segment.init_barrier()
 
 
-def store(remote: Remote, offset: int, data: Buffer, announced: bool = False) -> Act:
+def store(remote: SafeImport, offset: int, data: Buffer, announced: bool = False) -> Act:
     """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
 
     def act(done: Done) -> None:
@@ -57,7 +57,7 @@ def lines_of(stores: Stores) -> int:
     return sum(len(lines) for _, lines in stores) // LINE
 
 
-def safely(remote: Remote, stores: Stores, retried: Callable[[int, int], object], announced: bool = False) -> Steps:
+def safely(remote: SafeImport, stores: Stores, retried: Callable[[int, int], object], announced: bool = False) -> Steps:
     """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
 
     Args:

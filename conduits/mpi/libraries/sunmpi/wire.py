@@ -38,7 +38,7 @@ _SEQUENCES = 1 << 32
 POINTER = 2
 
 
-class Header(NamedTuple):
+class PostboxHeader(NamedTuple):
     """What an entry says.
 
     Attributes:
@@ -62,9 +62,9 @@ class Header(NamedTuple):
     receive: int
 
 
-def about(kind: int, send: int, nbytes: int = 0, receive: int = 0, blocks: int = 0) -> Header:
+def about(kind: int, send: int, nbytes: int = 0, receive: int = 0, blocks: int = 0) -> PostboxHeader:
     """Return the header of an entry that is no message but about one."""
-    return Header(kind, 0, blocks, 0, 0, 0, nbytes, send, receive)
+    return PostboxHeader(kind, 0, blocks, 0, 0, 0, nbytes, send, receive)
 
 
 def count(nbytes: int) -> int:
@@ -77,12 +77,12 @@ def pointers(blocks: Sequence[int]) -> bytes:
     return pack(f"<{len(blocks)}H", *blocks)
 
 
-def blocks_of(header: Header, rest: bytes) -> tuple[int, ...]:
+def blocks_of(header: PostboxHeader, rest: bytes) -> tuple[int, ...]:
     """Return the numbers of blocks behind a header."""
     return unpack_from(f"<{header.blocks}H", rest)
 
 
-def entry(header: Header, rest: bytes, number: int) -> bytes:
+def entry(header: PostboxHeader, rest: bytes, number: int) -> bytes:
     """Return the postboxes of an entry, the first of which has a sequence number."""
     data = _HEADER.pack(*header) + rest
     postboxes = -(-len(data) // ROOM)
@@ -106,10 +106,10 @@ def is_further(line: bytes, number: int) -> bool:
     return bool(flag == FURTHER and found == number % _SEQUENCES)
 
 
-def decode(lines: Sequence[bytes]) -> tuple[Header, bytes]:
+def decode(lines: Sequence[bytes]) -> tuple[PostboxHeader, bytes]:
     """Return the header of an entry, and what is behind it."""
     data = b"".join([line[_PREFIX.size :] for line in lines])
-    return Header._make(_HEADER.unpack_from(data)), data[HEADER:]
+    return PostboxHeader._make(_HEADER.unpack_from(data)), data[HEADER:]
 
 
 def ack_byte(postbox: int, queue: int) -> int:

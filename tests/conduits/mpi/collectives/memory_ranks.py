@@ -8,7 +8,7 @@ found out.  Ranks go on in a random order.
 import random
 from collections import defaultdict, deque
 
-from conduits.mpi.collectives.channel import Channel
+from conduits.mpi.collectives.channel import CollectiveChannel
 
 
 class Transfer:
@@ -84,7 +84,7 @@ class Costs:
 def run(hosts, begin, *, buffered=False, seed=0):
     """Run ``begin(channel)``, a generator, on a rank for each of `hosts`; return the results and the messages."""
     world, chance = World(buffered), random.Random(seed)
-    channels = [Channel(Comm(world, rank, len(hosts)), 0, 0, hosts, Costs()) for rank in range(len(hosts))]
+    channels = [CollectiveChannel(Comm(world, rank, len(hosts)), 0, 0, hosts, Costs()) for rank in range(len(hosts))]
     steps = [channel.checked(begin(channel), "a collective") for channel in channels]
     awaited = [[] for _ in hosts]
     results = [None for _ in hosts]

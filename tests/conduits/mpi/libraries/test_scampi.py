@@ -5,7 +5,7 @@ import pytest
 
 import conduit
 from conduits.mpi import MPI
-from conduits.mpi.libraries.rings.wire import HEADER, Header, Layout, sequence, unpack
+from conduits.mpi.libraries.rings.wire import HEADER, RingHeader, RingLayout, sequence, unpack
 from conduits.mpi.libraries.scampi import Scampi, installation
 from conduits.mpi.libraries.scampi import constants as c
 from conduits.sci import constants as sci
@@ -109,14 +109,14 @@ def test_two_processes_that_copy_at_once_share_the_memory_of_their_host(monkeypa
 
 
 def test_a_header_says_what_was_put_into_it():
-    header = Header(3, 1, 7, 1 << 30, -1, 2**31 - 1, 1 << 40, 5, 6, sequence(2**32 - 2))
-    assert Header._make(unpack(header.pack())) == header
+    header = RingHeader(3, 1, 7, 1 << 30, -1, 2**31 - 1, 1 << 40, 5, 6, sequence(2**32 - 2))
+    assert RingHeader._make(unpack(header.pack())) == header
     assert header.sequence == 2**32 - 1
     assert sequence(2**32 - 1) == 1
 
 
 def test_the_parts_of_a_region_do_not_overlap():
-    layout = Layout(entries=5, inline=100, inline_pool=1000, eager_buffers=3, eager=1000, pieces=2, piece=5000)
+    layout = RingLayout(entries=5, inline=100, inline_pool=1000, eager_buffers=3, eager=1000, pieces=2, piece=5000)
     edges = [
         0, layout.end_of_entry(4), layout.credits_at, layout.releases_at, layout.eager_at,
         layout.eager_buffer(2) + 1000, layout.pieces_at, layout.piece_buffer(1) + 5000, layout.nbytes,

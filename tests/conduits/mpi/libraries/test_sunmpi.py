@@ -7,14 +7,14 @@ import conduit
 from conduits.mpi import MPI
 from conduits.mpi.libraries.sunmpi import Sunmpi
 from conduits.mpi.libraries.sunmpi import constants as c
-from conduits.mpi.libraries.sunmpi.layout import PoolShape
-from conduits.mpi.libraries.sunmpi.pool import Pool
+from conduits.mpi.libraries.sunmpi.layout import BufferPoolShape
+from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.wire import (
     HEADER,
     INLINE,
     LINE,
     POINTER,
-    Header,
+    PostboxHeader,
     ack,
     count,
     decode,
@@ -254,7 +254,7 @@ def test_options_that_cannot_be_are_refused():
 @pytest.mark.parametrize("size", [0, 24, 25, 80, 81, 2000])
 @pytest.mark.parametrize("number", [0, 5, 2**32 - 2])
 def test_an_entry_says_what_was_put_into_it(size, number):
-    header = Header(INLINE, 1, 0, 1 << 30, -1, 2**31 - 1, size, 2**32 - 1, 6)
+    header = PostboxHeader(INLINE, 1, 0, 1 << 30, -1, 2**31 - 1, size, 2**32 - 1, 6)
     data = bytes(range(256)) * 8
     lines = entry(header, data[:size], number)
     assert len(lines) == LINE * count(size)
@@ -275,7 +275,7 @@ def test_an_acknowledgement_changes_with_every_use_of_its_line():
 
 
 def test_a_pool_gives_no_block_twice_and_keeps_what_it_must():
-    pool = Pool(PoolShape(small=2048, large=4096, smalls=2, larges=4))
+    pool = BufferPool(BufferPoolShape(small=2048, large=4096, smalls=2, larges=4))
     assert pool.free_bytes == 20480
     assert pool.allocate([5000, 2000], keep=4096) == [(0, 4), (5,)]
     assert pool.free_bytes == 20480 - 4096 - 2 * 2048

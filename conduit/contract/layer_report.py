@@ -1,0 +1,51 @@
+"""What layers tell of their rank when a report is made of a job that gets no further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+
+@attrs.frozen
+class Participation:
+    """One rank's part in something that ranks do together, again and again: barriers, collective calls.
+
+    Attributes:
+        name: of what they do; the same on all of them, and of nothing else.
+        members: the ranks that do it.
+        come: how often this one has begun it.
+        waits: by the `what` of a wait of this rank, the number of the turn that it waits for, from 0.
+        everybody: whether that wait ends when all members have come, and not before.
+    """
+
+    name: str
+    members: Sequence[int]
+    come: int
+    waits: Mapping[str, int]
+    everybody: bool
+
+
+@attrs.define
+class LayerReport:
+    """What the layers of one rank have told.
+
+    Attributes:
+        notes: lines of text.
+        parts: its parts in what ranks do together.
+    """
+
+    notes: list[str] = attrs.field(factory=list)
+    parts: list[Participation] = attrs.field(factory=list)
+
+    def note(self, text: str) -> None:
+        """Add a line about this rank."""
+        self.notes.append(text)
+
+    def part(
+        self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
+    ) -> None:
+        """Add this rank's part in something that ranks do together; see `Participation`."""
+        self.parts.append(
+            Participation(name, members if isinstance(members, range) else tuple(members), come, dict(waits), everybody)
+        )

@@ -1,0 +1,78 @@
+"""What one rank does, in a form that can travel, and the reports that are made of it where ranks are processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+
+import attrs
+
+from conduit.launch.life import Life
+from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
+from conduit.launch.reports.folders import is_own
+
+_COMPUTES = "code of its own, and does not poll"
+
+
+@attrs.frozen
+class RankState:
+    """What one rank does.
+
+    Attributes:
+        record: as in every report.
+        waits: whether it waits, and does not compute.
+    """
+
+    record: RankRecord
+    waits: bool = True
+
+
+def state_of(rank: int, life: Life, interrupt: BaseException | None = None) -> RankState:
+    """Return what a rank of the running Trio loop does, or did when it was interrupted; no code of it is called."""
+    broken = None if interrupt is None else broken_off(interrupt, "")
+    (record,) = gather([life], interrupted=True, broken_off=broken)
+    if broken is not None:
+        ran = [attrs.evolve(task, call=f"ran {broken.line}") if _ran(task) else task for task in record.tasks]
+        record = attrs.evolve(record, tasks=tuple(ran))
+    return RankState(attrs.evolve(record, rank=rank))
+
+
+def _ran(task: TaskRecord) -> bool:
+    """Return whether an interrupt has come out of a task already."""
+    return task.wait is None and task.place is None
+
+
+def computing(rank: int, thread: int) -> RankState:
+    """Return what a rank does whose loop does not answer, by the innermost line of a program in its thread."""
+    frame: FrameType | None = sys._current_frames().get(thread)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    place = None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    task = TaskRecord(f"rank {rank}", place, False, _COMPUTES, None)
+    return RankState(RankRecord(rank, "runs its main", True, False, (task,), False, 0, (), ()), waits=False)
+
+
+def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
+    """Return the report of a job in real time that has not moved for some seconds.
+
+    Args:
+        now: the time of the job in picoseconds.
+        seconds: since the last message was sent or handled.
+        states: what each rank does, by rank.
+    """
+    ranks = [state.record for state in states]
+    return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
+
+
+def interrupted(states: Mapping[int, RankState]) -> str:
+    """Return the report of a job whose processes Ctrl-C has reached.
+
+    Args:
+        states: what ranks did, of those that could say.
+    """
+    count = max(states) + 1
+    silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
+    ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
+    report = explain("interrupted", 0, ranks)
+    return brief(attrs.evolve(report, head="interrupted: where the ranks were"))

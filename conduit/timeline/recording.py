@@ -1,0 +1,251 @@
+"""A recording: all that a job told of CPUs, links, messages and waits, in columns.
+
+A million spans take some 20 MB; numpy sees a column by `numpy.frombuffer(spans.begin, dtype=numpy.int64)`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from conduit.contract import Identity
+from conduit.core.observer import CpuListener, LinkListener, MessageListener, WaitListener
+
+NEVER = -1
+
+
+def nowhere(task: object) -> str:
+    """Return that it is not known which line of the program a task is at."""
+    return ""
+
+
+class Span(NamedTuple):
+    """A stretch of a CPU's time, picoseconds, and what it was spent on (`conduit.core.observer.CpuListener`)."""
+
+    begin: int
+    end: int
+    why: str
+
+
+class Spans:
+    """Spans of one CPU in columns: in order, without overlap; between them it had nothing to do.
+
+    Attributes:
+        begin: picoseconds.
+        end: picoseconds.
+        why: what each is spent on, as an index of `names`.
+        names: what time is spent on; shared by all ranks.
+    """
+
+    __slots__ = ("begin", "end", "names", "why")
+
+    def __init__(self, names: dict[str, int]) -> None:
+        self.begin, self.end, self.why = array("q"), array("q"), array("B")
+        self.names = names
+
+    def add(self, begin: int, end: int, why: str) -> None:
+        """Add a span."""
+        self.begin.append(begin)
+        self.end.append(end)
+        names = self.names
+        self.why.append(names[why] if why in names else names.setdefault(why, len(names)))
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def __iter__(self) -> Iterator[Span]:
+        names = list(self.names)
+        for begin, end, why in zip(self.begin, self.end, self.why, strict=True):
+            yield Span(begin, end, names[why])
+
+
+class Carried:
+    """What one link or engine has carried, in columns, as it was told: in order of the decision, not of the begin.
+
+    Attributes:
+        begin: picoseconds.
+        end: picoseconds.
+        nbytes: bytes.
+    """
+
+    __slots__ = ("begin", "end", "nbytes")
+
+    def __init__(self) -> None:
+        self.begin, self.end, self.nbytes = array("q"), array("q"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def rows(self) -> list[tuple[int, int, int]]:
+        """Return begin, end and bytes of each, in order of the begin."""
+        return sorted(zip(self.begin, self.end, self.nbytes, strict=True))
+
+
+class Sent(NamedTuple):
+    """A message that was sent; times in picoseconds, `category` a `conduit.contract.Category`."""
+
+    message: Identity
+    begin: int
+    end: int
+    category: int
+    nbytes: int
+
+
+class Life(NamedTuple):
+    """One message from its sending to its handler.
+
+    Attributes:
+        message: which.
+        begin: when the call began, or the handler ended that replied, picoseconds.
+        end: when it was sent.
+        category: a `conduit.contract.Category`.
+        nbytes: bytes of payload.
+        noticed: when the receiver began to decode it, NEVER if it did not.
+        handled: when its handler began, NEVER if it did not.
+        done: when that ended.
+        handler: its name.
+    """
+
+    message: Identity
+    begin: int
+    end: int
+    category: int
+    nbytes: int
+    noticed: int
+    handled: int
+    done: int
+    handler: str
+
+
+@attrs.define
+class Blocked:
+    """A wait of a task.
+
+    Attributes:
+        task: which of the rank's tasks that ever waited, from 0.
+        begin: picoseconds.
+        end: picoseconds; NEVER while it lasts, and of a job that failed the job's length.
+        what: what it waits for, in words, "" where the program does not say.
+        ranks: for whom, as far as is known.
+        place: the line of the program, "file:line in function", "" where there is none.
+    """
+
+    task: int
+    begin: int
+    end: int
+    what: str
+    ranks: tuple[int, ...]
+    place: str
+
+
+class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
+    """All that one job told.
+
+    Args:
+        conduit: the conduit's spec.
+        hosts: host of every rank.
+        place: says which line of the program a task is at that begins to wait now.
+
+    Attributes:
+        conduit: the conduit's spec.
+        hosts: host of every rank.
+        ranks: how many there are.
+        length: the job's, picoseconds; 0 until it has ended.
+        failed: whether it did not end well.
+        cpu: by rank, how its CPU's time was spent.
+        links: by name, what links, engines, locks and CPUs of hosts have carried.
+        messages: what was sent, in the order in which the sending ended.
+        noticed_at: when each message was found by a poll, picoseconds; bare answers of handlers that do not reply too.
+        handled_at: when the handler of each message began and ended, picoseconds, and its name.
+        waits: by rank, the waits of its tasks in the order in which they began.
+    """
+
+    def __init__(self, conduit: str, hosts: Sequence[int], place: Callable[[object], str] = nowhere) -> None:
+        self.conduit = conduit
+        self.hosts = tuple(hosts)
+        self.ranks = len(self.hosts)
+        self.length = 0
+        self.failed = False
+        names: dict[str, int] = {}
+        self.cpu = [Spans(names) for _ in self.hosts]
+        self.links: dict[str, Carried] = {}
+        self.messages: list[Sent] = []
+        self.noticed_at: dict[Identity, int] = {}
+        self.handled_at: dict[Identity, tuple[int, int, str]] = {}
+        self.waits: list[list[Blocked]] = [[] for _ in self.hosts]
+        self._place = place
+        self._tasks: list[dict[object, int]] = [{} for _ in self.hosts]
+        self._open: dict[tuple[int, object], Blocked] = {}
+
+    # -- what observers hear -----------------------------------------------------------------------
+
+    def spent(self, rank: int, begin: int, end: int, why: str) -> None:
+        """Record a span of a rank's CPU."""
+        self.cpu[rank].add(begin, end, why)
+
+    def carried(self, name: str, begin: int, end: int, nbytes: int) -> None:
+        """Record that a link or an engine is taken."""
+        column = self.links.get(name)
+        if column is None:
+            column = self.links[name] = Carried()
+        column.begin.append(begin)
+        column.end.append(end)
+        column.nbytes.append(nbytes)
+
+    def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
+        """Record a message."""
+        self.messages.append(Sent(message, begin, end, category, nbytes))
+
+    def noticed(self, message: Identity, when: int) -> None:
+        """Record when it was found."""
+        self.noticed_at[message] = when
+
+    def handled(self, message: Identity, begin: int, end: int, handler: str) -> None:
+        """Record its handler's run."""
+        self.handled_at[message] = (begin, end, handler)
+
+    def blocked(self, rank: int, when: int, task: object, what: str, ranks: Sequence[int]) -> None:
+        """Record that a wait begins."""
+        tasks = self._tasks[rank]
+        wait = Blocked(tasks.setdefault(task, len(tasks)), when, NEVER, what, tuple(ranks), self._place(task))
+        self._open[rank, task] = wait
+        self.waits[rank].append(wait)
+
+    def resumed(self, rank: int, when: int, task: object) -> None:
+        """Record that it ends."""
+        self._open.pop((rank, task)).end = when
+
+    def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
+        """Take note that the job is over.
+
+        Who still waits then, as in a deadlock, has polled to the end.
+
+        Args:
+            ticks: the time of every rank, picoseconds.
+            failed: whether the job did.
+        """
+        self.length = length = max(ticks)
+        self.failed = failed
+        waiting: dict[int, int] = {}
+        for (rank, _), wait in self._open.items():
+            wait.end = max(length, wait.begin)
+            waiting[rank] = min(wait.begin, waiting.get(rank, length))
+        for rank, since in waiting.items():
+            spans = self.cpu[rank]
+            begin = max(since, spans.end[-1] if spans else 0)
+            if begin < length:
+                spans.add(begin, length, "waiting")
+        self._open.clear()
+        self._tasks = [{} for _ in self.hosts]  # which hold the tasks, and so the program
+
+    # -- what readers ask ----------------------------------------------------------------------------
+
+    def lives(self) -> Iterator[Life]:
+        """Return each message with what became of it."""
+        noticed, handled = self.noticed_at, self.handled_at
+        nothing = (NEVER, NEVER, "")
+        for sent in self.messages:
+            yield Life(*sent, noticed.get(sent.message, NEVER), *handled.get(sent.message, nothing))

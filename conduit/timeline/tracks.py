@@ -1,0 +1,54 @@
+"""The tracks of a trace: slices that never overlap on one of them, except that one may lie in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
+
+from conduit.timeline.recording import Blocked, Recording, Span
+
+
+class Slice(Protocol):
+    """What has a begin and an end."""
+
+    @property
+    def begin(self) -> int:
+        """Picoseconds."""
+
+    @property
+    def end(self) -> int:
+        """Picoseconds."""
+
+
+SliceT = TypeVar("SliceT", bound=Slice)
+
+
+def lanes(slices: Iterable[SliceT]) -> list[list[SliceT]]:
+    """Divide slices into as few lanes as the order of their begins gives, none of which has two that overlap."""
+    found: list[list[SliceT]] = []
+    for each in sorted(slices, key=_times):
+        lane = next((lane for lane in found if lane[-1].end <= each.begin), None)
+        if lane is None:
+            found.append([each])
+        else:
+            lane.append(each)
+    return found
+
+
+def _times(each: Slice) -> tuple[int, int]:
+    return each.begin, each.end
+
+
+def spans_of(recording: Recording, rank: int) -> Iterator[tuple[Span, Blocked | None]]:
+    """Return the spans of a rank's CPU, those of polls that find nothing with the wait that lasts longest then."""
+    waits = recording.waits[rank]
+    coming, under_way = 0, list[Blocked]()
+    for span in recording.cpu[rank]:
+        if span.why != "waiting":
+            yield span, None
+            continue
+        while coming < len(waits) and waits[coming].begin < span.end:
+            under_way.append(waits[coming])
+            coming += 1
+        under_way = [wait for wait in under_way if wait.end > span.begin]
+        yield span, under_way[0] if under_way else None

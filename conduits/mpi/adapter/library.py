@@ -1,0 +1,331 @@
+"""The plain interface of the awaited names on mpi4py: what `conduits.mpi.engine.plain` is on a simulated library.
+
+Every call posts and returns.  MPI's progress is made where requests are asked after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Thread
+from typing import Any, NoReturn
+
+from conduits.mpi.adapter.transfer import Begun, Found, Seen, own_error
+from conduits.mpi.collectives.blocks import Blocks
+from conduits.mpi.engine.buffered import AttachedBuffer
+from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, CompletedRequest, Persistent
+from conduits.mpi.engine.schedule import Schedule, Steps
+from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
+
+_LOGICAL = ("MPI_LAND", "MPI_LOR", "MPI_LXOR")
+_NUMBERS_ALONE = ("MPI_SUM", "MPI_PROD")
+
+
+class Library:
+    """One process's MPI.
+
+    Args:
+        mpi: the module mpi4py.MPI.
+        everyone: mpi4py's communicator of all ranks; what is sent here is sent in duplicates of it.
+
+    Attributes:
+        mpi: as given.
+        status: of whatever was asked after last.
+        under_way: the requests that are not over, in the order in which they were begun.
+        world: the communicator of all ranks.
+        alone: that of this rank alone.
+        buffer: where buffered sends are kept.
+    """
+
+    def __init__(self, mpi: Any, everyone: Any) -> None:
+        self.mpi = mpi
+        self.status = mpi.Status()
+        self.under_way: dict[Begun, None] = {}
+        self.buffer = AttachedBuffer(lambda nbytes: None)
+        self._everyone = everyone
+        self._schedules: list[Schedule] = []
+        self._next_context = 0
+        size, rank = everyone.Get_size(), everyone.Get_rank()
+        self._comms: list[Comm] = []
+        self.world = self._kept(everyone, tuple(range(size)), "MPI_COMM_WORLD")
+        self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")
+
+    def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> Comm:
+        self._next_context += CONTEXTS
+        return self._made([comm.Dup() for _ in range(CONTEXTS)], group, name)
+
+    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> Comm:
+        made = Comm(self, comms, group, name)
+        self._comms.append(made)
+        return made
+
+    def next_context(self) -> int:
+        """Return what this rank proposes as the number of a new communicator; the highest wins."""
+        return self._next_context
+
+    def make(self, group: tuple[int, ...], context: int, name: str) -> Making | None:
+        """Begin to make a communicator whose ranks have agreed upon its number; None where this rank is no member."""
+        self._next_context = max(self._next_context, context + CONTEXTS)
+        if self._everyone.Get_rank() not in group:
+            return None
+        return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, name))
+
+    def schedule(self, steps: Steps, what: str = "") -> Schedule:
+        """Begin a call that consists of many; it goes on in `progress`."""
+        made = Schedule(lambda: None, steps, what)
+        made.go_on()
+        if not made.over:
+            self._schedules.append(made)
+        return made
+
+    def progress(self) -> None:
+        """Carry on all calls that consist of many."""
+        if self._schedules:
+            self._schedules = [each for each in self._schedules if not (each.ready() and each.go_on())]
+
+    def quiet(self) -> bool:
+        """Return whether all that this rank has begun to send, and all that it takes part in, is over."""
+        self.progress()
+        return not self._schedules and not any(not each.receives and not each.over for each in list(self.under_way))
+
+    def close(self) -> None:
+        """Give everything back; nothing is sent any more by anybody."""
+        for request in list(self.under_way):
+            request.Cancel()
+        for comm in self._comms:
+            comm.Free()
+
+
+class Making:
+    """A communicator that is being made.
+
+    MPI knows no such call that returns before all ranks have come, so it is made in a thread, while the rank's other
+    tasks go on.
+
+    Args:
+        library: the rank's.
+        everyone: the communicator that its group is a part of.
+        group: its ranks.
+        context: its number, which tells it apart from those that are made at the same time.
+        made: makes the result.
+    """
+
+    def __init__(
+        self, library: Library, everyone: Any, group: Sequence[int], context: int, made: Callable[[list[Any]], Comm]
+    ) -> None:
+        self._library = library
+        self._made = made
+        self._comms: list[Any] = []
+        self._error: Any = None
+        self._begin = (everyone, everyone.Get_group().Incl(list(group)), context)
+        self._thread = Thread(target=self._run, name="makes a communicator", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether it is made."""
+        return not self._thread.is_alive()
+
+    def result(self) -> Comm:
+        """Return it.
+
+        Raises:
+            MpiError: MPI has refused it.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise own_error(self._library.mpi, self._error, "a new communicator")
+        return self._made(self._comms)
+
+    def _run(self) -> None:
+        everyone, group, context = self._begin
+        try:
+            for number in range(CONTEXTS):
+                self._comms.append(everyone.Create_group(group, context + number))
+        except self._library.mpi.Exception as error:
+            self._error = error
+        finally:
+            group.Free()
+
+
+class Comm:
+    """A communicator.
+
+    Args:
+        library: the rank's.
+        comms: mpi4py's, one for each purpose: for programs, for collectives, for agreements of a part of its ranks.
+        group: its ranks, each by its number in the world.
+        name: for reports.
+
+    Attributes:
+        group, name: as given.
+    """
+
+    __slots__ = ("_comms", "_library", "_mpi", "_own", "_rank", "group", "name")
+
+    HIDDEN = HIDDEN
+    GROUP = GROUP
+
+    def __init__(self, library: Library, comms: Sequence[Any], group: tuple[int, ...], name: str) -> None:
+        self._library = library
+        self._mpi = library.mpi
+        self._comms = list(comms)
+        self._own = self._comms[P2P]
+        self._rank: int = self._own.Get_rank()
+        self.group = group
+        self.name = name
+
+    def Get_rank(self) -> int:
+        """Return this process's rank."""
+        return self._rank
+
+    def Get_size(self) -> int:
+        """Return how many processes belong to it."""
+        return len(self.group)
+
+    def Free(self) -> None:
+        """Give it back; what was begun in it goes on.  Again: no effect."""
+        comms, self._comms = self._comms, []
+        for comm in comms:
+            comm.Free()
+
+    def Abort(self, errorcode: int = 0) -> NoReturn:
+        """End the job at once."""
+        raise SystemExit(errorcode)
+
+    # -- sends -----------------------------------------------------------------------------------------
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0, *, hidden: int = P2P) -> Begun | CompletedRequest:
+        """Begin a send of all bytes of a buffer."""
+        return self._send("Isend", buf, dest, tag, hidden)
+
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
+        """Begin a send that is over only when its receive was found."""
+        return self._send("Issend", buf, dest, tag)
+
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Begun | CompletedRequest:
+        """Begin a send whose receive is there already; MPI need not notice where it is not."""
+        return self._send("Irsend", buf, dest, tag)
+
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> CompletedRequest:
+        """Begin a send from the attached buffer, into which it copies the bytes now.
+
+        Raises:
+            MpiError: there is no room in it.
+        """
+        if dest != PROC_NULL:
+            kept = self._library.buffer.keep(memoryview(buf).cast("B"))
+            kept.begun(self._send("Isend", kept.data, dest, tag))
+        return CompletedRequest()
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent send."""
+        return Persistent(lambda: self.Isend(buf, dest, tag))
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent synchronous send."""
+        return Persistent(lambda: self.Issend(buf, dest, tag))
+
+    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent ready send."""
+        return Persistent(lambda: self.Irsend(buf, dest, tag))
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
+        """Make a persistent buffered send."""
+        return Persistent(lambda: self.Ibsend(buf, dest, tag))
+
+    # -- receives --------------------------------------------------------------------------------------
+
+    def Irecv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P
+    ) -> Begun | CompletedRequest:
+        """Begin a receive into a buffer, at most as many bytes as it has."""
+        if source == PROC_NULL:
+            return CompletedRequest()
+        mpi = self._mpi
+        source, tag = self._wanted(source, tag)
+        try:
+            request = self._comms[hidden].Irecv([buf, mpi.BYTE], source, tag)
+        except mpi.Exception as error:
+            raise own_error(mpi, error, f"Irecv from {source}, tag {tag}, on {self.name}") from None
+        return Begun(self._library, request, buf, f"a receive on {self.name}", receives=True)
+
+    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
+        """Make a persistent receive."""
+        return Persistent(lambda: self.Irecv(buf, source, tag))
+
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Seen | CompletedRequest | None:
+        """Return the message that such a receive would get, None while there is none; it stays where it is."""
+        if source == PROC_NULL:
+            return CompletedRequest()
+        return Seen(self._library) if self.has(source, tag) else None
+
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
+        """Take out the message that such a receive would get; None while there is none."""
+        message = self._own.Improbe(*self._wanted(source, tag), self._library.status)
+        return None if message is None else Found(self._library, message)
+
+    def has(self, source: int, tag: int) -> bool:
+        """Return whether a probe would find anything."""
+        found: bool = source == PROC_NULL or self._own.Iprobe(*self._wanted(source, tag), self._library.status)
+        return found
+
+    # -- collectives of MPI's own ----------------------------------------------------------------------
+
+    def collective(self, call: str, *args: Any) -> Begun:
+        """Begin one of MPI's non-blocking collectives.
+
+        Args:
+            call: its name.
+            args: buffers as bytes (`memoryview`), with blocks (`Blocks`), or of elements (with `elements`), and what
+                else mpi4py's call takes.
+        """
+        given = [self._buffer(each) for each in args]
+        try:
+            request = getattr(self._comms[HIDDEN], call)(*given)
+        except self._mpi.Exception as error:
+            raise own_error(self._mpi, error, f"{call} on {self.name}") from None
+        return Begun(self._library, request, given, f"{call} on {self.name}")
+
+    def operator(self, op: str, datatype: str) -> Any:
+        """Return MPI's own operator of a name, None where the program has made it or MPI refuses it for a datatype."""
+        if not op or datatype == "MPI_WCHAR":
+            return None
+        if datatype == "MPI_C_BOOL" and op in _NUMBERS_ALONE:
+            return None
+        if op in _LOGICAL and datatype in ("MPI_FLOAT", "MPI_DOUBLE", "MPI_LONG_DOUBLE"):
+            return None
+        return getattr(self._mpi, op.removeprefix("MPI_"))
+
+    def elements(self, data: memoryview | None, datatype: str) -> Any:
+        """Return a buffer of elements; of None: the data are in place."""
+        if data is None:
+            return self._mpi.IN_PLACE
+        return [data, getattr(self._mpi, datatype.removeprefix("MPI_"))]
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _send(self, call: str, buf: Any, dest: int, tag: int, hidden: int = P2P) -> Begun | CompletedRequest:
+        if dest == PROC_NULL:
+            return CompletedRequest()
+        mpi = self._mpi
+        try:
+            request = getattr(self._comms[hidden], call)([buf, mpi.BYTE], dest, tag)
+        except mpi.Exception as error:
+            raise own_error(mpi, error, f"{call} to {dest}, tag {tag}, on {self.name}") from None
+        return Begun(self._library, request, buf, f"{call} to {dest}, tag {tag}, on {self.name}")
+
+    def _wanted(self, source: int, tag: int) -> tuple[int, int]:
+        """Return source and tag as this MPI numbers them."""
+        mpi = self._mpi
+        return mpi.ANY_SOURCE if source == ANY_SOURCE else source, mpi.ANY_TAG if tag == ANY_TAG else tag
+
+    def _buffer(self, given: Any) -> Any:
+        """Return a buffer of a collective as mpi4py takes it."""
+        if isinstance(given, Blocks):
+            return [
+                given.view,
+                [size for _, size in given.places],
+                [start for start, _ in given.places],
+                self._mpi.BYTE,
+            ]
+        return [given, self._mpi.BYTE] if isinstance(given, memoryview) else given

@@ -1,0 +1,70 @@
+"""A process of real MPI, as the awaited names use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from conduit import Endpoint
+from conduits.mpi import real
+from conduits.mpi.adapter.library import Library
+from conduits.mpi.awaited.process import Process
+
+_T = TypeVar("_T")
+
+
+class RealProcess(Process):
+    """This process's rank; all ranks make theirs at the same time.
+
+    Args:
+        ep: the rank's endpoint, through whose polls and waits its tasks take turns.
+    """
+
+    collectives = "library"
+    library: Library
+
+    def __init__(self, ep: Endpoint) -> None:
+        world = real.join()
+        super().__init__(Library(world.mpi, world.comm), ep.rank, ep.hosts)
+        self._ep = ep
+
+    async def call(self, function: Callable[[], _T]) -> _T:
+        """Poll once, then call a plain function of MPI."""
+        await self.poll()
+        return function()
+
+    async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
+        """Poll until `over()`, which asks MPI."""
+        library = self.library
+
+        def ready() -> bool:
+            library.progress()
+            return bool(over())
+
+        await self._ep.block_until(ready, what=what, ranks=tuple(ranks))
+
+    async def poll(self) -> None:
+        """Poll once."""
+        await self._ep.poll()
+        self.library.progress()
+
+    async def make(self, group: tuple[int, ...], context: int, name: str) -> Any:
+        """Make a communicator whose ranks have agreed upon its number."""
+        making = self.library.make(group, context, name)
+        if making is None:
+            return None
+        others = [each for each in group if each != self.rank]
+        await self.wait(lambda: making.over, f"MPI to make {name}", others)
+        return making.result()
+
+    async def finish(self) -> None:
+        """Wait until all that this rank has begun is away; give everything back.  Its main is over."""
+        if not self.library.quiet():
+            await self.wait(self.library.quiet, "MPI Finalize: messages of this rank to be sent", ())
+        self.library.close()
+
+    def copied(self, nbytes: int) -> None:
+        """Do nothing: copies take the time that they take."""
+
+    def worked(self, nbytes: int) -> None:
+        """Do nothing: work takes the time that it takes."""

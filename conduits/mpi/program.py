@@ -1,0 +1,119 @@
+"""Runs a program of MPI: ranks on a library alone, without Active Messages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import conduit
+from conduit import BadRequest
+from conduit import run as _run
+from conduits.mpi.adapter import RealProcess
+from conduits.mpi.awaited.comm import Comm
+from conduits.mpi.awaited.process import CURRENT, current
+
+Main = Callable[..., Awaitable[Any]]
+
+
+def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
+    """Run ``main(comm, *args)`` once per rank and return when all have returned.
+
+    Args:
+        main: ``async def main(comm, *args)``; `comm` is the world.
+        *args: every rank gets its own deep copy.
+        library: scampi or sunmpi, simulated, or mpi4py, which is real MPI, whose ranks are processes; options after a
+            colon, "scampi:eager_count=4".
+        **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
+
+    Returns:
+        what `conduit.run` returns.
+
+    Raises:
+        conduit.BadRequest: a wrong argument; and all that `conduit.run` raises.
+    """
+    return conduit.run(_program(main, args), *args, **_options(library, options))
+
+
+async def run_async(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
+    """As `run`, from inside a running Trio program."""
+    return await conduit.run_async(_program(main, args), *args, **_options(library, options))
+
+
+def run_program(main: Main, *args: Any, conduit: str = "mpi", **options: Any) -> Any:
+    """Run a program for ``conduit run``, which names the conduit, or takes the default here."""
+    if conduit.partition(":")[0].strip() != "mpi":
+        raise BadRequest(
+            f'conduit={conduit!r}: programs with `api = "mpi"` run on MPI libraries; give mpi:library=scampi, say'
+        )
+    return _run(_program(main, args), *args, conduit=conduit, **options)
+
+
+def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
+    known = [name for name in inspect.signature(conduit.run).parameters if name not in ("main", "args", "conduit")]
+    for name in options:
+        if name not in known:
+            raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
+    if not isinstance(library, str):
+        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi' or 'mpi4py'")
+    name, _, rest = library.partition(":")
+    return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
+
+
+def _program(main: Main, args: tuple[Any, ...]) -> Main:
+    write = "write `async def main(comm, *args)`"
+    if not callable(main):
+        raise conduit.BadRequest(f"MPI.run: main={main!r} cannot be called; {write}")
+    if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
+        raise conduit.BadRequest(f"MPI.run: main={main!r} is not async; {write}")
+    try:
+        inspect.signature(main).bind(None, *args)
+    except TypeError as error:
+        raise conduit.BadRequest(
+            f"MPI.run: main={main!r} cannot be called with a communicator and {len(args)} arguments: {error}; {write}"
+        ) from None
+    except ValueError:
+        pass  # some of those that are built in do not tell
+
+    async def program(ep: conduit.Endpoint, *given: Any) -> Any:
+        async with entered(ep) as comm:
+            return await main(comm, *given)
+
+    return program
+
+
+@asynccontextmanager
+async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
+    """Give the world to a rank's program, which does without Active Messages; at its end wait until all is sent.
+
+    Args:
+        ep: the rank's endpoint, on the conduit `mpi`.
+    """
+    ep.refuse_attach("this program runs on MPI alone, without Active Messages; start it with conduit.run")
+    process = CURRENT.get()
+    if process is None:  # where ranks are processes, whose ports know Active Messages alone
+        process = RealProcess(ep)
+        CURRENT.set(process)
+    process.go_alone()
+    yield world()
+    await process.finish()
+
+
+def world() -> Comm:
+    """Return the running rank's communicator of all."""
+    return _kept("world")
+
+
+def alone() -> Comm:
+    """Return the running rank's communicator of itself."""
+    return _kept("alone")
+
+
+def _kept(name: str) -> Comm:
+    process = current("MPI.COMM_WORLD" if name == "world" else "MPI.COMM_SELF")
+    found = process.handles.get(name)
+    if found is None:
+        found = process.handles[name] = Comm(process, getattr(process.library, name))
+    comm: Comm = found
+    return comm

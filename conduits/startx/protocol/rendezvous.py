@@ -1,0 +1,132 @@
+"""The appointments of one NIU: who may send to whom by RDMA, and when.  A state machine, no clock, no I/O.
+
+All NIUs run the same one, kept in the memory that the processes of the SMP share.  A transfer goes
+through these states:
+
+    asked      the sender has asked for the receiver; its bytes wait in a pinned buffer
+    put off    the receiver's rank wants the sender's rank itself, has asked first, and is the lower one
+    granted    the receiving engine and the receiver's buffer are this transfer's alone
+    arrived    all of it is in the buffer: the engine is free, the buffer is not yet
+    emptied    the receiver has copied it out: the buffer is free
+
+Grants go to the wish that came first among those that could begin: the engine is free, the buffer of
+their receiver is free, and they are not put off.
+
+Why nothing deadlocks: a granted transfer needs no processor and waits for nothing but its sender's
+engine, which works on granted transfers only.  A wish is put off by a transfer of a lower rank alone, and
+such a transfer is not put off by the same pair; so chains of waiting have one link.
+
+Why nobody starves: a wish is put off at most once, when it comes, and by a transfer that has been asked
+for; and what came later is granted before it only while it cannot begin.
+
+Source: the paper, sections 2 and 4 (exclusive right, rendezvous, tie-breaking); the rule "the lower rank
+sends first" is assumed (sx.gap.tiebreak).
+"""
+
+from __future__ import annotations
+
+
+class TransferRequest:
+    """A rank's wish to send something to a rank of this NIU.
+
+    Attributes:
+        source: the rank that sends.
+        target: the rank that receives.
+        channel: of the sender's NIU.
+        nbytes: how much.
+        place: where the receiver keeps what belongs to the transfer; the owner's business.
+        put_off: the channels here whose transfers the other way go first.
+    """
+
+    __slots__ = ("channel", "nbytes", "place", "put_off", "source", "target")
+
+    def __init__(self, source: int, target: int, channel: int, nbytes: int, place: object = None) -> None:
+        self.source = source
+        self.target = target
+        self.channel = channel
+        self.nbytes = nbytes
+        self.place = place
+        self.put_off: set[int] = set()
+
+
+class Rendezvous:
+    """The appointments of one NIU; all begins free.
+
+    Attributes:
+        grantable: whether `grant` would give one now.
+        booked: the wish that has been granted and has not arrived yet.
+        put_off: how many wishes have been put off so far.
+    """
+
+    __slots__ = ("_asked", "_requests", "_taken", "booked", "grantable", "put_off")
+
+    def __init__(self) -> None:
+        self._requests: list[TransferRequest] = []
+        self._asked: dict[int, tuple[int, int]] = {}  # source and target, by channel
+        self._taken: set[int] = set()
+        self.booked: TransferRequest | None = None
+        self.grantable = False
+        self.put_off = 0
+
+    # -- what ranks of this NIU send -------------------------------------------------------------
+
+    def asked(self, channel: int, source: int, target: int) -> None:
+        """Rank `source` of this NIU has asked for rank `target` of another one, for what it has in `channel`."""
+        if channel in self._asked:
+            raise AssertionError(f"channel {channel} has asked already, for {self._asked[channel]}")
+        self._asked[channel] = (source, target)
+
+    def sent(self, channel: int) -> None:
+        """The transfer of `channel` is over: the last byte has left; what it put off may begin."""
+        del self._asked[channel]
+        for request in self._requests:
+            request.put_off.discard(channel)
+        self._look()
+
+    # -- what they receive -------------------------------------------------------------------------
+
+    def request(self, request: TransferRequest) -> None:
+        """A rank of another NIU asks for one of this."""
+        if request.target < request.source:
+            other_way = (request.target, request.source)
+            request.put_off = {channel for channel, asked in self._asked.items() if asked == other_way}
+            self.put_off += bool(request.put_off)
+        self._requests.append(request)
+        self._look()
+
+    def grant(self) -> TransferRequest | None:
+        """Take the wish that may begin now, None if there is none; engine and buffer are its own from here on."""
+        found = self._first()
+        if found is not None:
+            self._requests.remove(found)
+            self.booked = found
+            self._taken.add(found.target)
+        self.grantable = False
+        return found
+
+    def arrived(self) -> None:
+        """All of what was granted is in its buffer: the engine is free."""
+        if self.booked is None:
+            raise AssertionError("nothing has been granted")
+        self.booked = None
+        self._look()
+
+    def emptied(self, rank: int) -> None:
+        """`rank` has copied out what arrived for it: its buffer is free."""
+        self._taken.remove(rank)
+        self._look()
+
+    @property
+    def waiting(self) -> int:
+        """How many wishes have not been granted."""
+        return len(self._requests)
+
+    def _first(self) -> TransferRequest | None:
+        if self.booked is not None:
+            return None
+        return next(
+            (request for request in self._requests if not request.put_off and request.target not in self._taken), None
+        )
+
+    def _look(self) -> None:
+        self.grantable = self._first() is not None

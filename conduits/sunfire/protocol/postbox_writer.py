@@ -1,0 +1,65 @@
+"""The writer's end of a queue of postboxes."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from conduit.contract import Buffer
+from conduits.sunfire.wire import LINE
+
+Stores: TypeAlias = "list[tuple[int, Buffer]]"
+"""Offsets, and the whole lines to be stored there."""
+
+
+class PostboxWriter:
+    """The writer's end of a queue of postboxes in another host's memory.
+
+    Args:
+        base: where the queue begins in its segment.
+        size: its postboxes.
+        keep: whether to keep what was written last into each postbox, so that it can be written again.
+
+    Attributes:
+        tail: postboxes written so far: the number of the next.
+    """
+
+    __slots__ = ("_keep", "_lines", "base", "size", "tail")
+
+    def __init__(self, base: int, size: int, *, keep: bool) -> None:
+        self.base = base
+        self.size = size
+        self.tail = 0
+        self._keep = keep
+        self._lines: dict[int, bytes] = {}
+
+    def place(self, lines: bytes) -> Stores:
+        """Put a message, packed for sequence number `tail`, behind the last one; return the stores of it."""
+        if len(lines) == LINE:
+            return [self.place_single(lines)]
+        index = self.tail % self.size
+        count = len(lines) // LINE
+        if self._keep:
+            for place in range(count):
+                self._lines[(index + place) % self.size] = lines[place * LINE : (place + 1) * LINE]
+        self.tail += count
+        before = (self.size - index) * LINE  # what comes before the queue's end
+        first: Stores = [(self.base + index * LINE, lines[:before])]
+        return first if len(lines) <= before else [*first, (self.base, lines[before:])]
+
+    def place_single(self, line: bytes) -> tuple[int, bytes]:
+        """Put a message of one postbox behind the last one; return the store of it."""
+        index = self.tail % self.size
+        self.tail += 1
+        if self._keep:
+            self._lines[index] = line
+        return self.base + index * LINE, line
+
+    def again(self, first: int) -> Stores:
+        """Return the stores that write all postboxes from number `first` on again."""
+        stores: Stores = []
+        while first < self.tail:
+            index = first % self.size
+            run = min(self.tail - first, self.size - index)
+            stores.append((self.base + index * LINE, b"".join(self._lines[index + k] for k in range(run))))
+            first += run
+        return stores

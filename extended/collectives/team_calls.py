@@ -1,0 +1,253 @@
+"""What one rank keeps for the calls of one team: those under way, mail for those to come, and how far ahead it may be.
+
+A rank may not run ahead of the others without bounds, because what it sends early is kept at its receivers.  Calls
+count in epochs; when a rank has finished all calls of an epoch it takes part in a fence, and no call begins before the
+fence of the epoch before the last is done.  So what is kept belongs to two epochs at most.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
+
+from extended.collectives import signature as signatures
+from extended.collectives.call import CollectiveCall, UnexpectedMessages
+from extended.collectives.signature import CollectiveMismatch
+from extended.reporting import team_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from extended.collectives.signature import Signature, Words
+    from extended.reporting import ReportSink
+    from extended.topology import Topology
+
+    Identity = tuple[int, int]
+
+Place = tuple[str, int]
+"""File and line of a call."""
+
+EPOCH = 32
+"""Calls of an epoch."""
+
+
+class Broken(NamedTuple):
+    """Why a team can be used no more.
+
+    Attributes:
+        sequence: the number of the last call that can end.
+        text: why, for what later calls say.
+    """
+
+    sequence: int
+    text: str
+
+
+class TeamCalls:
+    """One team's calls at one rank.
+
+    Attributes:
+        identity: the team's.
+        members: its ranks in the job; empty before this rank knows that it is one of them.
+        topology: its ranks by host.
+        rank: this rank in it.
+        calls: those under way, by number.
+        broken: what broke the team, None while it is whole.
+        greetings: short messages to the next rank that it has not answered yet.
+        next: the number of the next call.
+        waiting: calls that wait for a fence.
+
+    Args:
+        identity: the team's.
+        place_at: returns where a rank of the job made the call of a number, None where that is not known here.
+    """
+
+    def __init__(self, identity: Identity, place_at: Callable[[int, Identity, int], Place | None]) -> None:
+        self.identity = identity
+        self._place_at = place_at
+        self._places: dict[int, Place] = {}
+        self.members: Sequence[int] = ()
+        self.topology: Topology | None = None
+        self.rank = 0
+        self.calls: dict[int, CollectiveCall] = {}
+        self.broken: Broken | None = None
+        self.greetings = 0
+        self.next = 0
+        self.waiting: deque[CollectiveCall] = deque()
+        self._unexpected: dict[int, UnexpectedMessages] = {}
+        self._finished: dict[int, Signature] = {}
+        self._in_epoch: dict[int, int] = {}
+        self._fenced = 0  # epochs whose fences are done
+        self._oldest = 0  # calls before this one are forgotten
+
+    def tell(self, sink: ReportSink) -> None:
+        """Tell how many calls this rank has begun, and which of them are under way, by what waits for them say."""
+        of_team = team_name(self.members)
+        waits: dict[str, int] = {}
+        for number, call in sorted(self.calls.items()):
+            if number >= 0:
+                for text in (call.text + of_team, f"{call.kind}_nb"):
+                    waits.setdefault(text, number)
+        sink.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
+
+    # ------------------------------------------------------------------------------------------------------------ mail
+
+    def unexpected(self, me: int, source: int, sequence: int, words: Words) -> UnexpectedMessages | None:
+        """Return where a message of a call belongs, None where it is no longer wanted.
+
+        Args:
+            me: this rank in the job.
+            source: the sender.
+            sequence: the call's number.
+            words: the sender's signature.
+
+        Raises:
+            CollectiveMismatch: this rank made another call.
+        """
+        call = self.calls.get(sequence)
+        if call is not None:
+            self._compare(me, sequence, call.signature, source, words)
+            return call.unexpected
+        if sequence in self._finished:
+            self._compare(me, sequence, self._finished[sequence], source, words)
+            return None
+        if 0 <= sequence < self._oldest or (self.broken is not None and sequence > self.broken.sequence):
+            return None
+        unexpected = self._unexpected.setdefault(sequence, UnexpectedMessages())
+        unexpected.seen.setdefault(signatures.key(words), (source, words))
+        return unexpected
+
+    def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
+        if signatures.key(words) == mine.key:
+            return
+        calls = sorted([(me, signatures.named(mine.words)), (source, signatures.named(words))])
+        first, second = (f"rank {rank} called {text}{self._where(rank, sequence)}" for rank, text in calls)
+        number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
+        raise CollectiveMismatch(
+            f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
+            "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
+        )
+
+    def _where(self, rank: int, sequence: int) -> str:
+        place = self._place_at(rank, self.identity, sequence)
+        return "" if place is None else " at {}:{}".format(*place)
+
+    def place(self, sequence: int) -> Place | None:
+        """Return where the program made the call of a number, None where it has not, or too long ago."""
+        return self._places.get(sequence)
+
+    # ----------------------------------------------------------------------------------------------------------- calls
+
+    def enter(self, me: int, call: CollectiveCall, place: Place | None = None) -> None:
+        """Let a call's messages find it, and give it those that came before.
+
+        Args:
+            me: this rank in the job.
+            call: the call.
+            place: where the program made it; None of what the layer calls by itself.
+
+        Raises:
+            CollectiveMismatch: another rank's message was of another call.
+        """
+        self.calls[call.sequence] = call
+        if place is not None:
+            self._places[call.sequence] = place
+        unexpected = self._unexpected.pop(call.sequence, None)
+        if unexpected is not None:
+            call.unexpected = unexpected
+            for source, words in unexpected.seen.values():
+                self._compare(me, call.sequence, call.signature, source, words)
+            unexpected.seen.clear()
+
+    def may_begin(self, sequence: int) -> bool:
+        """Say whether a call need not wait for a fence."""
+        return sequence < 0 or sequence // EPOCH <= self._fenced + 1
+
+    def missing(self, call: CollectiveCall | None = None) -> list[int]:
+        """Return the ranks of the job that a call waits for, or all calls, as does one that has to wait for a fence."""
+        calls = self.calls.values() if call is None or call in self.waiting else (call,)
+        ranks = {rank for each in calls for rank in each.missing()}
+        if call is None and self.greetings:
+            ranks.add(self.members[(self.rank + 1) % len(self.members)])
+        return sorted(ranks)
+
+    def finish(self, call: CollectiveCall) -> int | None:
+        """Take a call that is over out; return the epoch whose fence is due, None for none."""
+        del self.calls[call.sequence]
+        if call.kind == "destroy":
+            return None  # no call comes after it, and no rank is there to take part
+        if call.sequence < 0:
+            epoch = -1 - call.sequence
+            self._oldest = epoch * EPOCH
+            self._fenced = epoch + 1
+            self._finished = {number: each for number, each in self._finished.items() if number >= self._oldest}
+            self._places = {number: each for number, each in self._places.items() if number >= self._oldest}
+        else:
+            self._finished[call.sequence] = call.signature
+            epoch = call.sequence // EPOCH
+            self._in_epoch[epoch] = self._in_epoch.get(epoch, 0) + 1
+        if self._in_epoch.get(self._fenced, 0) < EPOCH:
+            return None
+        del self._in_epoch[self._fenced]  # so that the fence is begun once
+        return self._fenced
+
+    def is_broken(self) -> bool:
+        """Say whether this rank's next call can never end; those before the one that broke the team can."""
+        return self.broken is not None and self.next > self.broken.sequence
+
+    def breaks(self, broken: Broken) -> list[CollectiveCall]:
+        """Let the team be broken; return the calls that can never end."""
+        if self.broken is None or broken.sequence < self.broken.sequence:
+            self.broken = broken
+        ended = [call for number, call in self.calls.items() if number > self.broken.sequence]
+        for call in ended:
+            del self.calls[call.sequence]
+        self.waiting = deque(call for call in self.waiting if call.sequence <= self.broken.sequence)
+        self._unexpected = {
+            number: unexpected for number, unexpected in self._unexpected.items() if number <= self.broken.sequence
+        }
+        return ended
+
+
+class TeamTable:
+    """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself.
+
+    Args:
+        job: what all ranks of the job in this process have, and no other job: `ep.hosts`.
+        rank: this rank.
+    """
+
+    def __init__(self, job: object, rank: int) -> None:
+        self._job = job
+        self._team_table: dict[Identity, TeamCalls] = {}
+        _OF_ALL[id(job), rank] = self
+
+    def _place_at(self, rank: int, identity: Identity, sequence: int) -> Place | None:
+        """Return where a rank made a call, None where that is another process' or not known any more."""
+        team_table = _OF_ALL.get((id(self._job), rank))
+        team_calls = None if team_table is None else team_table.known_as(identity)
+        return None if team_calls is None else team_calls.place(sequence)
+
+    def find(self, lead: int, count: int) -> TeamCalls:
+        """Return the box of a team."""
+        team_calls = self._team_table.get((lead, count))
+        if team_calls is None:
+            team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._place_at)
+        return team_calls
+
+    def known_as(self, identity: Identity) -> TeamCalls | None:
+        """Return the box of a team, None where there is none yet or no more."""
+        return self._team_table.get(identity)
+
+    def known(self) -> list[TeamCalls]:
+        """Return those of teams that this rank knows to be in."""
+        return [team_calls for team_calls in self._team_table.values() if team_calls.members]
+
+    def drop(self, identity: Identity) -> None:
+        """Forget a team."""
+        del self._team_table[identity]
+
+
+_OF_ALL: WeakValueDictionary[tuple[int, int], TeamTable] = WeakValueDictionary()
+"""The boxes of the ranks of this process, for errors alone; messages carry no lines.  A job leaves nothing here."""

@@ -1,0 +1,322 @@
+"""How the calls of all ranks on the heap meet at rank 0, how one rank calls alone, and how the answers come back.
+
+The ranks form a tree.  Each waits for the calls of those below, and sends up whether they agree with its own; rank 0
+asks the map, and the answer goes down the same way.  What travels up names the lowest rank and, where calls differ, the
+lowest whose call is another.  A rank sends up its next call only when it has the answer to the last, and hands an
+answer down only when it is ready for the next: calls cannot be mistaken for one another.
+
+A rank that calls alone asks rank 0 directly; between its request and the answer any number of calls may go by.
+
+Handlers cannot send: they list what is to be sent and ask for progress.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+import conduit
+from extended.handlers import high, joined, low
+from extended.heap.map import HeapMap
+from extended.kary_tree import children_of, parent_of
+from extended.missing import Missing
+from extended.outgoing import RequestQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conduit import Endpoint, Token
+    from extended.reporting import ReportSink
+
+
+class HeapCallKind(IntEnum):
+    """What a rank calls."""
+
+    ALLOCATE = 0
+    FREE = 1
+    LOST = 2
+    """None any more: the rank was cancelled in an earlier call and has lost its result."""
+
+
+NAMES = ("all_alloc", "free")
+"""What users call them."""
+
+_NOBODY = -1
+"""Ticket of a call whose answer nobody waits for."""
+
+
+class Answer(IntEnum):
+    """What rank 0 says."""
+
+    DONE = 0
+    MISMATCH = 1
+    EXHAUSTED = 2
+    UNKNOWN = 3
+
+
+@attrs.frozen
+class HeapCall:
+    """One rank's call.
+
+    Attributes:
+        rank: who calls.
+        kind: what.
+        number: bytes to allocate, the offset to free, or what kind of call was cancelled.
+        align: of the offset, for an allocation.
+    """
+
+    rank: int
+    kind: int
+    number: int
+    align: int
+
+    def words(self) -> tuple[int, ...]:
+        """Return it as arguments of a message."""
+        return self.rank, self.kind, low(self.number), high(self.number), low(self.align), high(self.align)
+
+    @classmethod
+    def of_words(cls, words: tuple[int, ...]) -> HeapCall:
+        """Return the call that six arguments of a message say."""
+        rank, kind, *pairs = words
+        return cls(rank, kind, joined(pairs[0], pairs[1]), joined(pairs[2], pairs[3]))
+
+    def agrees(self, other: HeapCall) -> bool:
+        """Say whether another rank's call is the same."""
+        return (self.kind, self.number, self.align) == (other.kind, other.number, other.align)
+
+    def __str__(self) -> str:
+        if self.kind == HeapCallKind.FREE:
+            return f"rank {self.rank} called free(offset={self.number})"
+        if self.kind == HeapCallKind.LOST:
+            return f"rank {self.rank} was cancelled in {NAMES[self.number]}, whose result it has lost"
+        return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
+
+
+WORDS = 6
+"""Arguments of a message that say one call."""
+
+
+class HeapCalls:
+    """One rank's part in the calls on the heap.
+
+    Attributes:
+        low: the border as this rank last heard of it.
+        outgoing: messages to be sent.
+
+    Args:
+        ep: the rank's endpoint.
+    """
+
+    def __init__(self, ep: Endpoint) -> None:
+        self._ep = ep
+        self.low = ep.segment.nbytes
+        # All segments have the same size.
+        self._map = HeapMap(self.low) if ep.rank == 0 else None
+        self._above, self._below = parent_of(ep.rank), children_of(ep.rank, ep.size)
+        self._calls: list[HeapCall] = []  # at most two: the lowest rank's, and the lowest that differs from it
+        self._come: set[int] = set()  # ranks of `_below` whose calls have come
+        self._given = False
+        self._answer: tuple[int, ...] | None = None
+        self._busy = False
+        self._number = 0  # of calls that this rank has made
+        self._waits: dict[str, int] = {}  # for which of them it waits, by its name
+        self._lost: HeapCallKind | None = None  # the call in which this rank was cancelled
+        self._alone: dict[int, tuple[int, ...] | None] = {}  # this rank's calls of its own: ticket to answer
+        self._tickets = 0
+        self.outgoing = RequestQueue(ep)
+
+    def tell(self, sink: ReportSink) -> None:
+        """Tell how many calls this rank has made, and for which it waits."""
+        sink.part("calls on the heap", range(self._ep.size), self._number, self._waits, everybody=True)
+
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers in the order in which every rank attaches them."""
+        return self.heap_call, self.heap_answer, self.heap_asked, self.heap_told
+
+    async def call(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
+        """Make a call with all ranks; return the offset that rank 0 answers.
+
+        Raises:
+            conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
+            conduit.ConduitError: a call was cancelled before, on this rank or another.
+        """
+        if self._lost is not None:
+            raise _lost_error(name, self._lost_call(self._lost))
+        if self._busy:
+            raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
+        self._busy, self._given, self._answer = True, True, None
+        mine = HeapCall(self._ep.rank, kind, number, align)
+        self._waits[name] = self._number
+        self._number += 1
+        self._merge([mine])
+        self._advance()
+        await self.outgoing.send_at_once()
+        try:
+            await self._ep.block_until(lambda: self._answer is not None, what=name, ranks=Missing(self._missing))
+        except trio.Cancelled:
+            self._lost = kind
+            if not self._given:  # the answer came at that very time
+                self._decline(kind)
+                self.outgoing.ask()
+            raise
+        finally:
+            self._busy = False
+            self._waits.clear()
+        return self._result(name, mine, self._answer)
+
+    async def call_alone(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
+        """Make a call by this rank alone; return the offset that rank 0 answers.
+
+        Cancelled, an allocation is given back.
+
+        Raises:
+            conduit.BadRequest: there is no room, or no such block.
+        """
+        mine = HeapCall(self._ep.rank, kind, number, align)
+        if self._map is not None:
+            await self._ep.poll()
+            return self._result(name, mine, self._ask(self._map, mine))
+        ticket = self._tickets
+        self._tickets = (ticket + 1) & 0x3FFF_FFFF
+        self._alone[ticket] = None
+        try:
+            await self._ep.request_short(0, self.heap_asked, ticket, *mine.words())
+        except BaseException:
+            del self._alone[ticket]
+            raise
+        try:
+            await self._ep.block_until(lambda: self._alone[ticket] is not None, what=name, ranks=(0,))
+        except trio.Cancelled:
+            answer = self._alone.pop(ticket)
+            if answer is not None:
+                self._give_back(kind, answer)
+                self.outgoing.ask()
+            raise
+        return self._result(name, mine, self._alone.pop(ticket))
+
+    def _give_back(self, kind: int, answer: tuple[int, ...]) -> None:
+        if kind == HeapCallKind.ALLOCATE and answer[0] == Answer.DONE:
+            unused = HeapCall(self._ep.rank, HeapCallKind.FREE, joined(answer[1], answer[2]), 0)
+            self.outgoing.add(0, self.heap_asked, _NOBODY, *unused.words())
+
+    def _missing(self) -> list[int]:
+        if self._answer is not None:
+            return []
+        children_of = [rank for rank in self._below if rank not in self._come]
+        return children_of if children_of or self._above is None else [self._above]
+
+    def _result(self, name: str, mine: HeapCall, answer: tuple[int, ...] | None) -> int:
+        assert answer is not None
+        code, *words = answer
+        if code == Answer.MISMATCH:
+            one, other = HeapCall.of_words(tuple(words[:WORDS])), HeapCall.of_words(tuple(words[WORDS:]))
+            for call in (one, other):
+                if call.kind == HeapCallKind.LOST:
+                    raise _lost_error(name, call)
+            raise conduit.BadRequest(
+                f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
+                "rank"
+            )
+        first, second = joined(words[0], words[1]), joined(words[2], words[3])
+        if code == Answer.EXHAUSTED:
+            raise conduit.BadRequest(
+                f"{name}: nbytes={mine.number} with align={mine.align} does not fit; of the {self._ep.segment.nbytes} "
+                f"bytes of a segment {first} are left, {second} of them together; free what is no longer used, or "
+                "start the job with a larger segment= (--segment)"
+            )
+        if code == Answer.UNKNOWN:
+            raise conduit.BadRequest(
+                f"{name}: offset={mine.number} is not that of a block of the heap, or of one that was freed before; "
+                "give what all_alloc or global_alloc returned, once"
+            )
+        self.low = second
+        return first
+
+    # -------------------------------------------------------------------------------------------------------- messages
+
+    def heap_call(self, token: Token, *words: int) -> None:
+        """Request: the call of the ranks below, or two where they differ."""
+        self._come.add(token.rank)
+        self._merge([HeapCall.of_words(words[at : at + WORDS]) for at in range(0, len(words), WORDS)])
+        self._advance()
+        self.outgoing.ask()
+
+    def heap_answer(self, token: Token, *words: int) -> None:
+        """Request: what rank 0 says."""
+        self._hand_down(words)
+        self.outgoing.ask()
+
+    def heap_asked(self, token: Token, ticket: int, *words: int) -> None:
+        """Request: the call of one rank alone."""
+        assert self._map is not None  # sent to rank 0 alone
+        call = HeapCall.of_words(words)
+        token.reply_short(self.heap_told, ticket, call.kind, *self._ask(self._map, call))
+
+    def heap_told(self, token: Token, ticket: int, kind: int, *words: int) -> None:
+        """Reply: what rank 0 says to a call of this rank alone; what nobody waits for any more is given back."""
+        if ticket in self._alone:
+            self._alone[ticket] = words
+        elif ticket != _NOBODY:
+            self._give_back(kind, words)
+            self.outgoing.ask()
+
+    def _merge(self, calls: list[HeapCall]) -> None:
+        known = sorted([*self._calls, *calls], key=lambda call: call.rank)
+        self._calls = known[:1] + [call for call in known if not call.agrees(known[0])][:1]
+
+    def _advance(self) -> None:
+        if not self._given or len(self._come) < len(self._below):
+            return
+        if self._map is None:
+            assert self._above is not None  # only the top has the map
+            words = tuple(word for call in self._calls for word in call.words())
+            self.outgoing.add(self._above, self.heap_call, *words)
+        elif any(call.kind != HeapCallKind.LOST for call in self._calls):  # else nobody waits for an answer
+            self._hand_down(self._decide(self._map))
+
+    def _decide(self, heap: HeapMap) -> tuple[int, ...]:
+        call, *others = self._calls
+        if others:
+            return Answer.MISMATCH, *call.words(), *others[0].words()
+        return self._ask(heap, call)
+
+    def _ask(self, heap: HeapMap, call: HeapCall) -> tuple[int, ...]:
+        if call.kind == HeapCallKind.FREE:
+            found = heap.free(call.number)
+            return _answer(Answer.DONE if found else Answer.UNKNOWN, call.number, heap.low)
+        offset = heap.allocate(call.number, call.align)
+        if offset is None:
+            return _answer(Answer.EXHAUSTED, *heap.left())
+        return _answer(Answer.DONE, offset, heap.low)
+
+    def _hand_down(self, words: tuple[int, ...]) -> None:
+        self._calls, self._given = [], False
+        self._come.clear()
+        self._answer = words
+        for rank in self._below:
+            self.outgoing.add(rank, self.heap_answer, *words)
+        if self._lost is not None:
+            self._decline(self._lost)
+
+    def _lost_call(self, kind: HeapCallKind) -> HeapCall:
+        return HeapCall(self._ep.rank, HeapCallKind.LOST, kind, 0)
+
+    def _decline(self, kind: HeapCallKind) -> None:
+        # Take part in the next call all the same, so that the others hear of it and do not wait for ever.
+        self._given = True
+        self._merge([self._lost_call(kind)])
+        self._advance()
+
+
+def _answer(code: Answer, first: int, second: int) -> tuple[int, ...]:
+    return code, low(first), high(first), low(second), high(second)
+
+
+def _lost_error(name: str, call: HeapCall) -> conduit.ConduitError:
+    return conduit.ConduitError(
+        f"{name}: {call}, so that the ranks no longer agree on the heap; do not cancel calls that all ranks make "
+        "together"
+    )

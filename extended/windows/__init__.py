@@ -1,0 +1,62 @@
+"""MPI's one-sided windows with the names of mpi4py as awaitables, on any conduit (docs/windows.md).
+
+It is built on the public names of `extended` and `conduit` alone.
+
+Source: MPI: A Message-Passing Interface Standard 3.1, chapter 11; the names are those of mpi4py 4.1.
+"""
+
+from extended.windows.constants import (
+    LOCK_EXCLUSIVE,
+    LOCK_SHARED,
+    MODE_NOCHECK,
+    MODE_NOPRECEDE,
+    MODE_NOPUT,
+    MODE_NOSTORE,
+    MODE_NOSUCCEED,
+    PROC_NULL,
+)
+from extended.windows.errors import WindowError
+from extended.windows.groups import Group
+from extended.windows.operators import (
+    BAND,
+    BOR,
+    BXOR,
+    LAND,
+    LOR,
+    LXOR,
+    MAX,
+    MIN,
+    NO_OP,
+    PROD,
+    REPLACE,
+    SUM,
+    Op,
+)
+from extended.windows.win import Win
+
+__all__ = [
+    "BAND",
+    "BOR",
+    "BXOR",
+    "LAND",
+    "LOCK_EXCLUSIVE",
+    "LOCK_SHARED",
+    "LOR",
+    "LXOR",
+    "MAX",
+    "MIN",
+    "MODE_NOCHECK",
+    "MODE_NOPRECEDE",
+    "MODE_NOPUT",
+    "MODE_NOSTORE",
+    "MODE_NOSUCCEED",
+    "NO_OP",
+    "PROC_NULL",
+    "PROD",
+    "REPLACE",
+    "SUM",
+    "Group",
+    "Op",
+    "Win",
+    "WindowError",
+]

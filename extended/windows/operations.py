@@ -1,0 +1,343 @@
+"""One rank's operations on one window: which ways they go, what they are remembered for, when they are complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from extended.windows.accumulates import Change, has, perform
+from extended.windows.epochs import Epoch
+from extended.windows.locks import Hold
+from extended.windows.part import conflict
+from extended.windows.records import GET, PUT, Accesses, AccessRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from extended.windows.buffers import Array
+    from extended.windows.calls import Call
+    from extended.windows.epochs import Epochs
+    from extended.windows.making import Member, WindowShape
+    from extended.windows.part import Part
+    from extended.windows.service import Service
+
+_ENOUGH = 64
+"""Operations on a rank that are kept before those that are done are looked for."""
+
+_EPOCHS = {Epoch.FENCE: "one epoch between two fences", Epoch.START: "one epoch of Start and Complete"}
+
+
+class Waitable(Protocol):
+    """What is waited for: a handle of the extended layer, or an operation of this one."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it is complete."""
+
+
+@attrs.frozen
+class PendingOperation:
+    """An operation that was begun.
+
+    Attributes:
+        awaited: what it waits for.
+        start: offset of the first byte.
+        stop: offset behind the last; of an operation that is no accumulate as `start`.
+        commutes: with what operation of accumulates it may change places, by its code; None: with none.
+    """
+
+    awaited: Waitable
+    start: int = 0
+    stop: int = 0
+    commutes: int | None = None
+
+
+class Left:
+    """The ranks at the other side of operations that are not complete, worked out whenever they are asked for.
+
+    Args:
+        shape: the window.
+        awaited: operations by their rank in it.
+    """
+
+    def __init__(self, shape: WindowShape, awaited: dict[int, list[Waitable]]) -> None:
+        self._shape = shape
+        self._awaited = awaited
+
+    def nothing(self) -> bool:
+        """Say whether all are complete; those that are, are not looked at again."""
+        while self._awaited:
+            rank, mine = next(iter(self._awaited.items()))
+            while mine and mine[-1].done:
+                mine.pop()
+            if mine:
+                return False
+            del self._awaited[rank]
+        return True
+
+    def __iter__(self) -> Iterator[int]:
+        for rank, mine in self._awaited.items():
+            if not all(one.done for one in mine):
+                yield self._shape.members[rank].rank
+
+
+class Operations:
+    """What this rank has begun on a window, by the rank that it is done to.
+
+    Args:
+        service: the rank's.
+        shape: the window.
+        part: this rank's part in it.
+        slot: of the window here.
+        epochs: of this rank on it.
+        checks: whether accesses are remembered.
+    """
+
+    def __init__(self, service: Service, shape: WindowShape, part: Part, slot: int, epochs: Epochs, *, checks: bool) -> None:
+        self._service = service
+        self._x = service.x
+        self._ep = service.ep
+        self._shape = shape
+        self._part = part
+        self._slot = slot
+        self._epochs = epochs
+        self._checks = checks
+        self._pending: dict[int, list[PendingOperation]] = {}
+        self._enough = dict[int, int]()
+        self._accesses: dict[int, Accesses] = {}
+        self._turn = 0  # of the epochs between fences
+        self._holds: dict[int, Hold] = {}  # by the rank that is locked
+        self._unlocked = False  # Lock_all was told that nobody else locks
+        self._told = set[int]()  # ranks that know of accesses under a lock
+        self._costs: dict[str, float] = {}
+
+    def charge(self, name: str) -> None:
+        """Charge what the vendor's library adds to a call."""
+        seconds = self._costs.get(name)
+        if seconds is None:
+            seconds = self._costs[name] = self._ep.library_cost(name)
+        if seconds:
+            self._ep.charge(seconds)
+
+    # -------------------------------------------------------------------------------------------------------- accesses
+
+    async def put(self, call: Call, rank: int, start: int, data: Array) -> None:
+        """Begin a Put of bytes."""
+        undo = await self._enter(call, rank, PUT, start, start + data.nbytes)
+        try:
+            self.charge("mpi_put")
+            await self._put(rank, start, data)
+        except BaseException:
+            undo()
+            raise
+
+    async def _put(self, rank: int, start: int, data: Array) -> None:
+        member = self._shape.members[rank]
+        if member.offset is not None:
+            self._keep(rank, PendingOperation(await self._x.put_nb(member.rank, member.offset + start, data)))
+        elif member.rank == self._ep.rank or not data.nbytes:
+            await self._ep.poll()
+            self._part.memory[start : start + data.nbytes] = data
+            self._ep.charge(copied=data.nbytes)
+        else:
+            self._keep(rank, PendingOperation(await self._service.put(member.rank, member.slot, start, data)))
+
+    async def get(self, call: Call, rank: int, start: int, out: Array) -> None:
+        """Begin a Get of bytes."""
+        undo = await self._enter(call, rank, GET, start, start + out.nbytes)
+        try:
+            self.charge("mpi_get")
+            await self._get(rank, start, out)
+        except BaseException:
+            undo()
+            raise
+
+    async def _get(self, rank: int, start: int, out: Array) -> None:
+        member = self._shape.members[rank]
+        if member.offset is not None:
+            self._keep(rank, PendingOperation(await self._x.get_nb(member.rank, member.offset + start, out=out)))
+        elif member.rank == self._ep.rank or not out.nbytes:
+            await self._ep.poll()
+            out[:] = self._part.memory[start : start + out.nbytes]
+            self._ep.charge(copied=out.nbytes)
+        else:
+            self._keep(rank, PendingOperation(await self._service.get(member.rank, member.slot, start, out)))
+
+    async def accumulate(self, call: Call, rank: int, start: int, what: Change, cost: str) -> None:
+        """Begin an accumulate of any kind."""
+        stop = start + what.nbytes
+        undo = await self._enter(call, rank, what.code, start, stop)
+        try:
+            self.charge(cost)
+            await self._after(call, rank, start, stop, what.commutes)
+            awaited = await self._apply(self._shape.members[rank], start, what)
+        except BaseException:
+            undo()
+            raise
+        if awaited is not None:
+            self._keep(rank, PendingOperation(awaited, start, stop, what.commutes))
+
+    async def _after(self, call: Call, rank: int, start: int, stop: int, commutes: int | None) -> None:
+        """Wait for earlier accumulates of the same bytes: those of one rank are done in order, and messages are not."""
+        earlier: list[Waitable] = [
+            one.awaited
+            for one in self._pending.get(rank, ())
+            if one.start < stop and start < one.stop and (commutes is None or one.commutes != commutes)
+        ]
+        if earlier:
+            await self.wait({rank: earlier}, call.name)
+
+    async def _apply(self, member: Member, start: int, what: Change) -> Waitable | None:
+        if not what.count:
+            await self._ep.poll()
+            return None
+        if member.offset is not None and has(self._ep, what.kind, member.offset + start):
+            return await perform(self._x, member.rank, member.offset + start, what)
+        return await self._service.apply(
+            member.rank, member.slot, start, what.code, what.kind, what.given, what.count, what.out
+        )
+
+    async def _enter(self, call: Call, rank: int, what: int, start: int, stop: int) -> Callable[[], object]:
+        """Refuse an access outside its epoch, or one that conflicts with another of this rank; remember it.
+
+        Returns:
+            what takes it out again, if it does not begin.
+        """
+        epoch = self._epochs.access(call, rank)
+        if epoch is Epoch.SHARED and rank not in self._epochs.locks and not self._unlocked:
+            await self._hold(rank, call.name)
+        if not self._checks or start == stop:
+            return _nothing
+        record = AccessRecord(call, self._part.rank, what, start, stop)
+        accesses = self._accesses.setdefault(rank, Accesses())
+        other = accesses.conflict(record)
+        if other is not None:
+            raise conflict(record, other, rank, _EPOCHS.get(epoch, "one epoch of a lock"))
+        undo = accesses.add(record)
+        if epoch is Epoch.SHARED:
+            member = self._shape.members[rank]
+            # A copy: what is added to later may grow.
+            told = attrs.evolve(record)
+            self._keep(rank, PendingOperation(await self._service.access_in_lock(member.rank, member.slot, told)))
+            self._told.add(rank)
+        return undo
+
+    def _keep(self, rank: int, pending: PendingOperation) -> None:
+        if pending.awaited.done:
+            return
+        kept = self._pending.setdefault(rank, [])
+        kept.append(pending)
+        if len(kept) > self._enough.get(rank, _ENOUGH):
+            kept[:] = [one for one in kept if not one.awaited.done]
+            self._enough[rank] = 2 * len(kept) + _ENOUGH
+
+    # ------------------------------------------------------------------------------------------------------ completion
+
+    async def complete(self, what: str, ranks: Iterable[int] | None = None) -> None:
+        """Wait until all that was begun on some ranks is complete; polls at least once."""
+        chosen = list(self._pending) if ranks is None else [rank for rank in ranks if rank in self._pending]
+        await self.wait({rank: [one.awaited for one in self._pending[rank]] for rank in chosen}, what)
+        for rank in chosen:
+            self._pending.pop(rank, None)
+
+    async def wait(self, awaited: dict[int, list[Waitable]], what: str) -> None:
+        """Wait for operations, by rank; polls at least once."""
+        left = Left(self._shape, awaited)
+        if left.nothing():
+            await self._ep.poll()
+        else:
+            await self._ep.block_until(left.nothing, what=what, ranks=left)
+
+    # ---------------------------------------------------------------------------------------------------------- fences
+
+    async def tell_fence(self) -> None:
+        """Tell all ranks what this one has done to them since the last fence."""
+        awaited: dict[int, list[Waitable]] = {}
+        for rank, accesses in self._accesses.items():
+            member = self._shape.members[rank]
+            awaited[rank] = [await self._service.access_in_fence(member.rank, member.slot, self._turn, accesses)]
+        if awaited:
+            await self.wait(awaited, "win.Fence")
+
+    def fenced(self) -> None:
+        """Begin a new epoch of fences."""
+        self._turn += 1
+        self._accesses.clear()
+
+    # ------------------------------------------------------------------------------------- general active target epochs
+
+    async def tell_exposure(self) -> None:
+        """Tell the ranks that posted to this one what it has done to them."""
+        awaited: dict[int, list[Waitable]] = {}
+        for rank, accesses in self._accesses.items():
+            member = self._shape.members[rank]
+            awaited[rank] = [await self._service.access_in_exposure(member.rank, member.slot, accesses)]
+        if awaited:
+            await self.wait(awaited, "win.Complete")
+        self._accesses.clear()
+
+    # --------------------------------------------------------------------------------------------------- passive target
+
+    async def lock(self, rank: int, what: str, *, shared: bool) -> None:
+        """Take the lock of a rank; cancelled, it leaves the queue."""
+        hold = Hold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
+        self._holds[rank] = hold
+        try:
+            await self._service.locks.take(hold, what)
+        except BaseException:
+            del self._holds[rank]
+            raise
+
+    def lock_all(self, *, take: bool) -> None:
+        """Begin to lock all ranks; each is locked at the first access to it.
+
+        Args:
+            take: whether they are locked at all.
+        """
+        self._unlocked = not take
+
+    async def _hold(self, rank: int, what: str) -> None:
+        while (hold := self._holds.get(rank)) is None or not hold.held:
+            if hold is None:
+                await self.lock(rank, what, shared=True)
+            else:  # another task takes it, or is cancelled
+                await self._ep.block_until(lambda now=hold: now.held or self._holds.get(rank) is not now, what=what)  # type: ignore[misc]
+
+    async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
+        """Complete what was begun on some ranks, and let them forget it."""
+        await self.complete(what, ranks)
+        awaited: dict[int, list[Waitable]] = {}
+        for rank in list(self._told) if ranks is None else ranks:
+            if rank in self._told:
+                member = self._shape.members[rank]
+                awaited[rank] = [await self._service.forget(member.rank, member.slot)]
+        if awaited:
+            await self.wait(awaited, what)
+        for rank in list(self._accesses) if ranks is None else ranks:
+            self._told.discard(rank)
+            self._accesses.pop(rank, None)
+
+    async def unlock(self, rank: int) -> None:
+        """Give up the lock of a rank."""
+        hold = self._holds.pop(rank, None)
+        if hold is None:
+            await self._ep.poll()
+        else:
+            await self._service.locks.give(hold)
+
+    async def unlock_all(self) -> None:
+        """Give up all locks."""
+        if not self._holds:
+            await self._ep.poll()
+        for rank in list(self._holds):
+            await self.unlock(rank)
+
+    async def leave_all(self, what: str) -> None:
+        """Give up all locks, and wait until this rank's places in their queues are needed no longer."""
+        await self.unlock_all()
+        await self._ep.block_until(lambda: self._service.locks.unused(self._slot), what=what)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,107 @@
+"""Windows: memory that the ranks of a team read and write, with MPI's calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from extended.windows.access import Access
+from extended.windows.active import Active
+from extended.windows.calls import Call, called, public
+from extended.windows.groups import Group
+from extended.windows.making import give_back, make, wanted
+from extended.windows.passive import Passive
+
+if TYPE_CHECKING:
+    from extended import Team
+
+
+class Win(Access, Active, Passive):
+    """One rank's end of a window; made by ``await Win.Allocate(...)`` or ``await Win.Create(...)``.
+
+    Calls, arguments and defaults are mpi4py's, awaited.  Ranks are those of the team that made the window.
+    """
+
+    def __repr__(self) -> str:
+        state = "freed" if self._epochs.freed is not None else f"{self._part.memory.nbytes} bytes here"
+        return f"<Win of {self._size} ranks, here rank {self._rank}, {state}>"
+
+    # ----------------------------------------------------------------------------------------------- making and ending
+
+    @classmethod
+    @public("Win")
+    def Allocate(cls, size: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True) -> Any:
+        """Make a window with memory of the segment's symmetric heap; collective over `comm`.
+
+        What is in the memory is what was there before: zeros where nothing has used it yet.
+
+        Args:
+            size: bytes on this rank; ranks may give different ones.
+            disp_unit: bytes of a displacement in this rank's part.
+            comm: what `Extended.attach` returned, or a team.
+            info: ignored.
+            checks: whether epochs and conflicting accesses are checked; the same on all ranks.
+
+        Raises:
+            conduit.BadRequest: a wrong argument; or, on all ranks, ranks that call differently, or too little room.
+        """
+        team, mine = wanted("Win.Allocate", size, None, disp_unit, comm, checks)
+        return cls._make(team, mine, called("Win.Allocate"))
+
+    @classmethod
+    @public("Win")
+    def Create(cls, array: Any, disp_unit: Any = 1, *, comm: Team, info: Any = None, checks: Any = True) -> Any:
+        """Make a window of memory that there is; collective over `comm`.
+
+        What lies in the segment goes by the network's own operations, where it has any.
+
+        Args:
+            array: C-contiguous and writable; None for no memory.
+            disp_unit: bytes of a displacement in this rank's part.
+            comm: what `Extended.attach` returned, or a team.
+            info: ignored.
+            checks: whether epochs and conflicting accesses are checked; the same on all ranks.
+
+        Raises:
+            conduit.BadRequest: a wrong argument; or, on all ranks, ranks that call differently.
+        """
+        team, mine = wanted("Win.Create", None, array, disp_unit, comm, checks)
+        return cls._make(team, mine, called("Win.Create"))
+
+    @classmethod
+    async def _make(cls, comm: Team, mine: Any, made: Call) -> Win:
+        window = await make(comm, mine, made)
+        win = cls(window)
+        await window.shape.team.barrier()  # nobody sends before all can serve
+        return win
+
+    @public()
+    def Free(self) -> Any:
+        """Free the window; collective, and every later call is refused.
+
+        Raises:
+            WindowError: an epoch is open that has something in it, or the window was freed before.
+        """
+        return self._free(called("win.Free"))
+
+    async def _free(self, call: Call) -> None:
+        self._epochs.check_free(call)
+        self._epochs.freed = call
+        await self._operations.complete(call.name)
+        await self._operations.leave_all(call.name)
+        await give_back(self._service.x, self._shape)
+        self._service.close(self._slot)
+
+    # ------------------------------------------------------------------------------------------------------ what it is
+
+    def tomemory(self) -> memoryview:
+        """Return this rank's part, a writable buffer of bytes; plain.
+
+        Raises:
+            WindowError: the window was freed.
+        """
+        self._epochs.alive(called("win.tomemory"))
+        return self._part.memory.data
+
+    def Get_group(self) -> Group:
+        """Return the group of all ranks of the window; plain."""
+        return Group(tuple(range(self._size)), self._rank)

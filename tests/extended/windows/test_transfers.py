@@ -1,0 +1,54 @@
+"""Puts, gets and fences, on memory of every kind."""
+
+import numpy as np
+import pytest
+
+import conduit
+from extended import Extended
+from extended.windows import Win
+
+
+async def ring(ep, kind, checks):
+    """Put to the right and get it back from there."""
+    x = await Extended.attach(ep)
+    if kind == "allocate":
+        win = await Win.Allocate(80, 8, comm=x, checks=checks)
+    else:
+        memory = ep.segment[800:880].view("f8") if kind == "segment" else np.zeros(10)
+        win = await Win.Create(memory, 8, comm=x, checks=checks)
+    mine, right = np.frombuffer(win.tomemory(), "f8"), (ep.rank + 1) % ep.size
+    await win.Fence()
+    await win.Put(np.full(5, ep.rank + 1.0), right, 2)
+    await win.Fence()
+    out = np.zeros(5)
+    await win.Get(out, right, 2)
+    await win.Fence()
+    found = mine.tolist(), out.tolist()
+    await win.Free()
+    return found
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("kind", ["allocate", "segment", "elsewhere"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_put_lands_and_a_get_brings_it_back(network, kind, checks, ranks):
+    values = conduit.run(ring, kind, checks, ranks=ranks, conduit=network).values
+    for rank, (mine, out) in enumerate(values):
+        assert mine == [0, 0, *[(rank - 1) % ranks + 1] * 5, 0, 0, 0]
+        assert out == [rank + 1] * 5
+
+
+# sh.*.mpi2.get_fence16, microseconds
+@pytest.mark.parametrize(("machine", "anchor"), [("origin", 45.1), ("t3e", 35.3)])
+def test_a_get_and_its_fence_take_what_their_anchor_says(machine, anchor):
+    async def main(ep):
+        win = await Win.Allocate(80, 8, comm=await Extended.attach(ep), checks=False)
+        for _ in range(3):
+            await win.Fence()
+        begin = ep.now
+        await win.Get(np.zeros(1), (ep.rank - 1) % ep.size)
+        await win.Fence()
+        return (ep.now - begin) * 1e6
+
+    found = conduit.run(main, ranks=16, conduit=machine).values
+    assert sum(found) / len(found) == pytest.approx(anchor, rel=0.01)

@@ -1,0 +1,475 @@
+"""Programs of MPI alone print the same on simulated libraries and on real processes, and end as they should there."""
+
+import sys
+
+import pytest
+
+from .conftest import MPI
+
+pytestmark = pytest.mark.slow
+
+POINT_TO_POINT = """
+import numpy as np
+import trio
+
+import conduit
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+def text(number, size):
+    return np.arange(number, number + size).astype(np.uint8)
+
+
+async def main(comm):
+    me, size = comm.rank, comm.size
+    for part in (matching, modes, sizes, probes, many, persistent, failures, tasks, nobody):
+        print(me, part.__name__, *await part(comm, me, size))
+        await comm.Barrier()
+
+
+async def matching(comm, me, size):
+    if me == 0:
+        for number, tag in enumerate((5, 7, 5, 9, 7)):
+            for dest in range(1, size):
+                await comm.Send(np.array([number]), dest, tag)
+        return []
+    wanted = [(7, 0), (MPI.ANY_TAG, 0), (MPI.ANY_TAG, MPI.ANY_SOURCE), (7, MPI.ANY_SOURCE), (MPI.ANY_TAG, 0)]
+    buffers = [np.zeros(1, int) for _ in wanted]
+    requests = [await comm.Irecv(b, source, tag) for b, (tag, source) in zip(buffers, wanted)]
+    statuses = []
+    await MPI.Request.Waitall(requests, statuses)
+    return [(int(b[0]), s.tag, s.source, s.Get_count(MPI.LONG)) for b, s in zip(buffers, statuses)]
+
+
+async def modes(comm, me, size):
+    MPI.Attach_buffer(bytearray(100_000))
+    right, left = (me + 1) % size, (me - 1) % size
+    out, got = text(me, 500), np.zeros(500, np.uint8)
+    found = []
+    for mode in ("Isend", "Issend", "Ibsend", "Irsend"):
+        coming = await comm.Irecv(got, left, 1)
+        await comm.Barrier()
+        going = await getattr(comm, mode)(out, right, 1)
+        await MPI.Request.Waitall([coming, going])
+        found.append(int(got[3]))
+    if me == 0:
+        await comm.Bsend(out, right, 2)
+    elif me == 1:
+        await comm.Recv(got, left, 2)
+    await comm.Sendrecv_replace(out, right, 3, left, 3)
+    buffer = await MPI.Detach_buffer()
+    return [*found, int(out[0]), len(buffer)]
+
+
+async def sizes(comm, me, size):
+    found = []
+    for nbytes in (0, 1, 1000, 20_000, 3_000_000):
+        if me == 0:
+            await comm.Send(text(nbytes, nbytes), size - 1, 4)
+        elif me == size - 1:
+            got, status = np.zeros(nbytes, np.uint8), MPI.Status()
+            await comm.Recv(got, MPI.ANY_SOURCE, 4, status)
+            found += [(got == text(nbytes, nbytes)).all(), status.Get_count()]
+    return found
+
+
+async def probes(comm, me, size):
+    if me != 0:
+        await comm.Send(text(me, 10 * me), 0, me)
+        return []
+    found, status = [], MPI.Status()
+    for source in range(1, size):
+        await comm.Probe(source, MPI.ANY_TAG, status)
+        assert await comm.Iprobe(source, status.tag)
+        assert not await comm.Iprobe(source, 77)
+        message = await comm.Mprobe(source, status.tag)
+        assert await comm.Improbe(source, status.tag) is None
+        got = np.zeros(status.Get_count(), np.uint8)
+        await message.Recv(got)
+        found += [status.tag, int(got[-1])]
+    return found
+
+
+async def many(comm, me, size):
+    count = 1000
+    if me == 0:
+        for number in range(count):
+            await comm.Send(np.array([number]), 1, count - number)
+        return []
+    if me > 1:
+        return []
+    got = np.zeros(count, int)
+    requests = [await comm.Irecv(got[number:number + 1], 0, number + 1) for number in range(count)]
+    left, seen = set(range(count)), 0
+    while left:
+        places = await MPI.Request.Waitsome(requests)
+        left -= set(places)
+        seen += len(places)
+    return [seen, (got == count - 1 - np.arange(count)).all(), await MPI.Request.Waitany(requests) == MPI.UNDEFINED]
+
+
+async def persistent(comm, me, size):
+    out, got = np.zeros(1, int), np.zeros(1, int)
+    right, left = (me + 1) % size, (me - 1) % size
+    requests = [comm.Recv_init(got, left, 6), comm.Send_init(out, right, 6)]
+    total = 0
+    for number in range(5):
+        out[0] = me + 10 * number
+        await MPI.Prequest.Startall(requests)
+        await MPI.Request.Waitall(requests)
+        total += int(got[0])
+    for request in requests:
+        await request.Free()
+    return [total]
+
+
+async def failures(comm, me, size):
+    found = []
+    for call in (
+        lambda: comm.Send(b"1", size),
+        lambda: comm.Send(b"1", 0, -3),
+        lambda: comm.Recv(b"1", 0),
+        lambda: comm.Bsend(bytes(2000), 0),
+    ):
+        try:
+            await call()
+        except (MPI.Exception, conduit.BadRequest) as error:
+            found.append(getattr(error, "Get_error_class", lambda: "bad")())
+    if me == 0:
+        for nbytes in (50, 100_000):
+            await comm.Send(text(0, nbytes), 1, 8)
+        await comm.Send(text(9, 5), 1, 8)
+    elif me == 1:
+        got = np.zeros(20, np.uint8)
+        for _ in range(2):
+            try:
+                await comm.Recv(got[:10], 0, 8)
+            except MPI.Exception as error:
+                found += [error.Get_error_class(), "longer than the buffer of its receive, which has 10" in str(error)]
+        await comm.Recv(got, 0, 8)
+        found += [int(got[0]), int(got[10:].sum())]
+    return found
+
+
+async def tasks(comm, me, size):
+    got, other, found = np.zeros(1, int), await comm.Dup(), []
+    with trio.move_on_after(0.01 if not conduit.current().simulated else 1e-4) as scope:
+        await comm.Recv(got, MPI.ANY_SOURCE, 66)
+    found.append(scope.cancelled_caught)
+    request = await comm.Irecv(got, MPI.ANY_SOURCE, 66)
+    await request.Cancel()
+    status = MPI.Status()
+    await request.Wait(status)
+    found.append(status.Is_cancelled())
+
+    async def ring(communicator, number):
+        one, its = np.array([me * number]), np.zeros(1, int)
+        await communicator.Sendrecv(one, (me + 1) % size, 66, its, (me - 1) % size, 66)
+        await communicator.Allreduce(one, its)
+        found.append(int(its[0]))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ring, comm, 1)
+        nursery.start_soon(ring, other, 10)
+    await other.Free()
+    return sorted(map(int, found))
+
+
+async def nobody(comm, me, size):
+    got = np.ones(1, int)
+    status = MPI.Status()
+    await comm.Send(got, MPI.PROC_NULL)
+    await comm.Recv(got, MPI.PROC_NULL, status=status)
+    request = await comm.Isend(np.array([me]), me, 5)
+    await comm.Recv(got, me, 5)
+    await request.Wait()
+    await MPI.COMM_SELF.Allreduce(MPI.IN_PLACE, got)
+    return [status.source == MPI.PROC_NULL, int(got[0]), bool(request)]
+"""
+
+COLLECTIVES = """
+import numpy as np
+
+from conduits.mpi import MPI
+from conduits.mpi.collectives.algorithms import named
+
+api = "mpi"
+
+
+async def main(comm):
+    await everything(comm, "world")
+    half = await comm.Split(comm.rank % 2, -comm.rank)
+    await everything(half, "half")
+    group = comm.Get_group().Incl(range(comm.size - 1))
+    part = await comm.Create(group)
+    if comm.rank < comm.size - 1:
+        again = await comm.Create_group(group, 3)
+        await everything(again, "part")
+        print(comm.rank, part.Compare(again) == MPI.CONGRUENT)
+        await part.Free()
+        await again.Free()
+    await half.Free()
+    request = await comm.Ibarrier()
+    await request.Wait()
+
+
+async def everything(comm, name):
+    me, size = comm.rank, comm.size
+    for call in (bcast, scatter, gather, allgather, alltoall, reduce, allreduce, reduce_scatter, scan, begun):
+        for algorithm in ["", *named(call.__name__.capitalize())] if call is not begun else ["", "binomial"]:
+            found = await call(comm, me, size, algorithm)
+            if not algorithm:
+                first = found
+                print(MPI.COMM_WORLD.rank, name, call.__name__, *found)
+            assert found == first, (call.__name__, algorithm, found, first)
+
+
+async def bcast(comm, me, size, algorithm):
+    data = np.arange(5) if me == size - 1 else np.zeros(5, int)
+    await comm.Bcast(data, size - 1, algorithm=algorithm)
+    return data.tolist()
+
+
+async def scatter(comm, me, size, algorithm):
+    data, got = np.arange(2 * size), np.zeros(2, int)
+    await comm.Scatter(data if me == 0 else None, got, algorithm=algorithm)
+    counts = list(range(size))
+    mine = np.zeros(me, int)
+    await comm.Scatterv([data, counts] if me == 0 else None, mine)
+    return got.tolist() + mine.tolist()
+
+
+async def gather(comm, me, size, algorithm):
+    into = np.zeros(2 * size, int)
+    await comm.Gather(np.array([me, -me]), into if me == 0 else None, algorithm=algorithm)
+    places = [0] * size
+    every = np.zeros(size, int)
+    await comm.Gatherv(np.full(1, me), [every, [1] * size, list(range(size))[::-1]] if me == 0 else None)
+    return into.tolist() + every.tolist()
+
+
+async def allgather(comm, me, size, algorithm):
+    into = np.zeros(size)
+    into[me] = me / 2
+    await comm.Allgather(MPI.IN_PLACE, into, algorithm=algorithm)
+    return into.tolist()
+
+
+async def alltoall(comm, me, size, algorithm):
+    into = np.zeros(size, np.int16)
+    await comm.Alltoall(np.arange(size, dtype=np.int16) + 100 * me, into, algorithm=algorithm)
+    one = np.zeros(size, int)
+    await comm.Alltoallv([np.full(size, me), [1] * size], [one, [1] * size, list(range(size))])
+    return into.tolist() + one.tolist()
+
+
+def digits(incoming, inout, datatype):
+    low, high = np.frombuffer(incoming, int), np.frombuffer(inout, int)
+    high[:] = [int(f"{one}{other}") for one, other in zip(low, high)]
+
+
+async def reduce(comm, me, size, algorithm):
+    into = np.zeros(2)
+    await comm.Reduce(np.array([me, 1.5]), into if me == size - 1 else None, MPI.SUM, size - 1, algorithm=algorithm)
+    own = np.zeros(1, int)
+    await comm.Reduce(np.array([me + 1]), own, MPI.MAX)
+    return into.tolist() + own.tolist()
+
+
+async def allreduce(comm, me, size, algorithm):
+    found = []
+    for op in (MPI.SUM, MPI.PROD, MPI.MAX, MPI.BXOR, MPI.LAND):
+        into = np.zeros(3, int)
+        await comm.Allreduce(np.array([me, me + 1, 3]), into, op, algorithm=algorithm)
+        found += into.tolist()
+    flags = np.array([me % 2 == 0, True])
+    await comm.Allreduce(MPI.IN_PLACE, flags, MPI.SUM, algorithm=algorithm)
+    pair = np.array([(me % 2, me)], MPI.DOUBLE_INT.dtype)
+    best = np.zeros(1, pair.dtype)
+    await comm.Allreduce(pair, best, MPI.MAXLOC)
+    if not algorithm:
+        own = np.zeros(1, int)
+        await comm.Allreduce(np.array([me + 1]), own, MPI.Op.Create(digits))
+        found += own.tolist()
+    else:
+        found.append(int("".join(str(each + 1) for each in range(size))))
+    return [*found, *flags.tolist(), int(best["index"][0])]
+
+
+async def reduce_scatter(comm, me, size, algorithm):
+    into = np.zeros(2, int)
+    await comm.Reduce_scatter_block(np.arange(2 * size) * (me + 1), into, algorithm=algorithm)
+    part = np.zeros(me + 1, int)
+    await comm.Reduce_scatter(np.ones(size * (size + 1) // 2, int), part, algorithm=algorithm)
+    return into.tolist() + part.tolist()
+
+
+async def scan(comm, me, size, algorithm):
+    into, before = np.zeros(1, int), np.full(1, -1)
+    await comm.Scan(np.array([me + 1]), into, algorithm=algorithm)
+    await comm.Exscan(np.array([me + 1]), before, algorithm=algorithm)
+    return [int(into[0]), int(before[0])]
+
+
+async def begun(comm, me, size, algorithm):
+    data, total, into = np.full(4, me), np.zeros(4, int), np.zeros(size, int)
+    requests = [
+        await comm.Iallreduce(data, total),
+        await comm.Ialltoall(np.arange(size) + me, into),
+        await comm.Ibcast(data.copy(), 0, algorithm=algorithm),
+        await comm.Ibarrier(),
+    ]
+    await MPI.Request.Waitall(requests)
+    return total.tolist() + into.tolist()
+"""
+
+
+def lines_of(done):
+    assert done.status == 0, done.err
+    return sorted(line for line in done.lines if not line.startswith("ranks="))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("text", [POINT_TO_POINT, COLLECTIVES], ids=["point to point", "collectives"])
+def test_a_program_prints_the_same(shell, text, ranks):
+    path = shell.file(text)
+    runs = [
+        lines_of(shell.conduit("run", path, "--ranks", ranks, "--conduit", spec))
+        for spec in ("mpi:library=scampi", "mpi:library=sunmpi", MPI)
+    ]
+    assert runs[0] == runs[1] == runs[2] != []
+
+
+ENDS = """
+import sys
+
+import numpy as np
+import trio
+
+import conduit
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+async def main(comm, how):
+    await getattr(sys.modules[__name__], how)(comm)
+
+
+async def raises(comm):
+    if comm.rank == 1:
+        raise LookupError("lost")
+    await comm.Recv(bytearray(1), 1)
+
+
+async def aborts(comm):
+    if comm.rank == 1:
+        comm.Abort(7)
+    await comm.Barrier()
+
+
+async def attaches(comm):
+    def handler(token):
+        pass
+
+    await conduit.current().attach(handler)
+
+
+async def forgets(comm):
+    comm.Barrier()
+    await comm.Barrier()
+
+
+async def hangs(comm):
+    if comm.rank == 1:
+        await comm.Recv(bytearray(1), 0, 5)
+
+
+async def leaves(comm):
+    if comm.rank == 0:
+        await comm.Isend(np.arange(100_000), 1, 3)  # not waited for, and too large to be kept
+    else:
+        await trio.sleep(0.1)
+        got = np.zeros(100_000, int)
+        await comm.Recv(got, 0, 3)
+        print(got.sum() == np.arange(100_000).sum())
+
+
+async def abandons(comm):
+    if comm.rank == 0:
+        await comm.Isend(np.arange(100_000), 1, 3)
+
+
+async def breaks(comm):
+    with trio.move_on_after(0.1):
+        await comm.Allreduce(np.ones(1), np.ones(1)) if comm.rank == 0 else await trio.sleep(0.3)
+    if comm.rank == 0:
+        try:
+            await comm.Barrier()
+        except MPI.Exception as error:
+            print(error.Get_error_class() == MPI.ERR_COMM, error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "words"),
+    [
+        ("raises", 1, ["LookupError: lost", "rank 1"]),
+        ("aborts", 7, []),
+        ("attaches", 1, ["ep.attach: this program runs on MPI alone, without Active Messages; start it with"]),
+        ("forgets", 1, ["Barrier", "was called but never awaited"]),
+        ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),
+        ("abandons", 1, ["rank 0: ", "MPI Finalize: messages of this rank to be sent"]),
+    ],
+)
+def test_the_end_of_a_job_that_fails(shell, how, status, words):
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "2s", "--", how)
+    assert done.status == status, done.err
+    for each in words:
+        assert each in done.err
+
+
+def test_messages_of_a_rank_whose_main_is_over_get_through(shell):
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--", "leaves")
+    assert done.status == 0, done.err
+    assert done.lines[0] == "True"
+
+
+def test_a_cancelled_collective_breaks_its_communicator(shell):
+    done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--stall-limit", "2s", "--", "breaks")
+    assert "True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce was cancelled here; make another" in done.out
+
+
+SCRIPT = """
+import sys
+
+import numpy as np
+
+from conduits.mpi import MPI
+
+
+async def main(comm, factor):
+    total = np.zeros(1, int)
+    await comm.Allreduce(np.array([comm.rank * factor]), total)
+    return int(total[0])
+
+
+if __name__ == "__main__":
+    first = MPI.run(main, 10, library="mpi4py")
+    again = MPI.run(main, 1, library="mpi4py:credits=4")
+    print(first.values, again.values, first.digest, first.conduit)
+"""
+
+
+def test_a_script_runs_jobs_one_after_the_other(shell):
+    done = shell.mpiexec(3, shell.file(SCRIPT))
+    assert done.status == 0, done.err
+    assert done.lines == [f"[30, 30, 30] [3, 3, 3] None {MPI}"] * 3
+
+
+def test_a_script_by_itself_is_told_how(shell):
+    done = shell.end(shell.begin(sys.executable, shell.file(SCRIPT)))
+    assert done.status == 1
+    assert "are processes, and this is only one; start the program with `conduit run PROGRAM.py" in done.err
