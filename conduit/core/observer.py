@@ -27,8 +27,9 @@ class CpuListener:
             begin: picoseconds.
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply",
-                "interrupt", or "copy" (of payloads, in whichever of these; also what programs charge as `copied`).
+                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", "move"
+                (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also what
+                programs charge as `copied`).
         """
 
 

@@ -107,7 +107,7 @@ class ObservedCpu(Cpu):
         if end > begin:
             spans.append((begin, end, ""))
         for start, stop, why in reversed(spans):
-            self._note(start, stop, why or self.why)
+            self._note(start, stop, why if why and why[0] != ":" else self.why + why)
 
     def _note(self, begin: int, end: int, why: str) -> None:
         spans = self._spans

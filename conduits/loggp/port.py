@@ -30,6 +30,7 @@ from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, Me
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
+from conduit.simnet.constants import named
 from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ class LoggpOptions(SimOptions):
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
         given: float | None = getattr(self, name)
-        return ps(PARAMETER_SETS[self.set][name] if given is None else given)
+        return named(ps(PARAMETER_SETS[self.set][name] if given is None else given), name)
 
     def in_effect(self) -> Mapping[str, object]:
         """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
@@ -206,7 +207,7 @@ class LoggpPath(Path):
         options: LoggpOptions = conduit.options
         self.conduit = conduit
         self.kernel = port.kernel
-        self.miss_ps = ps(options.poll)
+        self.miss_ps = named(ps(options.poll), "poll")
         # The five parameters, in picoseconds.
         self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
             options.time(name) for name in ("L", "o_s", "o_r", "g", "G")

@@ -32,6 +32,7 @@ from extended.windows.operators import (
     SUM,
     Op,
 )
+from extended.windows.service import attach
 from extended.windows.win import Win
 
 __all__ = [
@@ -59,4 +60,5 @@ __all__ = [
     "Op",
     "Win",
     "WindowError",
+    "attach",
 ]

@@ -117,7 +117,7 @@ class Active(Base):
         """Wait until all of a group have called; polls at least once."""
         missing = Missing(self._shape, told, group)
         await self._ep.poll()
-        await self._ep.block_until(missing.none, what=f"{name}: their {what}", ranks=missing)
+        await self._ep.block_until(missing.none, what=f"the {what} that {name} is for", ranks=missing)
 
     @public()
     def Complete(self) -> Any:

@@ -16,6 +16,7 @@ import trio
 
 import conduit
 from extended import Extended
+from extended.windows.calls import public, shown
 from extended.windows.errors import WindowError
 from extended.windows.locks import Locks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
@@ -99,6 +100,7 @@ class Service:
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks of the job."""
+        self.ep.on_report(self._tell)
         try:
             await self.ep.attach(
                 self.win_put, self.win_get, self.win_got, self.win_done, self.win_apply, self.win_access,
@@ -110,6 +112,14 @@ class Service:
             raise
         self.ep.on_progress(self.locks.progress)
         self._attached = True
+
+    def _tell(self, told: Any) -> None:
+        """Tell what this rank waits for, for the report of a job that gets no further."""
+        if not self._attached and self._failed is None:
+            told.note(
+                "it makes the first window of the job, for which all ranks attach handlers; let those that make none "
+                "call `await windows.attach(x)`"
+            )
 
     async def connected(self) -> None:
         """Wait until another task of this rank has attached the handlers."""
@@ -368,6 +378,30 @@ class Service:
 
 # By the identity of the endpoint, which itself keeps the service alive (by its handlers): a job leaves nothing here.
 _services: WeakValueDictionary[int, Service] = WeakValueDictionary()
+
+
+@public("windows")
+def attach(x: Extended) -> Coroutine[Any, Any, None]:
+    """Attach the handlers of windows, as the first window does; collective over all ranks of the job.
+
+    For ranks that make no window while others make their first.
+
+    Args:
+        x: what `Extended.attach` returned.
+
+    Raises:
+        conduit.BadRequest: `x` is something else, or ranks attach different handlers.
+    """
+    if not isinstance(x, Extended):
+        raise conduit.BadRequest(
+            f"windows.attach: x={shown(x)} is a {type(x).__name__}; give what Extended.attach returned"
+        )
+    return _attach(x)
+
+
+async def _attach(x: Extended) -> None:
+    await attached(x)
+    await x.ep.poll()
 
 
 async def attached(x: Extended) -> Service:

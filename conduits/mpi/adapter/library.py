@@ -34,6 +34,7 @@ class Library:
         world: the communicator of all ranks.
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
+        sends, receives: how many have begun, those of collectives among them.
     """
 
     def __init__(self, mpi: Any, everyone: Any) -> None:
@@ -41,6 +42,7 @@ class Library:
         self.status = mpi.Status()
         self.under_way: dict[Begun, None] = {}
         self.buffer = AttachedBuffer(lambda nbytes: None)
+        self.sends = self.receives = 0
         self._everyone = everyone
         self._schedules: list[Schedule] = []
         self._next_context = 0

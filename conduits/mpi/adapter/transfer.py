@@ -16,9 +16,12 @@ class Owner(Protocol):
         mpi: the module mpi4py.MPI.
         status: of whatever was asked after last.
         under_way: the requests that are not over; their buffers live as long.
+        sends, receives: how many have begun.
     """
 
     mpi: Any
+    sends: int
+    receives: int
     status: Any
     under_way: dict[Begun, None]
 
@@ -65,6 +68,10 @@ class Begun:
         self.cancelled = False
         self.error: BaseException | None = None
         library.under_way[self] = None
+        if receives:
+            library.receives += 1
+        else:
+            library.sends += 1
 
     @property
     def over(self) -> bool:
