@@ -1,4 +1,4 @@
-"""Completion of operations: which puts and gets are outstanding, who waits for it, and what nobody waited for.
+"""Completion of operations: which puts and gets are outstanding, who waits for it, and what was never waited for.
 
 An operation is counted before its first message is sent, because its last reply may be handled inside that very send.
 Its number travels in the messages and comes back in the replies; numbers are small and are used again.
@@ -307,7 +307,7 @@ class Events:
         self._unsynced.pop(handle, None)
 
     def warn_unsynced(self) -> None:
-        """List the handles that nobody waited for, one warning for each line that made some."""
+        """List the handles that were never waited for, one warning for each line that made some."""
         lines = Counter((handle.call, handle.place) for handle in self._unsynced)
         for (call, place), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"

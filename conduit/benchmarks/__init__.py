@@ -19,6 +19,7 @@ from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList
 from conduit.benchmarks.sizes import sizes
+from conduit.benchmarks.views import SizeMark, View
 from conduit.contract import Limits
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Progress",
     "Record",
     "RecordList",
+    "SizeMark",
+    "View",
     "execute",
     "pair",
     "sizes",

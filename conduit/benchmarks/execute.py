@@ -19,6 +19,7 @@ from conduit.benchmarks.pairs import on_one_host
 from conduit.benchmarks.progress import Progress
 from conduit.benchmarks.record import Record, RecordList, merge, middle
 from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_csv, runs_as_json
+from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
 from conduit.launch.registry import Spec, parse_spec
@@ -50,6 +51,8 @@ class Program:
         limits: the longest payloads that it sends at all on a conduit, bytes, by what carries them.
         settings: options of its own, by name, None for those that were not given.
         totals: whether a column shows the time of all iterations.
+        views: what pictures show of it.
+        marks: sizes that pictures mark on a conduit.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Program:
     limits: Callable[[Parameters, Limits], Mapping[str, int]] = lambda parameters, limits: {}
     settings: Mapping[str, object] = attrs.field(factory=dict)
     totals: bool = True
+    views: tuple[View, ...] = ()
+    marks: Callable[[Spec], Iterable[SizeMark]] = message_marks
 
 
 def execute(program: Program, options: BenchmarkOptions, console: Console | None = None) -> int:
@@ -142,6 +147,8 @@ def _hand_over(run: ConduitResults) -> None:
 def _plan(program: Program, options: BenchmarkOptions, spec: Spec) -> Plan:
     """Work out parameters and segment; lower the size to what the conduit's segments hold, if the user gave none."""
     parameters = parameters_for(options, spec.simulated, program.sections, program.sizes)
+    if options.drawn and options.sections is None:
+        parameters = attrs.evolve(parameters, sections=drawn_sections(program.views, program.sections))
     _check_needs(program, options, spec, parameters)
     limits = spec.cls.limits(spec.options)
     largest = spec.cls.max_segment(spec.options)
@@ -243,6 +250,8 @@ def _run(
         parameters={**shown, "ranks_per_host": max(Counter(hosts).values())},
         options=in_effect(spec.options),
         totals=program.totals,
+        views=program.views,
+        marks=tuple(program.marks(spec)),
         records=_compared(program, spec, records, on_one_host(hosts, parameters.pairing), console),
     )
 

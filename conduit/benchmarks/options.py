@@ -48,6 +48,9 @@ class BenchmarkOptions:
     sections: str | None = None
     """Letters of the sections to run, as AB or a,b; by default all."""
 
+    drawn: Annotated[bool, Parameter(negative="")] = False
+    """Run only the sections that `conduit compare` draws, unless --sections says which."""
+
     local: Literal["in", "out"] = "out"
     """Where the local side of a transfer lies: in or out of the segment."""
 

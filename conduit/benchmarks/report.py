@@ -18,6 +18,7 @@ from conduit.benchmarks.columns import COLUMNS
 from conduit.benchmarks.console import print_table, print_text, widths
 from conduit.benchmarks.files import csv_text, json_text, package_version
 from conduit.benchmarks.record import Record, RecordList
+from conduit.benchmarks.views import SizeMark, View
 
 Rate = Literal["MB/s", "KB/s"]
 Key = tuple[str, str, int | None]
@@ -52,13 +53,15 @@ class ConduitResults:
         program: name of the benchmark.
         conduit: the spec.
         ranks: number of ranks.
-        clock: whose seconds the figures are.
+        clock: that of the seconds.
         parameters: what the program ran with, by name.
         options: all options of the conduit, with the values in effect.
         records: in the order measured.
         totals: whether the time of all iterations is a figure of its own.
         seed: of everything random; of several runs the first one's.
         interrupted: Ctrl-C has ended it, and the records are those until then.
+        views: what pictures show of it.
+        marks: sizes that pictures mark.
     """
 
     program: str
@@ -71,6 +74,8 @@ class ConduitResults:
     totals: bool = True
     seed: int = 0
     interrupted: bool = False
+    views: tuple[View, ...] = ()
+    marks: tuple[SizeMark, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return what `--json` writes for this conduit; only that of a run that Ctrl-C has ended says so."""
@@ -84,6 +89,8 @@ class ConduitResults:
             **({"interrupted": True} if self.interrupted else {}),
             "parameters": dict(self.parameters),
             "options": dict(self.options),
+            "views": [view.as_json() for view in self.views],
+            "marks": [{"bytes": mark.nbytes, "what": mark.what} for mark in self.marks],
             "records": [record.as_json() for record in self.records],
         }
 

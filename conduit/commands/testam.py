@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Record, execute
-from conduit.commands.testam_program import SECTIONS, SIZES, kinds, largest, main, segment_needed
+from conduit.commands.testam_program import SECTIONS, SIZES, VIEWS, kinds, largest, main, segment_needed
 from conduit.contract import Category, Limits
 from conduit.launch.registry import Spec
 
@@ -32,6 +32,7 @@ def testam(options: Annotated[BenchmarkOptions, Parameter(name="*")] = Benchmark
         segment=_segment,
         raw=_driver_microseconds,
         limits=largest,
+        views=VIEWS,
     )
     return execute(program, options)
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conduit import ConduitError, Endpoint, Token
-from conduit.benchmarks import BenchmarkBarrier, Limits, Parameters, Progress, Record, RecordList, pair, sizes
+from conduit.benchmarks import BenchmarkBarrier, Limits, Parameters, Progress, Record, RecordList, View, pair, sizes
 
 SECTIONS = "ABCDEFGHIJK"
 SIZES = (0, 2 << 20)
@@ -44,6 +44,15 @@ _NAMES: dict[Exchange, str] = {
 }
 _SHORT: tuple[Exchange, ...] = ("request-reply", "request-request", "one-way", "replies")
 _LETTERS: dict[Category, str] = {"short": "AAAA", "medium": "BCDEF", "long": "GHIJK"}
+_ROUND_TRIPS, _FLOODS = (
+    tuple(f"AM{category} {_NAMES[exchange]}" for category in ("Medium", "Long", "Short"))
+    for exchange in ("request-reply", "one-way")
+)
+VIEWS = (
+    View("Round trip", "time", _ROUND_TRIPS, "ABG"),
+    View("Bandwidth, flood one way", "rate", _FLOODS[:2], "DI"),
+    View("Message rate, flood one way", "messages", _FLOODS, "ADI"),
+)
 _SALTS = 251
 _TURNS = 40  # parts of a ping-pong in real time, of which the second in twenty counts
 

@@ -284,7 +284,7 @@ class WallPort(Port):
             raise WallEnding
 
     def _pass(self, tries: int = 1, most: int = PASS) -> None:
-        """Handle what has arrived, at most so many messages; look for the first so many times."""
+        """Handle what has arrived, at most that many messages; look for the first that many times."""
         core, local = self.core, self.core.local
         look = self._next if self._exchanges or self._held else self.take  # most often there is no attach: a call less
         self._polls += 1
@@ -319,7 +319,7 @@ class WallPort(Port):
         return message
 
     def _settle(self) -> None:
-        """Let the blocked tasks go on whose wait is over, in order."""
+        """Let the blocked tasks that are ready go on, in order."""
         for blocked in list(self._blocked):
             if blocked.look():
                 self._blocked.remove(blocked)

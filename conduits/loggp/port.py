@@ -12,7 +12,7 @@ of one host share - comes from `conduit.simnet`.
 The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
 the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
 accepts the next message of this rank g after the last one.  It reaches its receiver L later, and comes
-in as it went out: the next one, whoever sent it, g later at the earliest.  The receiver's polling
+in as it went out: the next one, of any sender, g later at the earliest.  The receiver's polling
 notices it, and taking it costs o_r of CPU time.
 """
 

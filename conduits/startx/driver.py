@@ -92,7 +92,7 @@ class SpinLock:
     """A spin lock in the shared memory of an SMP; who waits gets it in order of arrival.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         name: for reports.
     """
 

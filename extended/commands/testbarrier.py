@@ -19,7 +19,7 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, Record, RecordList, execute
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, Record, RecordList, View, execute
 from extended import Extended, Team
 from extended.commands.unused import UNUSED, refuse_unused
 
@@ -105,7 +105,14 @@ def _record(kind: BarrierKind, iterations: int, seconds: float) -> Record:
     )
 
 
-PROGRAM = Program(name="testbarrier", main=main, sections="ABCDEF", sizes=(0, 0), segment=lambda parameters, limits: 0)
+PROGRAM = Program(
+    name="testbarrier",
+    main=main,
+    sections="ABCDEF",
+    sizes=(0, 0),
+    segment=lambda parameters, limits: 0,
+    views=(View("Barrier", "time", tuple(kind.name for kind in KINDS), "ABCDEF"),),
+)
 
 
 def testbarrier(options: Annotated[BarrierOptions, Parameter(name="*")] = BarrierOptions()) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks import BenchmarkOptions, Program, Record, execute, sizes
+from conduit.benchmarks import BenchmarkOptions, Program, Record, View, execute, sizes
 from extended import Extended
 from extended.collectives.algorithms import TABLE
 from extended.commands.unused import UNUSED, refuse_unused
@@ -112,7 +112,7 @@ def _suits(x: Extended, block: CollectiveBlock) -> bool:
 
 
 async def _run(x: Extended, block: CollectiveBlock, count: int, *, nb: bool) -> Any:
-    """Make a call so many times; return the last result."""
+    """Make a call that many times; return the last result."""
     given = _argument(x, block)
     call = partial(getattr(x, block.call + "_nb" if nb else block.call), given, algorithm=block.algorithm)
     if nb:
@@ -223,7 +223,15 @@ def program(options: CollectiveOptions) -> Program:
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
         settings={"algorithms": None if algorithms is None else ",".join(algorithms)},
+        views=tuple(_views(algorithms)),
     )
+
+
+def _views(algorithms: tuple[str, ...] | None) -> Iterator[View]:
+    """Yield a picture for each call: its time, one call after the other."""
+    for section, call in zip(LETTERS, CALLS, strict=True):
+        names = [call] if algorithms is None else [f"{call} {name}" for name in algorithms if name in TABLE[call]]
+        yield View(call, "time", tuple(names), section)
 
 
 def testcoll(options: Annotated[CollectiveOptions, Parameter(name="*")] = CollectiveOptions()) -> int:

@@ -16,7 +16,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, execute
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, View, execute
 from extended.commands.blocks import BlockKind, measure, segment_needed
 
 SIZES = (16, 2 << 20)
@@ -42,6 +42,10 @@ PROGRAM = Program(
     sections="ABC",
     sizes=SIZES,
     segment=lambda parameters, limits: segment_needed(parameters),
+    views=(
+        View("Bandwidth, blocking", "rate", ("PutBlocking", "GetBlocking"), "A"),
+        View("Bandwidth, all begun at once", "rate", ("PutNBI+DEFER", "GetNBI"), "B"),
+    ),
 )
 
 

@@ -24,6 +24,7 @@ from conduit.benchmarks import (
     Progress,
     Record,
     RecordList,
+    View,
     execute,
     pair,
     sizes,
@@ -138,6 +139,10 @@ PROGRAM = Program(
     notes=notes,
     limits=_limits,
     totals=False,
+    views=(
+        View("Times by size", "time", ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)"), "A"),
+        View("Parameters of LogGP", "time", ("L", "o_s", "o_r", "g"), "B"),
+    ),
 )
 
 

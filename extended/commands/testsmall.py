@@ -18,7 +18,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from conduit import Endpoint
-from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, execute
+from conduit.benchmarks import BenchmarkOptions, Parameters, Program, Progress, RecordList, View, execute
 from extended.commands.blocks import BlockKind, measure, segment_needed
 
 SIZES = (1, 2048)
@@ -51,6 +51,10 @@ PROGRAM = Program(
     sizes=SIZES,
     segment=lambda parameters, limits: segment_needed(parameters),
     rate="KB/s",
+    views=(
+        View("Blocking puts and gets", "time", ("PutBlocking latency", "GetBlocking latency"), "A"),
+        View("Rate, all begun at once", "messages", ("PutNBI+NOW throughput", "GetNBI throughput"), "D"),
+    ),
 )
 
 

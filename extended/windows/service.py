@@ -18,7 +18,7 @@ import conduit
 from extended import Extended
 from extended.windows.calls import public, shown
 from extended.windows.errors import WindowError
-from extended.windows.locks import Locks
+from extended.windows.locks import WindowLocks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
 from extended.windows.records import packed, unpacked
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint, Token
     from extended.windows.part import Part
-    from extended.windows.records import Record
+    from extended.windows.records import AccessRecord
 
     Array = npt.NDArray[Any]
     Send = Callable[[], Coroutine[Any, Any, None]]
@@ -50,7 +50,7 @@ def _words(offset: int) -> tuple[int, int]:
     return offset & _WORD, offset >> 32
 
 
-class Sent:
+class SentOperation:
     """An operation that goes by messages of this layer.
 
     Args:
@@ -91,10 +91,10 @@ class Service:
         self.x = x
         self.ep: Endpoint = x.ep
         self._parts: list[Part | None] = []  # by slot, which is not used again
-        self._operations: dict[int, Sent] = {}
+        self._operations: dict[int, SentOperation] = {}
         self._number = 0
         self._room = min(self.ep.limits.max_medium, _LARGEST)
-        self.locks = Locks(x)
+        self.locks = WindowLocks(x)
         self._attached = False
         self._failed: Exception | None = None
 
@@ -158,12 +158,12 @@ class Service:
 
     # ------------------------------------------------------------------------------------------------------ operations
 
-    def _enter(self, sent: Sent) -> int:
+    def _enter(self, sent: SentOperation) -> int:
         self._number = (self._number + 1) & 0x7FFF_FFFF
         self._operations[self._number] = sent
         return self._number
 
-    async def _issue(self, sent: Sent, number: int, sends: Iterable[Send]) -> None:
+    async def _issue(self, sent: SentOperation, number: int, sends: Iterable[Send]) -> None:
         """Send the messages of an operation; cancelled before the first it has not begun, and later it goes on."""
         pieces = iter(sends)
         try:
@@ -176,11 +176,11 @@ class Service:
             for send in pieces:
                 await send()
 
-    async def put(self, dest: int, slot: int, offset: int, data: Array) -> Sent:
+    async def put(self, dest: int, slot: int, offset: int, data: Array) -> SentOperation:
         """Begin to store bytes in a part of a window; `data` may be changed when this returns."""
         view, room = data.data, self._room
         starts = range(0, len(view), room)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         number = self._enter(sent)
 
         def piece(at: int) -> Send:
@@ -190,11 +190,11 @@ class Service:
         await self._issue(sent, number, map(piece, starts))
         return sent
 
-    async def get(self, dest: int, slot: int, offset: int, out: Array) -> Sent:
+    async def get(self, dest: int, slot: int, offset: int, out: Array) -> SentOperation:
         """Begin to read bytes of a part of a window into `out`."""
         room = self._room
         starts = range(0, out.nbytes, room)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         sent.out, sent.chunk = out.data, room
         number = self._enter(sent)
 
@@ -215,7 +215,7 @@ class Service:
         given: Array | None,
         count: int,
         out: Array | None,
-    ) -> Sent:
+    ) -> SentOperation:
         """Begin to apply an operation to elements of a part of a window.
 
         Args:
@@ -232,7 +232,7 @@ class Service:
         swap = code == COMPARE_AND_SWAP
         each = self._room // size if not swap else 1
         starts = range(0, count, each)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         if out is not None:
             sent.out, sent.chunk = out.data, each * size
         number = self._enter(sent)
@@ -250,21 +250,23 @@ class Service:
 
     # -------------------------------------------------------------------------------------------------- told of epochs
 
-    async def access_in_fence(self, dest: int, slot: int, turn: int, records: Iterable[Record]) -> Sent:
+    async def access_in_fence(self, dest: int, slot: int, turn: int, records: Iterable[AccessRecord]) -> SentOperation:
         """Begin to tell a rank of accesses to it between two fences, which are the window's `turn`-th."""
         return await self._announce(dest, slot, _FENCE, turn, records)
 
-    async def access_in_exposure(self, dest: int, slot: int, records: Iterable[Record]) -> Sent:
+    async def access_in_exposure(self, dest: int, slot: int, records: Iterable[AccessRecord]) -> SentOperation:
         """Begin to tell a rank of accesses to it that its Post has let in."""
         return await self._announce(dest, slot, _EXPOSURE, 0, records)
 
-    async def access_in_lock(self, dest: int, slot: int, record: Record) -> Sent:
+    async def access_in_lock(self, dest: int, slot: int, record: AccessRecord) -> SentOperation:
         """Begin to tell a rank of an access to it under a lock that others may have too."""
         return await self._announce(dest, slot, _LOCK, 0, (record,))
 
-    async def _announce(self, dest: int, slot: int, epoch: int, turn: int, records: Iterable[Record]) -> Sent:
+    async def _announce(
+        self, dest: int, slot: int, epoch: int, turn: int, records: Iterable[AccessRecord]
+    ) -> SentOperation:
         messages: Sequence[bytes] = list(packed(list(records), self._room))
-        sent = Sent(len(messages))
+        sent = SentOperation(len(messages))
         number = self._enter(sent)
         words = slot, number, epoch, turn & 0x7FFF_FFFF
 
@@ -274,9 +276,9 @@ class Service:
         await self._issue(sent, number, map(message, messages))
         return sent
 
-    async def forget(self, dest: int, slot: int) -> Sent:
+    async def forget(self, dest: int, slot: int) -> SentOperation:
         """Begin to tell a rank that the accesses under the lock of it are complete."""
-        sent = Sent(1)
+        sent = SentOperation(1)
         number = self._enter(sent)
         await self._issue(sent, number, [partial(self.ep.request_short, dest, self.win_forget, slot, number)])
         return sent

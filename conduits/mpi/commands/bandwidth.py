@@ -13,8 +13,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import ConduitError
-from conduit.benchmarks import Program, Record, execute, pair, sizes
-from conduits.mpi.commands.options import MpiOptions, check, on_mpi
+from conduit.benchmarks import Program, Record, View, execute, pair, sizes
+from conduits.mpi.commands.options import MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
     from conduit import Endpoint
@@ -97,6 +97,8 @@ def program(options: MpiOptions) -> Program:
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
         fewest_ranks=2,
+        views=(View("Bandwidth", "rate", tuple(WORDS.values()), "AB"),),
+        marks=library_marks,
     )
 
 

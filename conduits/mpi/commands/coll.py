@@ -18,13 +18,13 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks import Program, Record, execute, sizes
+from conduit.benchmarks import Program, Record, View, execute, sizes
 from conduits.mpi.awaited.buffers import IN_PLACE
 from conduits.mpi.awaited.operators import MAX, SUM
 from conduits.mpi.awaited.process import current
 from conduits.mpi.collectives.algorithms import named
 from conduits.mpi.collectives.channel import Tally
-from conduits.mpi.commands.options import UNUSED, MpiOptions, check, on_mpi
+from conduits.mpi.commands.options import UNUSED, MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,16 @@ def program(options: CollOptions) -> Program:
         segment=lambda parameters, limits: 0,
         settings={"algorithms": options.algorithms, "profile": options.profile or None},
         notes=_notes,
+        views=tuple(_views(algorithms)),
+        marks=library_marks,
     )
+
+
+def _views(algorithms: tuple[str, ...]) -> Iterator[View]:
+    """Yield a picture for each call."""
+    for letter, call in CALLS.items():
+        names = [f"{call} {name}".strip() for name in algorithms if not name or name in named(call)]
+        yield View(call, "time", tuple(names), letter)
 
 
 def coll(options: Annotated[CollOptions, Parameter(name="*")] = CollOptions()) -> int:

@@ -10,7 +10,7 @@ import attrs
 from cyclopts import Parameter
 
 from conduit import BadRequest, Endpoint
-from conduit.benchmarks import BenchmarkOptions
+from conduit.benchmarks import BenchmarkOptions, SizeMark
 from conduits.mpi.program import entered
 
 UNUSED = Parameter(show=False)
@@ -35,6 +35,16 @@ def check(program: str, options: MpiOptions, *, pairing: bool = True) -> None:
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
     if options.pairing != "next" and not pairing:
         raise BadRequest(f"--pairing {options.pairing} means nothing to {program}; leave it out")
+
+
+def library_marks(spec: Any) -> list[SizeMark]:
+    """Return the sizes up to which the protocols of a simulated library go; of a real one nothing is known."""
+    library = getattr(spec.cls, "library", None)
+    return (
+        []
+        if library is None
+        else [SizeMark(size, "largest of a protocol") for size in library.thresholds(spec.options)]
+    )
 
 
 def on_mpi(measure: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

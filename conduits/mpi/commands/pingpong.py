@@ -13,9 +13,9 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import ConduitError
-from conduit.benchmarks import Program, Record, execute, pair, sizes
+from conduit.benchmarks import Program, Record, View, execute, pair, sizes
 from conduits.mpi import MPI
-from conduits.mpi.commands.options import MpiOptions, check, on_mpi
+from conduits.mpi.commands.options import MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
     from conduit import Endpoint
@@ -103,6 +103,8 @@ def program(options: MpiOptions) -> Program:
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
         fewest_ranks=2,
+        views=(View("Half of a round trip", "time", tuple(WORDS.values()), "ABCDE"),),
+        marks=library_marks,
     )
 
 

@@ -77,7 +77,7 @@ class RdmaNiu(Protocol):
 
 
 class RdmaFabric(Protocol):
-    """The fabric, as engines know it; `Fabric` says what each is."""
+    """The fabric, as engines know it; `ArcticFabric` says what each is."""
 
     kernel: Kernel
     network: Arctic
@@ -96,7 +96,7 @@ class RdmaOut:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaOut]]
@@ -226,7 +226,7 @@ class RdmaOut:
         self._feed()
 
     def _feed(self) -> None:
-        """Packetize the next piece, once it is there and nobody holds the engine."""
+        """Packetize the next piece, once it is there and the engine is not held."""
         assert self._now is not None
         now, (channel, armed, address) = self._kernel.now, self._now
         self._stopped = bool(self._holds)
@@ -309,7 +309,7 @@ class RdmaIn:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaIn]]
@@ -385,7 +385,7 @@ class RdmaIn:
 
 
 class _ObservedIn(RdmaIn):
-    """An engine that tells of each transfer for which it is open, from the appointment to the last byte."""
+    """An engine that tells of each transfer for which it is open, from the grant to the last byte."""
 
     _since: int
 

@@ -1,0 +1,316 @@
+"""`conduit compare`."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any, get_args, get_type_hints
+
+import attrs
+from cyclopts import Parameter
+
+from conduit.benchmarks import BenchmarkOptions
+from conduit.benchmarks.console import make_console, print_table, print_text
+from conduit.benchmarks.files import json_text
+from conduit.benchmarks.integers import Integer, Size
+from conduit.commands.tables import grid
+from conduit.comparison import (
+    BenchmarkResult,
+    Difference,
+    comparison_page,
+    difference_page,
+    differences,
+    pictures,
+    ratio_pictures,
+    results_of,
+)
+from conduit.comparison.pages import most_changed, summary
+from conduit.comparison.results import from_json
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
+from conduit.options import like
+from conduit.pictures import Picture, check_drawing, draw
+
+_OF_THE_JOB = ("ranks", "ranks-per-host")
+"""Options of benchmarks that can be swept; all others are those of conduits."""
+
+_Names = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
+
+
+@attrs.frozen
+class _Call:
+    """One call of a benchmark.
+
+    Attributes:
+        words: after `conduit`.
+        swept: for each of its conduits what was swept; none without a sweep.
+    """
+
+    words: tuple[str, ...]
+    swept: tuple[tuple[str, str, str], ...] = ()
+
+
+def compare(
+    *words: str,
+    conduit: _Names = (),
+    command: _Names = (),
+    sweep: str | None = None,
+    out: Path | None = None,
+    from_: Annotated[tuple[Path, ...], Parameter(name="--from", consume_multiple=True, negative=())] = (),
+    diff: Annotated[tuple[Path, Path] | None, Parameter(negative=())] = None,
+    ranks: Integer | None = None,
+    ranks_per_host: Integer | None = None,
+    iterations: Integer | None = None,
+    min_size: Size | None = None,
+    max_size: Size | None = None,
+    sections: str | None = None,
+    repeat: Integer | None = None,
+    seed: Integer | None = None,
+) -> int:
+    """Run benchmarks on several conduits, and draw what came out.
+
+    Writes pictures as SVG and PNG, compare.html, a page that holds them all, and
+    results.json, to draw them again with --from.
+
+    Args:
+        words: After '--': further options for the benchmarks.
+        conduit: Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]
+        command: Benchmark to run; repeat it for several. [default: testam]
+        sweep: Measure with each of some values of an option of the conduits, as slots=1,2,4, or of ranks, as
+            ranks=2,4,8.
+        out: Folder for the files; it is made.
+        from_: Draw these results, which --json of benchmarks or of conduit run has written, in the place of new ones.
+        diff: Two files of results: the times in the second by those in the first.
+        ranks: Number of ranks; by default 2.
+        ranks_per_host: Consecutive ranks on each host.
+        iterations: How often each operation is done.
+        min_size: Smallest payload in bytes; K, M and G stand for powers of 2.
+        max_size: Largest payload in bytes.
+        sections: Letters of the sections to run; by default those that are drawn.
+        repeat: Run so often, with one seed after the other: pictures show the median, the least and the most.
+        seed: Of everything random.
+    """
+    given = {
+        "ranks": ranks, "ranks-per-host": ranks_per_host, "iterations": iterations, "min-size": min_size,
+        "max-size": max_size, "sections": sections, "repeat": repeat, "seed": seed,
+    }  # fmt: skip
+    options = {name: str(value) for name, value in given.items() if value is not None}
+    measuring = {"conduit": conduit, "command": command, "sweep": sweep, "words": words, **options}
+    _check_alone(measuring, from_, diff)
+    if diff is not None:
+        return _differ(diff, out)
+    if out is None:
+        raise BadRequest("--out is missing; name a folder for the pictures")
+    check_drawing("it")
+    if from_:
+        results = [result for path in from_ for result in results_of("from", path)]
+        _write(results, out, [])
+        return 0
+    calls = list(_calls(command or ("testam",), conduit or ("sci",), sweep, options, words))
+    folder = _folder(out)
+    results = []
+    for call in calls:
+        status, found = _measure(call)
+        if status:
+            return status
+        results += found
+    _write(results, folder, [" ".join(["conduit", *map(quote, call.words)]) for call in calls])
+    return 0
+
+
+def _check_alone(measuring: Mapping[str, object], files: Sequence[Path], diff: object) -> None:
+    """Refuse options of measuring beside files of results."""
+    where = "--from" if files else "--diff" if diff is not None else ""
+    if files and diff is not None:
+        raise BadRequest("--from and --diff are both given; choose one")
+    used = [name for name, value in measuring.items() if value]
+    if where and used:
+        name = "what stands after --" if used[0] == "words" else f"--{used[0]}"
+        raise BadRequest(f"{name} means nothing to results that {where} reads; leave it out")
+
+
+# Measuring
+
+
+def _calls(
+    names: Sequence[str], conduits: Sequence[str], sweep: str | None, options: Mapping[str, str], words: Sequence[str]
+) -> Iterator[_Call]:
+    """Yield the calls of benchmarks that are to be made, in order."""
+    for name in names:
+        _check_benchmark(name)
+    taken = set().union(*map(_taken, names))  # what means nothing to one of several is left out for that one
+    option, values = _sweep(sweep)
+    if option in options:
+        raise BadRequest(f"--{option} and --sweep {sweep} are both given; leave one out")
+    specs = [parse_spec(text).text for text in conduits]
+    for name in names:
+        own = {each: value for each, value in options.items() if each in _taken(name) or each not in taken}
+        if option in _OF_THE_JOB:
+            for value in values:
+                swept = tuple((option, value, spec) for spec in specs)
+                yield _Call(_words(name, specs, {**own, option: value}, words), swept)
+            continue
+        swept = tuple((option, value, spec) for spec in specs for value in values)
+        varied = [_with(spec, option, value) for option, value, spec in swept]
+        yield _Call(_words(name, varied or specs, own, words), swept)
+
+
+def _words(name: str, specs: Sequence[str], options: Mapping[str, str], words: Sequence[str]) -> tuple[str, ...]:
+    chosen = [part for spec in specs for part in ("--conduit", spec)]
+    return (name, *chosen, "--drawn", *(part for key, value in options.items() for part in (f"--{key}", value)), *words)
+
+
+def _sweep(text: str | None) -> tuple[str, list[str]]:
+    """Take a sweep apart: the option, with hyphens where it is the job's, and its values."""
+    if text is None:
+        return "", []
+    name, _, rest = text.partition("=")
+    values = [value.strip() for value in rest.split(",") if value.strip()]
+    if not name.strip() or not values:
+        raise BadRequest(f"--sweep '{text}' names no values; write it as slots=1,2,4 or ranks=2,4,8")
+    job = name.strip().replace("_", "-")
+    return job if job in _OF_THE_JOB else name.strip().replace("-", "_"), list(dict.fromkeys(values))
+
+
+def _with(spec: str, option: str, value: str) -> str:
+    """Return a spec with one option more."""
+    return parse_spec(f"{spec}{',' if ':' in spec else ':'}{option}={value}").text
+
+
+def _check_benchmark(name: str) -> None:
+    """Refuse a command that is none, or no benchmark."""
+    found = installed(COMMANDS)
+    if name not in found:
+        raise BadRequest(f"--command '{name}' is no command{like(name, found)}; benchmarks are: {_benchmarks()}")
+    if not _is_benchmark(found[name].load()):
+        raise BadRequest(f"--command '{name}' is no benchmark; these are: {_benchmarks()}")
+
+
+def _benchmarks() -> str:
+    return ", ".join(name for name in commands() if _is_benchmark(_loaded(name)))
+
+
+def _loaded(name: str) -> Callable[..., Any]:
+    try:
+        found: Callable[..., Any] = installed(COMMANDS)[name].load()
+    except Exception:  # one that cannot be imported says so when it is called
+        return _loaded
+    return found
+
+
+def _is_benchmark(command: Callable[..., Any]) -> bool:
+    """Whether a command takes the options that benchmarks share."""
+    return _options_of(command) is not None
+
+
+def _options_of(command: Callable[..., Any]) -> type[BenchmarkOptions] | None:
+    """Return the class of a benchmark's options."""
+    hints = get_type_hints(command).values()
+    return next((hint for hint in hints if isinstance(hint, type) and issubclass(hint, BenchmarkOptions)), None)
+
+
+def _taken(name: str) -> set[str]:
+    """Return the options that mean something to a benchmark: those of its help."""
+    own = _options_of(_loaded(name))
+    hints = get_type_hints(own, include_extras=True) if own is not None else {}
+    hidden = {each for each, hint in hints.items() if any(_is_hidden(part) for part in get_args(hint)[1:])}
+    return {each.replace("_", "-") for each in hints if each not in hidden}
+
+
+def _is_hidden(part: object) -> bool:
+    return isinstance(part, Parameter) and part.show is False
+
+
+def _measure(call: _Call) -> tuple[int, list[BenchmarkResult]]:
+    """Run a benchmark as its own command does; return its status and its results."""
+    from conduit.commands.cli import call as run  # which imports this command by its name alone
+
+    if sys.stderr.isatty():
+        print(" ".join(("conduit", *call.words)), file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "results.json")
+        with redirect_stdout(StringIO()):
+            status = run([*call.words, "--json", str(file)])
+        if status:
+            return status, []
+        contents = json.loads(file.read_text(encoding="utf-8"))
+    for content, swept in zip(contents, call.swept, strict=False):
+        content["swept"] = dict(zip(("option", "value", "conduit"), swept, strict=True))
+    return 0, [from_json(content) for content in contents]
+
+
+# Writing
+
+
+def _folder(path: Path) -> Path:
+    """Make the folder for the files.
+
+    Raises:
+        BadRequest: it cannot be made.
+    """
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as exc:
+        raise BadRequest(f"--out {path} cannot be made: {exc.strerror}; name a folder whose parent exists") from None
+    return path
+
+
+def _write(results: Sequence[BenchmarkResult], out: Path, calls: Sequence[str]) -> None:
+    """Write pictures, page and results, and say so."""
+    made = _drawn(pictures(results), _folder(out))
+    _save(out / "results.json", json_text([dict(result.content) for result in results]).encode())
+    _save(out / "compare.html", comparison_page(results, made, calls).encode())
+    console = make_console()
+    for picture, _ in made:
+        print_text(console, f"{picture.name}: {picture.title}")
+    print_text(console, f"wrote {out / 'compare.html'}, results.json and {_count(made)}")
+
+
+def _drawn(made: Sequence[Picture], folder: Path) -> list[tuple[Picture, bytes]]:
+    """Draw pictures in both formats; return them with their SVG."""
+    drawn = []
+    for picture in made:
+        files = draw(picture)
+        _save(folder / f"{picture.name}.svg", files.svg)
+        _save(folder / f"{picture.name}.png", files.png)
+        drawn.append((picture, files.svg))
+    return drawn
+
+
+def _count(made: Sequence[object]) -> str:
+    return f"{len(made)} picture{'s' * (len(made) != 1)} (svg and png)"
+
+
+def _save(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as exc:
+        raise ConduitError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def _differ(files: tuple[Path, Path], out: Path | None) -> int:
+    """Show what two files of results have in common, and draw it if a folder is named."""
+    first, second = (results_of("diff", path) for path in files)
+    found, alone = differences(first, second)
+    if out is not None:
+        check_drawing("--out")
+    console = make_console()
+    if shown := most_changed(found):
+        titles = ("conduit", "operation", "bytes", "first us", "second us", "ratio")
+        print_table(console, grid(titles, map(_cells, shown), right=range(2, 6)))
+    print_text(console, summary(found, alone))
+    if out is not None:
+        made = _drawn(ratio_pictures(found), _folder(out))
+        _save(out / "diff.html", difference_page(found, alone, made, (str(files[0]), str(files[1]))).encode())
+        print_text(console, f"wrote {out / 'diff.html'} and {_count(made)}")
+    return 0
+
+
+def _cells(each: Difference) -> tuple[object, ...]:
+    return (
+        each.label, each.operation, each.nbytes, f"{each.before:.3f}", f"{each.after:.3f}", f"{each.ratio:.3f}",
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Two files of results as ratios of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from conduit.comparison.charts import SIZES, file_name
+from conduit.comparison.results import BenchmarkResult, Row
+from conduit.errors import BadRequest
+from conduit.pictures import BarPanel, Curve, LinePanel, Picture
+
+_PANELS = 4
+"""Of one picture."""
+_RATIO = "time by time before"
+_TITLE = "times of the second file by those of the first"
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """One timed block in both files.
+
+    Attributes:
+        program: the benchmark.
+        label: the conduit, or both where they differ.
+        section: its letter.
+        operation: what was timed.
+        nbytes: payload, bytes.
+        before: microseconds in the first file.
+        after: microseconds in the second.
+    """
+
+    program: str
+    label: str
+    section: str
+    operation: str
+    nbytes: int
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> float:
+        """How often the first time is in the second: below 1 is faster."""
+        return self.after / self.before
+
+
+def differences(first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]) -> tuple[list[Difference], int]:
+    """Return the blocks that two files have in common, and how many only one of them has.
+
+    Results of the same program and conduit are compared; where each file has one conduit for a program, these two.
+
+    Raises:
+        BadRequest: nothing is in both.
+    """
+    found: list[Difference] = []
+    alone = 0
+    for one, other in _pairs(first, second):
+        label = one.conduit if one.conduit == other.conduit else f"{one.conduit} to {other.conduit}"
+        before, after = _keyed(one), _keyed(other)
+        alone += len(before.keys() ^ after.keys())
+        found += [
+            Difference(
+                program=one.program, label=label, section=row.section, operation=row.operation, nbytes=row.nbytes,
+                before=row.microseconds, after=after[key].microseconds,
+            )
+            for key, row in before.items()
+            if key in after and row.microseconds > 0
+        ]  # fmt: skip
+    if not found:
+        raise BadRequest(
+            f"--diff: the files have nothing in common: {_contents(first)} and {_contents(second)}; give results of "
+            "the same benchmark"
+        )
+    return found, alone
+
+
+def _contents(results: Sequence[BenchmarkResult]) -> str:
+    return ", ".join(dict.fromkeys(f"{result.program} on {result.conduit}" for result in results))
+
+
+def _pairs(
+    first: Sequence[BenchmarkResult], second: Sequence[BenchmarkResult]
+) -> list[tuple[BenchmarkResult, BenchmarkResult]]:
+    """Return which results are compared."""
+    pairs: list[tuple[BenchmarkResult, BenchmarkResult]] = []
+    for program in dict.fromkeys(result.program for result in first):
+        ours = [result for result in first if result.program == program]
+        theirs = [result for result in second if result.program == program]
+        if len(ours) == len(theirs) == 1:
+            pairs.append((ours[0], theirs[0]))
+            continue
+        left = list(theirs)
+        for one in ours:
+            same = [other for other in left if (other.conduit, other.ranks) == (one.conduit, one.ranks)]
+            if same:
+                left.remove(same[0])
+                pairs.append((one, same[0]))
+    return pairs
+
+
+def _keyed(result: BenchmarkResult) -> dict[tuple[str, str, int], Row]:
+    return {(row.section, row.operation, row.nbytes): row for row in result.rows}
+
+
+def ratio_pictures(found: Sequence[Difference]) -> list[Picture]:
+    """Return pictures of ratios: curves over size, and bars of what has no size."""
+    made: list[Picture] = []
+    for program in dict.fromkeys(each.program for each in found):
+        own = [each for each in found if each.program == program]
+        labels = tuple(dict.fromkeys(each.label for each in own))
+        sized = list(dict.fromkeys(each.operation for each in own if each.nbytes))
+        parts = [sized[begin : begin + _PANELS] for begin in range(0, len(sized), _PANELS)]
+        made += [_curves(program, own, labels, part, number) for number, part in enumerate(parts, 1)]
+        others = list(dict.fromkeys(each.operation for each in own if each.operation not in sized))
+        if others:
+            made.append(_bars(program, own, labels, others))
+    return made
+
+
+def _curves(
+    program: str, found: Sequence[Difference], labels: Sequence[str], operations: Sequence[str], number: int
+) -> Picture:
+    """Return a picture with a panel for each operation and a curve for each conduit."""
+    panels = []
+    for operation in operations:
+        curves = []
+        for group, label in enumerate(labels):
+            own = sorted(
+                (each for each in found if (each.label, each.operation) == (label, operation)),
+                key=lambda each: each.nbytes,
+            )
+            if own:
+                x, y = tuple(float(each.nbytes) for each in own), tuple(each.ratio for each in own)
+                curves.append(Curve(x=x, y=y, group=group))
+        panels.append(
+            LinePanel(title=operation, x_label=SIZES, y_label=_RATIO, curves=tuple(curves), scale="bytes", level=1.0)
+        )
+    title = f"{program}: {_TITLE}"
+    return Picture(name=file_name(program, f"ratio {number}"), title=title, panels=tuple(panels), groups=tuple(labels))
+
+
+def _bars(program: str, found: Sequence[Difference], labels: Sequence[str], operations: Sequence[str]) -> Picture:
+    """Return a picture with a bar for each operation and conduit."""
+    ratios = {(each.label, each.operation): each.ratio for each in found}
+    values = tuple(tuple(ratios.get((label, operation)) for operation in operations) for label in labels)
+    panel = BarPanel(x_label=_RATIO, names=tuple(operations), values=values)
+    title = f"{program}: {_TITLE}, without payload"
+    return Picture(name=file_name(program, "ratio"), title=title, panels=(panel,), groups=tuple(labels))

@@ -1,0 +1,119 @@
+"""The pages of `conduit compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conduit.comparison.differences import Difference
+from conduit.comparison.results import BenchmarkResult, labelled
+from conduit.options import value_text
+from conduit.pictures import Page, Picture
+
+_MOST = 10
+"""Rows of the table of what differs most."""
+
+
+def comparison_page(
+    results: Sequence[BenchmarkResult], made: Sequence[tuple[Picture, bytes]], commands: Sequence[str]
+) -> str:
+    """Return the page of results side by side.
+
+    Args:
+        results: what was measured.
+        made: the pictures and their SVG.
+        commands: what was called to measure it, none where files were read.
+    """
+    page = Page("conduit compare")
+    if commands:
+        page.code("\n".join(commands))
+    for program in dict.fromkeys(result.program for result in results):
+        own = [result for result in results if result.program == program]
+        page.heading(program)
+        page.text(_about(own))
+        for picture, svg in made:
+            if picture.title.startswith(f"{program}: "):
+                page.picture(svg, picture.title)
+        _figures(page, own)
+        _options(page, own)
+    return page.html()
+
+
+def _about(results: Sequence[BenchmarkResult]) -> str:
+    """Say what was measured, and with what."""
+    clocks = dict.fromkeys(result.clock for result in results)
+    ranks = dict.fromkeys(result.ranks for result in results)
+    given: Mapping[str, Any] = results[0].parameters
+    shown = [f"{name}={given[name]}" for name in ("iterations", "seed", "repeat") if given.get(name) is not None]
+    first = f"{' and '.join(map(str, ranks))} ranks, {' and '.join(clocks)} time. "
+    return first + (f"{', '.join(shown)}." if shown else "")
+
+
+def _figures(page: Page, results: Sequence[BenchmarkResult]) -> None:
+    """Add the table of all figures, folded."""
+    rows: list[tuple[object, ...]] = []
+    spread = any(row.least is not None for result in results for row in result.rows)
+    for result in labelled(results) if not any(result.swept for result in results) else results:
+        label = result.label
+        for row in result.rows:
+            ends = (row.least, row.most) if spread else ()
+            rows.append((label, row.operation, row.nbytes, row.microseconds, *ends, row.mb_per_s))
+    titles = ("conduit", "operation", "bytes", "µs", *(("least µs", "most µs") if spread else ()), "MB/s")
+    page.table(titles, rows, folded=f"All figures ({len(rows)})")
+
+
+def _options(page: Page, results: Sequence[BenchmarkResult]) -> None:
+    """Add the table of the options in effect, folded."""
+    rows = [
+        (result.conduit, result.ranks, name, value_text(_tuple(value)))
+        for result in results
+        for name, value in result.options.items()
+    ]
+    if rows:
+        page.table(("conduit", "ranks", "option", "value"), rows, folded="Options in effect")
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def difference_page(
+    found: Sequence[Difference], alone: int, made: Sequence[tuple[Picture, bytes]], files: tuple[str, str]
+) -> str:
+    """Return the page of two files' ratios.
+
+    Args:
+        found: what is in both.
+        alone: how many blocks only one has.
+        made: the pictures and their SVG.
+        files: names of the files.
+    """
+    page = Page("conduit compare --diff")
+    page.text(f"First {files[0]}, second {files[1]}. {summary(found, alone)}")
+    for picture, svg in made:
+        page.picture(svg, picture.title)
+    page.heading("What differs most")
+    titles = ("program", "conduit", "operation", "bytes", "first µs", "second µs", "ratio")
+    page.table(titles, [_cells(each) for each in most_changed(found)])
+    page.table(titles, [_cells(each) for each in found], folded=f"All figures ({len(found)})")
+    return page.html()
+
+
+def _cells(each: Difference) -> tuple[object, ...]:
+    return each.program, each.label, each.operation, each.nbytes, each.before, each.after, each.ratio
+
+
+def most_changed(found: Sequence[Difference]) -> list[Difference]:
+    """Return what differs most, the largest change first; what is the same is left out."""
+    changed = [each for each in found if each.before != each.after]
+    return sorted(changed, key=lambda each: -max(each.ratio, 1 / each.ratio if each.ratio else float("inf")))[:_MOST]
+
+
+def summary(found: Sequence[Difference], alone: int) -> str:
+    """Say in a sentence or two how two files differ."""
+    same = sum(each.before == each.after for each in found)
+    slower = sum(each.after > each.before for each in found)
+    text = (
+        f"Of {len(found)} figures in both, {same} are the same, {slower} larger, {len(found) - same - slower} smaller."
+    )
+    return text + (f" {alone} are in one file alone." if alone else "")

@@ -1,0 +1,145 @@
+"""Results of benchmarks as their `--json` has them, those of `conduit run` too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from conduit.errors import BadRequest
+
+_REMEDY = "give a file that --json of a benchmark or of conduit run has written"
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One timed block.
+
+    Attributes:
+        section: its letter.
+        operation: what was timed.
+        nbytes: payload, bytes; 0 where there is none.
+        microseconds: of one iteration, of several runs the median.
+        mb_per_s: 2**20 bytes per second, None where that means nothing.
+        least, most: microseconds in the fastest and the slowest of several runs, None for one run.
+    """
+
+    section: str
+    operation: str
+    nbytes: int
+    microseconds: float
+    mb_per_s: float | None
+    least: float | None = None
+    most: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class BenchmarkResult:
+    """What a benchmark gave on one conduit.
+
+    Attributes:
+        program: the benchmark.
+        conduit: the spec.
+        ranks: how many.
+        clock: whose seconds: virtual or wall.
+        label: what legends call it.
+        rows: in the order measured.
+        views: title, quantity and operations of pictures, as the benchmark says; none of old files.
+        marks: sizes, and what happens there.
+        options: of the conduit, all.
+        parameters: of the benchmark.
+        swept: option, value, and the spec without it, where it is one of a sweep.
+        content: the JSON that it is made of.
+    """
+
+    program: str
+    conduit: str
+    ranks: int
+    clock: str
+    label: str
+    rows: tuple[Row, ...]
+    views: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+    options: Mapping[str, object] = attrs.field(factory=dict)
+    parameters: Mapping[str, object] = attrs.field(factory=dict)
+    swept: tuple[str, str, str] | None = None
+    content: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+def results_of(option: str, path: Path) -> list[BenchmarkResult]:
+    """Read a file of results.
+
+    Args:
+        option: which names it, for errors.
+        path: the file.
+
+    Raises:
+        BadRequest: it cannot be read, or holds no results.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise BadRequest(f"--{option} {path} cannot be read: {exc.strerror}; {_REMEDY}") from None
+    except ValueError:
+        raise BadRequest(f"--{option} {path} is no JSON; {_REMEDY}") from None
+    objects = content if isinstance(content, list) else [content]
+    try:
+        found = [from_json(each) for each in objects]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        found = []
+    if not found:
+        raise BadRequest(f"--{option} {path} holds no results; {_REMEDY}")
+    return found
+
+
+def from_json(content: Mapping[str, Any]) -> BenchmarkResult:
+    """Make a result of one object of JSON; that of `conduit run` is a benchmark of one row."""
+    rows = [_row(each) for each in content["records"]] if "records" in content else [_run(content)]
+    swept = content.get("swept")
+    return BenchmarkResult(
+        program=str(content["program"]),
+        conduit=str(content["conduit"]),
+        ranks=int(content["ranks"]),
+        clock=str(content["clock"]),
+        label=str(content["conduit"]),
+        rows=tuple(rows),
+        views=tuple((str(v["title"]), str(v["quantity"]), tuple(v["operations"])) for v in content.get("views", ())),
+        marks=tuple((int(mark["bytes"]), str(mark["what"])) for mark in content.get("marks", ())),
+        options=dict(content.get("options", {})),
+        parameters=dict(content.get("parameters", {})),
+        swept=None if swept is None else (str(swept["option"]), str(swept["value"]), str(swept["conduit"])),
+        content=content,
+    )
+
+
+def _row(record: Mapping[str, Any]) -> Row:
+    rate = record["mb_per_s"]
+    least, most = record.get("least_us"), record.get("most_us")
+    return Row(
+        section=str(record["section"]),
+        operation=str(record["operation"]),
+        nbytes=int(record["bytes"]),
+        microseconds=float(record["microseconds"]),
+        mb_per_s=None if rate is None else float(rate),
+        least=None if least is None else float(least),
+        most=None if most is None else float(most),
+    )
+
+
+def _run(content: Mapping[str, Any]) -> Row:
+    return Row(
+        section="", operation="whole program", nbytes=0, microseconds=float(content["seconds"]) * 1e6, mb_per_s=None
+    )
+
+
+def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
+    """Return results of one program with labels that differ: by spec, else by ranks too, else by number."""
+    labels = [result.conduit for result in results]
+    if len(set(labels)) < len(labels):
+        labels = [f"{result.conduit}, {result.ranks} ranks" for result in results]
+    if len(set(labels)) < len(labels):
+        labels = [f"({number}) {label}" for number, label in enumerate(labels, 1)]
+    return [attrs.evolve(result, label=label) for result, label in zip(results, labels, strict=True)]

@@ -1,0 +1,10 @@
+"""Pictures and pages: charts as plain data, drawn with matplotlib, and pages of HTML that hold them.
+
+Knows nothing of networks, jobs or benchmarks.  The same data give the same bytes.
+"""
+
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, Picture
+from conduit.pictures.draw import check_drawing, draw
+from conduit.pictures.page import Page, number
+
+__all__ = ["AxisMark", "BarPanel", "Curve", "LinePanel", "Page", "Picture", "check_drawing", "draw", "number"]

@@ -1,0 +1,144 @@
+"""Drawing one panel: axes with curves, or with bars."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel
+from conduit.pictures.looks import bar, colour, letter, line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_APART = 0.035
+"""Between two letters of marks, as a part of the width."""
+_ROOM = 60
+"""Characters below an x axis."""
+_ROW = 11
+"""Points of a row of letters."""
+
+
+def height_of(panel: LinePanel | BarPanel) -> float:
+    """Return the height of a panel in inches."""
+    if isinstance(panel, LinePanel):
+        return 3.9
+    bars = len(panel.names) * (len(panel.values) + 0.6)
+    return max(1.6, 0.9 + 0.19 * bars)
+
+
+def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title: str) -> None:
+    """Draw curves, and marks where the x axis has sizes."""
+    _scale_x(axes, panel)
+    _scale_y(axes, panel)
+    for curve in panel.curves:
+        axes.plot(curve.x, curve.y, **line(curve.group, curve.style))
+        if curve.low:
+            _draw_spread(axes, curve)
+    if panel.level is not None:
+        axes.axhline(panel.level, color="black", linewidth=0.8)
+    rows = _draw_marks(axes, marks) if panel.scale == "bytes" else 0
+    axes.set_title(title, loc="left", pad=6 + _ROW * rows)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+
+
+def _draw_spread(axes: Axes, curve: Curve) -> None:
+    below = [max(y - low, 0) for y, low in zip(curve.y, curve.low, strict=True)]
+    above = [max(high - y, 0) for y, high in zip(curve.y, curve.high, strict=True)]
+    axes.errorbar(
+        curve.x, curve.y, yerr=(below, above), linestyle="none", color=colour(curve.group), capsize=2.5, linewidth=0.9
+    )
+
+
+def _scale_x(axes: Axes, panel: LinePanel) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    if panel.scale == "bytes":
+        most = max((max(curve.x) for curve in panel.curves if curve.x), default=1)
+        axes.set_xscale("symlog", base=2, linthresh=1, linscale=1)
+        powers = range(0, max(int(most).bit_length(), 1), 2 if most <= 1 << 12 else 4)
+        axes.xaxis.set_major_locator(FixedLocator([0, *(1 << power for power in powers)]))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(int(value))))
+        return
+    if panel.scale == "log":
+        axes.set_xscale("log", base=2)
+    if panel.ticks:
+        axes.xaxis.set_major_locator(FixedLocator([place for place, _ in panel.ticks]))
+        axes.xaxis.set_minor_locator(NullLocator())
+        if sum(len(name) + 2 for _, name in panel.ticks) > _ROOM:
+            axes.tick_params(axis="x", rotation=25)
+    names = dict(panel.ticks)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, f"{value:g}")))
+
+
+def _scale_y(axes: Axes, panel: LinePanel) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    values = [value for curve in panel.curves for value in (*curve.y, *curve.low, *curve.high)]
+    if not panel.log_y or not values or min(values) <= 0 or max(values) < 2 * min(values):
+        axes.set_ymargin(0.1)
+        if values and panel.level is None and min(values) >= 0:
+            axes.set_ylim(0, max(values) * 1.1 or 1)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
+        return
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(values) < 100 * min(values) else (1,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+def _size(nbytes: int) -> str:
+    """Write a power of 2, or 0, shortly."""
+    for power, suffix in ((30, "G"), (20, "M"), (10, "K")):
+        if nbytes >= 1 << power:
+            return f"{nbytes >> power}{suffix}"
+    return str(nbytes)
+
+
+def _draw_marks(axes: Axes, marks: tuple[AxisMark, ...]) -> int:
+    """Draw a thin line at each mark, and its letter above the axes; return how many rows these take."""
+    low, high = axes.get_xlim()
+    ends: list[float] = []  # of the rows: where their last letter stands, as a part of the width
+    for number, mark in enumerate(marks):
+        if not low <= mark.x <= high:
+            continue
+        at = float(axes.transAxes.inverted().transform(axes.transData.transform((mark.x, axes.get_ylim()[0])))[0])
+        row = next((row for row, end in enumerate(ends) if at - end > _APART), len(ends))
+        ends[row : row + 1] = [at]
+        axes.axvline(mark.x, color="#555555", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0.5)
+        axes.annotate(
+            letter(number), (mark.x, 1.0), xytext=(0, 3 + _ROW * row), xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points", ha="center", va="bottom", fontsize=8,
+        )  # fmt: skip
+    return len(ends)
+
+
+def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
+    """Draw bars with their figures."""
+    axes.set_title(title, loc="left")
+    groups = len(panel.values)
+    thick = 0.8 / max(groups, 1)
+    for group, values in enumerate(panel.values):
+        spread = panel.spread[group] if panel.spread else (None,) * len(values)
+        for row, (value, ends) in enumerate(zip(values, spread, strict=True)):
+            if value is None:
+                continue
+            place = row - 0.4 + thick * (group + 0.5)
+            axes.barh(place, value, thick * 0.92, **bar(group))
+            if ends is not None:
+                axes.errorbar(value, place, xerr=([value - ends[0]], [ends[1] - value]), color="black", capsize=2.5)
+            axes.annotate(
+                f"{value:.4g}", (max(value, ends[1] if ends else value), place), xytext=(4, 0),
+                textcoords="offset points", va="center", fontsize=7.5,
+            )  # fmt: skip
+    axes.set_yticks(range(len(panel.names)), [textwrap.fill(name, 34) for name in panel.names])
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.margins(x=0.12)
+    axes.set_xlabel(panel.x_label)

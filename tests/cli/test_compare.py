@@ -1,0 +1,307 @@
+"""`conduit compare`: measures, draws, compares files; each wrong call has its words."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from conduit.commands.cli import call
+from conduit.comparison import differences, pictures, results_of
+from conduit.comparison.results import from_json
+
+SMALL = ("--max-size", "64", "--sections", "AB", "--iterations", "2")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Compare two conduits once; return the folder."""
+    folder = tmp_path_factory.mktemp("compare") / "out"
+    assert call(["compare", "--conduit", "sci", "--conduit", "loggp", *SMALL, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_it_writes_pictures_a_page_and_the_results(measured):
+    names = ["testam-round-trip", "testam-message-rate-flood-one-way"]
+    files = {f"{name}.{form}" for name in names for form in ("svg", "png")}
+    assert {path.name for path in measured.iterdir()} == {"compare.html", "results.json", *files}
+    assert measured.joinpath("testam-round-trip.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_results_are_those_of_the_benchmark(measured, command):
+    own = json.loads(command("testam", "--conduit", "sci", "--conduit", "loggp", *SMALL, "--json", "-").out)
+    assert json.loads(measured.joinpath("results.json").read_text()) == own
+
+
+def test_the_page_is_whole_by_itself(measured):
+    page = measured.joinpath("compare.html").read_text()
+    assert "http" not in page
+    assert set(re.findall(r'(?:src|href)="(\w+:)', page)) == {"data:"}
+    assert page.count("<img") == 2
+    assert "conduit testam --conduit sci --conduit loggp --drawn" in page
+    assert re.search(r"<details><summary>All figures \(\d+\)", page)
+
+
+def test_drawn_again_it_has_the_same_bytes(measured, command, tmp_path):
+    again = tmp_path / "again"
+    outcome = command("compare", "--from", str(measured / "results.json"), "--out", str(again))
+    assert outcome == (
+        0,
+        "testam-round-trip: testam: Round trip\n"
+        "testam-message-rate-flood-one-way: testam: Message rate, flood one way\n"
+        f"wrote {again / 'compare.html'}, results.json and 2 pictures (svg and png)\n",
+        "",
+    )
+    for path in measured.iterdir():
+        if path.name != "compare.html":  # it says what measured them
+            assert again.joinpath(path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_curves_are_the_figures_measured(measured):
+    found = results_of("from", measured / "results.json")
+    trip = pictures(found)[0]
+    assert (trip.groups, trip.title) == (("sci", "loggp"), "testam: Round trip")
+    assert trip.styles == ("AMMedium ping-pong roundtrip ReqRep", "AMShort ping-pong roundtrip ReqRep")
+    (panel,) = trip.panels
+    medium = next(curve for curve in panel.curves if (curve.group, curve.style) == (1, 0))
+    rows = [row for row in found[1].rows if row.operation == trip.styles[0]]
+    assert medium.x == (0, 1, 2, 4, 8, 16, 32, 64) == tuple(row.nbytes for row in rows)
+    assert medium.y == tuple(row.microseconds for row in rows)
+
+
+def of(program="testam", conduit="sci", *, ranks=2, swept=None, **rows):
+    """Return a result with rows, `time_64=1.5` of 64 bytes."""
+    records = [
+        {"section": "A", "operation": name.partition("_")[0], "bytes": int(name.partition("_")[2] or 0),
+         "iterations": 1, "microseconds": us, "mb_per_s": None, "driver_us": None}
+        for name, us in rows.items()
+    ]  # fmt: skip
+    content = {"program": program, "conduit": conduit, "ranks": ranks, "clock": "virtual", "records": records}
+    if swept:
+        content["swept"] = dict(zip(("option", "value", "conduit"), swept, strict=True))
+    return from_json(content)
+
+
+def test_thresholds_are_marked_where_they_can_be_seen():
+    told = of(trip_64=1.0, trip_4096=2.0)
+    marks = [
+        {"bytes": 2048, "what": "by DMA"},
+        {"bytes": 2048, "what": "largest"},
+        {"bytes": 8192, "what": "out of sight"},
+    ]
+    one = from_json({**told.content, "marks": marks})
+    (picture,) = pictures([one])
+    assert [(mark.x, mark.text) for mark in picture.marks] == [(2048, "2048: by DMA; largest")]
+    other = from_json({**told.content, "conduit": "loggp", "marks": marks[:1]})
+    (picture,) = pictures([one, other])
+    assert [mark.text for mark in picture.marks] == ["2048: by DMA (sci, loggp); largest (sci)"]
+
+
+def test_a_conduit_tells_its_thresholds(command):
+    out = command("testam", "--conduit", "sci", "--sections", "A", "--iterations", "1", "--json", "-").out
+    assert json.loads(out)[0]["marks"] == [
+        {"bytes": 2048, "what": "another way of sending"},
+        {"bytes": 2048, "what": "largest medium message"},
+    ]
+
+
+def test_figures_without_sizes_are_bars():
+    (picture,) = pictures([of(a=1.0, b=2.0), of(conduit="loggp", a=3.0)])
+    (panel,) = picture.panels
+    assert (panel.names, panel.values) == (("a", "b"), ((1.0, 2.0), (3.0, None)))
+
+
+def test_results_of_one_spec_are_told_apart():
+    assert pictures([of(a=1.0), of(a=2.0, ranks=4)])[0].groups == ("sci, 2 ranks", "sci, 4 ranks")
+    assert pictures([of(a=1.0), of(a=2.0)])[0].groups == ("(1) sci, 2 ranks", "(2) sci, 2 ranks")
+
+
+def test_a_sweep_is_drawn_by_size_and_over_the_option():
+    swept = [
+        of(
+            conduit=f"{base}:slots={value}",
+            swept=("slots", value, base),
+            trip_8=float(value),
+            trip_64=2.0 * float(value),
+        )
+        for base in ("sci", "loggp")
+        for value in ("1", "2", "4")
+    ]
+    by_size, over = pictures(swept)
+    assert by_size.title == "testam: trip: time, by slots"
+    assert [panel.title for panel in by_size.panels] == ["sci", "loggp"]
+    assert by_size.groups == ("slots=1", "slots=2", "slots=4")
+    assert over.title == "testam: trip: time, over slots"
+    assert over.groups == ("sci", "loggp")
+    assert [panel.title for panel in over.panels] == ["8 bytes", "64 bytes"]
+    assert over.panels[1].scale == "log"
+    assert [(curve.x, curve.y) for curve in over.panels[1].curves] == [((1, 2, 4), (2, 4, 8))] * 2
+
+
+def test_a_sweep_of_what_is_no_number():
+    swept = [
+        of(conduit=f"sci:queue={v}", swept=("queue", v, "sci"), time=y) for v, y in (("paired", 1.0), ("single", 2.0))
+    ]
+    (picture,) = pictures(swept)
+    (panel,) = picture.panels
+    assert (panel.ticks, panel.scale) == (((0, "paired"), (1, "single")), "linear")
+    assert panel.curves[0].y == (1.0, 2.0)
+
+
+def test_a_sweep_measures_each_value(command, tmp_path):
+    words = ("--conduit", "loggp:set=myrinet2000", "--sweep", "slots=1,2", "--sections", "A", "--iterations", "2")
+    assert command("compare", *words, "--out", str(tmp_path / "out")).status == 0
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [(each["conduit"], each["swept"]) for each in found] == [
+        (f"loggp:set=myrinet2000,slots={n}", {"option": "slots", "value": str(n), "conduit": "loggp:set=myrinet2000"})
+        for n in (1, 2)
+    ]
+
+
+def test_a_sweep_of_ranks_over_several_benchmarks(command, tmp_path):
+    words = ("--command", "testbarrier", "--command", "testcoll", "--sweep", "ranks=2,3", "--sections", "A")
+    words = (*words, "--max-size", "8", "--iterations", "1", "--conduit", "loggp")
+    outcome = command("compare", *words, "--out", str(tmp_path / "out"))
+    assert outcome.status == 0
+    assert outcome.out.startswith("testbarrier-barrier-over-ranks: testbarrier: Barrier, over ranks\n")
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [(each["program"], each["ranks"]) for each in found] == [
+        ("testbarrier", 2), ("testbarrier", 3), ("testcoll", 2), ("testcoll", 3),
+    ]  # fmt: skip
+
+
+def test_spread_of_several_runs_is_drawn(command, tmp_path):
+    words = ("--conduit", "udp:loss=0.05", "--repeat", "3", "--sections", "B", "--min-size", "8", "--max-size", "16")
+    assert command("compare", *words, "--out", str(tmp_path / "out")).status == 0
+    found = results_of("from", tmp_path / "out" / "results.json")
+    (picture,) = pictures(found)
+    (panel,) = picture.panels
+    assert panel.y_label == "time, µs (median, least, most)"
+    (curve,) = panel.curves
+    assert [*zip(curve.low, curve.y, curve.high, strict=True)] == [
+        (row.least, row.microseconds, row.most) for row in found[0].rows if row.operation == picture.styles[0]
+    ]
+    assert any(low < high for low, high in zip(curve.low, curve.high, strict=True))
+
+
+def test_two_files_as_ratios(command, tmp_path):
+    for name, slots in (("a", 1), ("b", 4)):
+        words = ("testam", "--conduit", f"loggp:slots={slots}", *SMALL, "--json", str(tmp_path / f"{name}.json"))
+        assert command(*words).status == 0
+    files = [str(tmp_path / f"{name}.json") for name in "ab"]
+    status, out, err = command("compare", "--diff", *files, "--out", str(tmp_path / "out"))
+    assert (status, err) == (0, "")
+    assert "loggp:slots=1 to loggp" in out
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    assert made == {"diff.html", "testam-ratio.svg", "testam-ratio.png", "testam-ratio-1.svg", "testam-ratio-1.png"}
+    found, alone = differences(*(results_of("diff", tmp_path / f"{name}.json") for name in "ab"))
+    assert alone == 0
+    assert f"Of {len(found)} figures in both" in out
+    flood = next(each for each in found if each.operation == "AMShort flood roundtrip ReqRep")
+    assert flood.ratio == flood.after / flood.before < 0.9
+
+
+def test_the_same_file_twice_differs_in_nothing(command, tmp_path):
+    path = str(tmp_path / "a.json")
+    assert command("testam", "--conduit", "loggp", *SMALL, "--json", path).status == 0
+    status, out, _ = command("compare", "--diff", path, path)
+    assert status == 0
+    assert re.fullmatch(r"Of (\d+) figures in both, \1 are the same, 0 larger, 0 smaller\.\n", out)
+
+
+def test_results_of_a_program_are_drawn_too(command, tmp_path):
+    program = tmp_path / "it.py"
+    program.write_text("async def main(ep):\n    await ep.attach()\n    await ep.compute(1e-6)\n")
+    path = tmp_path / "run.json"
+    assert command("run", str(program), "--conduit", "sci", "--conduit", "loggp", "--json", str(path)).status == 0
+    found = results_of("from", path)
+    (picture,) = pictures(found)
+    assert picture.groups == ("sci", "loggp")
+    assert picture.panels[0].values == tuple((row.microseconds,) for result in found for row in result.rows)
+
+
+REMEDY = "give a file that --json of a benchmark or of conduit run has written\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--out is missing; name a folder for the pictures\n"),
+        (
+            ["--out", "no/such/folder"],
+            "--out no/such/folder cannot be made: No such file or directory; name a ",
+        ),
+        (
+            ["--command", "tetsam", "--out", "x"],
+            "--command 'tetsam' is no command (did you mean testam?); benchmarks",
+        ),
+        (["--command", "list", "--out", "x"], "--command 'list' is no benchmark; these are: mpi-bandwidth, mpi-coll, "),
+        (
+            ["--sweep", "slots", "--out", "x"],
+            "--sweep 'slots' names no values; write it as slots=1,2,4 or ranks=2",
+        ),
+        (["--sweep", "slots=,", "--out", "x"], "--sweep 'slots=,' names no values; write it as slots=1,2,4 or ranks=2"),
+        (["--sweep", "slot=1", "--out", "x"], "conduit 'sci' has no option 'slot' (did you mean slots?); its options"),
+        (
+            ["--sweep", "ranks=2,4", "--ranks", "3", "--out", "x"],
+            "--ranks and --sweep ranks=2,4 are both given; leave one out\n",
+        ),
+        (["--conduit", "scii", "--out", "x"], "there is no conduit 'scii' (did you mean sci?); installed are: "),
+        (["--from", "a", "--diff", "a", "b", "--out", "x"], "--from and --diff are both given; choose one\n"),
+        (
+            ["--from", "a", "--ranks", "3", "--out", "x"],
+            "--ranks means nothing to results that --from reads; leave it out\n",
+        ),
+        (
+            ["--diff", "a", "b", "--conduit", "sci"],
+            "--conduit means nothing to results that --diff reads; leave it out\n",
+        ),
+        (["--from", "no.json", "--out", "x"], "--from no.json cannot be read: No such file or directory; " + REMEDY),
+        (["--diff", "empty.json", "empty.json"], "--diff empty.json holds no results; " + REMEDY),
+        (["--from", "text.json", "--out", "x"], "--from text.json is no JSON; " + REMEDY),
+        (["--from", "list.json", "--out", "x"], "--from list.json holds no results; " + REMEDY),
+        (
+            ["--diff", "one.json", "other.json"],
+            "--diff: the files have nothing in common: testam on sci and testcoll on sci; give results of the same",
+        ),
+    ],
+)
+def test_wrong_calls(command, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.json").write_text("[]")
+    (tmp_path / "text.json").write_text("no JSON")
+    (tmp_path / "list.json").write_text('[{"conduit": "sci", "limits": {}}]')
+    for name, program in (("one", "testam"), ("other", "testcoll")):
+        (tmp_path / f"{name}.json").write_text(json.dumps([dict(of(program, a=1.0).content)]))
+    status, out, err = command("compare", *words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"conduit compare: {message}")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_a_benchmark_refuses_is_said_by_it(command, tmp_path):
+    words = ("compare", "--conduit", "sci", "--sections", "Z", "--out", str(tmp_path / "out"))
+    status, out, err = command(*words)
+    assert (status, out) == (2, "")
+    assert err == "conduit testam: --sections 'Z' names no section; give letters out of ABCDEFGHIJK\n"
+
+
+def test_without_matplotlib(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, err = command("compare", "--out", str(tmp_path / "out"))
+    assert (status, out) == (1, "")
+    assert err == (
+        "conduit compare: it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]'\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_matplotlib_ratios_are_told(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "a.json").write_text(json.dumps([dict(of(a=1.0, b=4.0).content)]))
+    (tmp_path / "b.json").write_text(json.dumps([dict(of(a=3.0, b=4.0, c=1.0).content)]))
+    status, out, _ = command("compare", "--diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
+    assert status == 0
+    assert "3.000" in out
+    assert out.endswith("Of 2 figures in both, 1 are the same, 1 larger, 0 smaller. 1 are in one file alone.\n")

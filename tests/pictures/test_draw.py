@@ -1,0 +1,131 @@
+"""Pictures: the same bytes each time, no text over another, what curves and bars show."""
+
+import sys
+
+import attrs
+import matplotlib
+import pytest
+
+from conduit import ConduitError
+from conduit.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
+from conduit.pictures.draw import figure
+from conduit.pictures.looks import letter
+
+SIZES = (0.0, 1.0, 8.0, 64.0, 512.0, 4096.0, 65536.0, 1048576.0)
+
+
+def curves(groups=2, styles=2):
+    return tuple(
+        Curve(x=SIZES, y=tuple(3.0 + group + style + size / 100 for size in SIZES), group=group, style=style)
+        for group in range(groups)
+        for style in range(styles)
+    )
+
+
+LINES = LinePanel(x_label="payload, bytes", y_label="time, µs", curves=curves(), scale="bytes")
+BARS = BarPanel(x_label="time, µs", names=("one", "another"), values=((1.0, 2.5), (3.0, None)))
+PICTURE = Picture(
+    name="it",
+    title="Round trip",
+    panels=(LINES,),
+    groups=("sci", "loggp"),
+    styles=("medium", "long"),
+    marks=(
+        AxisMark(1024, "1024: largest medium message"),
+        AxisMark(1100, "1100: by DMA"),
+        AxisMark(1300, "1300: more"),
+    ),
+)
+
+
+def test_the_same_picture_is_the_same_bytes():
+    once = draw(PICTURE)
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "lines.linewidth": 9}):
+        assert draw(PICTURE) == once
+        assert matplotlib.rcParams["font.size"] == 20
+
+
+def test_other_figures_are_other_bytes():
+    changed = attrs.evolve(PICTURE, panels=(attrs.evolve(LINES, curves=curves(groups=1)),))
+    assert draw(changed).svg != draw(PICTURE).svg
+
+
+def test_svg_has_no_date_and_no_version():
+    text = draw(PICTURE).svg.decode()
+    assert "dc:date" not in text
+    assert "Matplotlib v" not in text
+
+
+MANY = tuple(
+    f"loggp:L=3e-06,o_s=7e-07,o_r=1.9e-06,g=4.2e-06,G=3.1e-10,poll=5e-09,slots={number}" for number in range(8)
+)
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        PICTURE,
+        attrs.evolve(PICTURE, panels=(LINES,) * 2),
+        attrs.evolve(PICTURE, panels=tuple(attrs.evolve(LINES, title=f"sci {number}") for number in range(3))),
+        attrs.evolve(PICTURE, panels=(attrs.evolve(LINES, curves=curves(8, 3)),), groups=MANY, styles=("a", "b", "c")),
+        attrs.evolve(PICTURE, panels=(attrs.evolve(LINES, y_label="messages per second"),), marks=()),
+        Picture(name="bars", title="Barrier", panels=(BARS,), groups=("sci", "loggp")),
+        Picture(
+            name="bars",
+            title="Barrier",
+            panels=(
+                attrs.evolve(
+                    BARS, names=tuple(f"Barrier of a long name {n}" for n in range(12)), values=((7.0,) * 12,) * 4
+                ),
+            ),
+            groups=MANY[:4],
+        ),
+    ],
+    ids=["one", "two", "three", "long-names", "plain", "bars", "many-bars"],
+)
+def test_no_text_covers_another(picture, overlaps):
+    assert overlaps(picture) == []
+
+
+def test_overlaps_are_seen(overlaps):
+    """The check itself."""
+    ticks = ((0.0, "one"), (0.01, "another"))
+    panel = attrs.evolve(LINES, scale="linear", ticks=ticks)
+    assert overlaps(attrs.evolve(PICTURE, panels=(panel,))) == [("one", "another")]
+
+
+def test_curves_differ_without_colour():
+    """Each pair of group and style has a marker, a filling or dashes of its own."""
+    with figure(PICTURE) as drawn:
+        drawn_lines = [line for line in drawn.axes[0].get_lines() if len(line.get_xdata()) == len(SIZES)]
+        looks = {(line.get_marker(), line.get_fillstyle(), line.get_linestyle()) for line in drawn_lines}
+    assert len(looks) == 4
+
+
+def test_what_has_no_logarithm_is_drawn_linear():
+    panel = attrs.evolve(LINES, curves=(Curve(x=(1.0, 2.0), y=(0.0, 5.0)),))
+    with figure(attrs.evolve(PICTURE, panels=(panel,))) as drawn:
+        assert drawn.axes[0].get_yscale() == "linear"
+    with figure(PICTURE) as drawn:
+        assert drawn.axes[0].get_yscale() == "log"
+
+
+def test_spread_of_several_runs():
+    panel = attrs.evolve(LINES, curves=(Curve(x=(1.0, 2.0), y=(3.0, 5.0), low=(2.0, 4.0), high=(9.0, 5.0)),))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), groups=("udp",), styles=(), marks=())) as drawn:
+        (bars,) = drawn.axes[0].containers
+        ends = [tuple(segment[:, 1]) for segment in bars.lines[2][0].get_segments()]
+    assert ends == [(2.0, 9.0), (4.0, 5.0)]
+
+
+def test_letters_of_marks():
+    assert [letter(number) for number in (0, 25, 26, 27, 52, 701, 702)] == ["a", "z", "aa", "ab", "ba", "zz", "aaa"]
+
+
+def test_without_matplotlib_it_is_said_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConduitError) as caught:
+        check_drawing("it")
+    assert str(caught.value) == (
+        "it needs matplotlib for its pictures; install it with: pip install 'conduit-am[plot]'"
+    )
