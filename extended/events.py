@@ -91,7 +91,7 @@ class Operation:
         group: the implicit operations that it is waited for with, or None.
         out: of a get only, the flat view that it fills.
         chunk: of a get only, how many bytes each piece but the last has, 0 of a single one.
-        native: whether its pieces are native operations and no requests.
+        native: whether its pieces are native operations and no requests, or it was copied into another's memory.
     """
 
     __slots__ = ("call", "chunk", "group", "kind", "native", "out", "peer", "pending", "pieces")

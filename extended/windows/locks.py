@@ -1,17 +1,17 @@
-"""The locks of passive target synchronisation: for each rank of a window one queue, which needs nothing of that rank.
+"""The locks of passive target synchronisation, which need nothing of the rank that is locked.
 
-A word of 8 bytes in the segment of the rank that is locked names who is last in the queue; it is changed by atomic
-operations alone.  Whoever comes puts itself there, and tells the one before it, who hands on what it has: first that
-readers may go, which readers hand on at once, then that all before have left.  It is fair: first come, first served,
-shared holders together.
+Each rank has two words of 8 bytes in its segment that are changed by atomic operations alone.  One counts those that
+have the lock together, and names the rank that wants it alone.  The other names the last in a queue of those that have
+to wait.  Who finds no such wish takes a share at once.  Everybody else stands in the queue, and is told by the one
+before when it is the first.  Then it takes its share and leaves the queue; or it says its wish, waits for those that
+have shares, the last of whom tells it, and leaves the queue when it unlocks.
 
-Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory Multiprocessors" (1991), for
-queues whose members wait for the one before alone.
+Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors" (1991), for
+the queue, whose members wait for a message of the one before and for nothing in the memory of others.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,73 +23,60 @@ if TYPE_CHECKING:
     from conduit import Endpoint, Token
     from extended import Extended
 
+WORDS = 16
+"""Bytes that a lock has in a segment: the word of its shares, and that of its queue."""
+
+_QUEUE = 8  # where the second one is
 _TICKETS = 1 << 31
-
-
-class Level(IntEnum):
-    """How far a place in a queue has come; the values travel in messages."""
-
-    NONE = 0
-    READERS = 1
-    """Those before it are readers that may go, or have left."""
-    FIRST = 2
-    """All before it have left."""
-
-
-@attrs.frozen
-class Next:
-    """Who comes after a place.
-
-    Attributes:
-        rank: of the job.
-        ticket: of its place there.
-    """
-
-    rank: int
-    ticket: int
+_SHARES = (1 << 32) - 1  # of the first word; above is 1 more than the rank that wants the lock alone
 
 
 @attrs.define(eq=False)
-class Node:
-    """This rank's place in the queue of one rank of a window.
+class WindowHold:
+    """This rank's lock of one rank of a window, wanted or had.
 
     Attributes:
         home: rank of the job that is locked.
-        word: where in its segment the queue's word is.
+        word: where in its segment the words are.
         slot: of the window here.
-        ticket: of this place.
-        shared: whether it is for reading.
-        ahead: rank of the job just before it, -1 where there is none.
-        level: how far it has come.
-        told: what the one behind it has been told.
-        left: whether this rank has left it.
-        next: who comes after it, as far as is known.
+        shared: whether others may have it too.
+        held: whether this rank has it.
+        place: in the queue, while it has one.
     """
 
     home: int
     word: int
     slot: int
-    ticket: int
     shared: bool
+    held: bool = False
+    place: Place | None = None
+
+
+@attrs.define(eq=False)
+class Place:
+    """This rank's place in the queue of a lock.
+
+    Attributes:
+        hold: what it is for.
+        ticket: its number on this rank.
+        ahead: rank of the job just before it, -1 where there is none.
+        first: whether all before it have left.
+        left: whether this rank has left it.
+        next: rank of the job just behind it and its ticket there, as far as is known.
+        drained: whether somebody has said that the last share was given back.
+    """
+
+    hold: WindowHold
+    ticket: int
     ahead: int = -1
-    level: Level = Level.NONE
-    told: Level = Level.NONE
+    first: bool = False
     left: bool = False
-    next: Next | None = None
-
-    def granted(self) -> bool:
-        """Say whether this rank has the lock."""
-        return self.level >= (Level.READERS if self.shared else Level.FIRST)
-
-    def tells(self) -> Level:
-        """Return what the one behind it is to know."""
-        if self.left and self.level == Level.FIRST:
-            return Level.FIRST
-        return Level.READERS if self.shared and self.level else Level.NONE
+    next: tuple[int, int] | None = None
+    drained: bool = False
 
 
 class WindowLocks:
-    """One rank's places in all queues.
+    """One rank's part in all locks.
 
     Args:
         x: the extended layer.
@@ -99,101 +86,157 @@ class WindowLocks:
         self._ep: Endpoint = x.ep
         self._words = x.atomic("u8")
         self._ticket = 0
-        self._nodes: dict[int, Node] = {}  # by ticket
-        self._behind: list[Node] = []  # whose next is to be told
-        self._last: list[Node] = []  # that all have left, and nobody is known to be behind
+        self._places: dict[int, Place] = {}  # by ticket
+        self._waiting: dict[tuple[int, int], Place] = {}  # the first of its queue, by home and word, until it unlocks
+        self._ending: list[Place] = []  # given up, and told since that they are the first
 
     def table(self) -> tuple[Callable[..., None], ...]:
         """Return the handlers in the order in which every rank attaches them."""
-        return self.win_behind, self.win_told
+        return self.win_behind, self.win_first, self.win_drained
 
-    def place(self, slot: int, home: int, word: int, *, shared: bool) -> Node:
-        """Return a place that is not in its queue yet.
+    def unused(self, slot: int) -> bool:
+        """Say whether this rank has no place in any queue of a window, given up ones included."""
+        return not any(place.hold.slot == slot for place in self._places.values())
+
+    # ----------------------------------------------------------------------------------------------- taking and giving
+
+    async def take(self, hold: WindowHold, what: str) -> None:
+        """Take a lock, and wait until this rank has it; cancelled, it leaves the queue.
+
+        What others depend on cannot be cancelled: changes of the words, and what is told.
 
         Args:
-            slot: of the window.
-            home: rank of the job that is locked.
-            word: where in its segment the queue's word is.
-            shared: whether it is for reading.
+            hold: the lock.
+            what: the call, for the report of a deadlock.
         """
+        if hold.shared and await self._share(hold):
+            hold.held = True
+            return
+        place = await self._enter(hold)
+        try:
+            if not place.first:
+                behind = f"{what} of rank {hold.home}, in the queue behind rank {place.ahead}"
+                await self._ep.block_until(lambda: place.first, what=behind, ranks=(place.ahead,))
+        except trio.Cancelled:
+            await self._leave(place)
+            raise
+        if hold.shared:
+            await self._share(hold)
+            await self._leave(place)
+        else:
+            await self._alone(place, what)
+            hold.place = place
+        hold.held = True
+
+    async def give(self, hold: WindowHold) -> None:
+        """Give a lock back that this rank has."""
+        hold.held = False
+        place = hold.place
+        if place is None:
+            await self._unshare(hold)
+        else:
+            await self._say(place, -1)
+            await self._leave(place)
+
+    async def _share(self, hold: WindowHold) -> bool:
+        """Take a share, unless a rank wants the lock alone; return whether this rank has one."""
+        with trio.CancelScope(shield=True):
+            if not await self._words.fetch_add(hold.home, hold.word, 1) >> 32:
+                return True
+        await self._unshare(hold)
+        return False
+
+    async def _unshare(self, hold: WindowHold) -> None:
+        with trio.CancelScope(shield=True):
+            before = await self._words.fetch_sub(hold.home, hold.word, 1)
+            if before >> 32 and before & _SHARES == 1:
+                words = hold.home, hold.word & 0xFFFF_FFFF, hold.word >> 32
+                await self._ep.request_short((before >> 32) - 1, self.win_drained, *words)
+
+    async def _alone(self, place: Place, what: str) -> None:
+        """Say that this rank wants the lock alone, and wait until no shares are left; cancelled, it gives that up."""
+        hold = place.hold
+        self._waiting[hold.home, hold.word] = place
+        shares = await self._say(place, 1)
+        try:
+            while shares:
+                others = f"{what} of rank {hold.home}, until those that share it unlock"
+                await self._ep.block_until(lambda: place.drained, what=others)
+                place.drained = False
+                # What was said may be about a share that was taken and given back at once: looked at again.
+                with trio.CancelScope(shield=True):
+                    shares = await self._words.get(hold.home, hold.word) & _SHARES
+        except trio.Cancelled:
+            await self._say(place, -1)
+            await self._leave(place)
+            raise
+
+    async def _say(self, place: Place, sign: int) -> int:
+        """Say that this rank wants the lock alone, or does no longer; return how many share it."""
+        hold = place.hold
+        with trio.CancelScope(shield=True):
+            wish = sign * (self._ep.rank + 1 << 32)
+            before: int = await self._words.fetch_add(hold.home, hold.word, wish)
+        if sign < 0:
+            self._waiting.pop((hold.home, hold.word), None)
+        return before & _SHARES
+
+    # ------------------------------------------------------------------------------------------------------- the queue
+
+    async def _enter(self, hold: WindowHold) -> Place:
+        """Stand in the queue."""
         self._ticket = (self._ticket + 1) % _TICKETS
-        node = self._nodes[self._ticket] = Node(home, word, slot, self._ticket, shared)
-        return node
-
-    def left(self, slot: int) -> bool:
-        """Say whether this rank has no place in any queue of a window, nor need keep one for those behind it."""
-        return not any(node.slot == slot for node in self._nodes.values())
-
-    async def enter(self, node: Node) -> None:
-        """Put a place into its queue; it cannot be cancelled, since others would wait for it for ever."""
+        place = self._places[self._ticket] = Place(hold, self._ticket)
         with trio.CancelScope(shield=True):
-            found = await self._words.swap(node.home, node.word, self._value(node))
-            if not found:
-                node.level = Level.FIRST
-                return
-            node.ahead = (found >> 32) - 1
-            await self._ep.request_short(node.ahead, self.win_behind, found & 0xFFFF_FFFF, node.ticket)
-
-    def _value(self, node: Node) -> int:
-        return self._ep.rank + 1 << 32 | node.ticket
-
-    async def leave(self, node: Node) -> None:
-        """Give up a place, whether or not this rank has the lock; it cannot be cancelled."""
-        node.left = True
-        with trio.CancelScope(shield=True):
-            if node.level == Level.FIRST and node.next is None:
-                await self._close(node)
+            found = await self._words.swap(hold.home, hold.word + _QUEUE, self._name(place))
+            if found:
+                place.ahead = (found >> 32) - 1
+                await self._ep.request_short(place.ahead, self.win_behind, found & 0xFFFF_FFFF, place.ticket)
             else:
-                await self._tell(node)
-                await self._ep.poll()
+                place.first = True
+        return place
+
+    def _name(self, place: Place) -> int:
+        return self._ep.rank + 1 << 32 | place.ticket
+
+    async def _leave(self, place: Place) -> None:
+        """Leave the queue; who is not the first yet does so when it is told."""
+        place.left = True
+        if not place.first:
+            return
+        with trio.CancelScope(shield=True):
+            if place.next is None:
+                last = place.hold.home, place.hold.word + _QUEUE, self._name(place)
+                if await self._words.compare_swap(*last, 0) == last[2]:
+                    del self._places[place.ticket]
+                    return
+            if place.next is not None and self._places.pop(place.ticket, None) is not None:
+                await self._ep.request_short(place.next[0], self.win_first, place.next[1])
+            # Else somebody has come behind it, whose message tells who, and is answered.
 
     async def progress(self) -> None:
-        """Send what handlers have left to send."""
-        while self._behind:
-            await self._tell(self._behind.pop())
-        while self._last:
-            await self._close(self._last.pop())
-
-    async def _tell(self, node: Node) -> None:
-        level = node.tells()
-        if node.next is not None and level > node.told:
-            node.told = level
-            if level == Level.FIRST:
-                self._drop(node)
-            await self._ep.request_short(node.next.rank, self.win_told, node.next.ticket, level)
-
-    async def _close(self, node: Node) -> None:
-        if node.next is not None:
-            return await self._tell(node)
-        mine = self._value(node)
-        if await self._words.compare_swap(node.home, node.word, mine, 0) == mine:
-            self._drop(node)
-        return None  # else somebody has come behind it, and will say so
-
-    def _drop(self, node: Node) -> None:
-        self._nodes.pop(node.ticket, None)
+        """Do what handlers have left to do."""
+        while self._ending:
+            await self._leave(self._ending.pop())
 
     def win_behind(self, token: Token, ticket: int, theirs: int) -> None:
-        """Request: a rank stands behind a place of this one; it is told at once what it may know."""
-        node = self._nodes[ticket]
-        node.next = Next(token.rank, theirs)
-        level = node.tells()
-        if level > node.told:
-            node.told = level
-            if level == Level.FIRST:
-                self._drop(node)
-            token.reply_short(self.win_told, theirs, level)
+        """Request: a rank stands behind a place of this one."""
+        place = self._places[ticket]
+        place.next = token.rank, theirs
+        if place.left and place.first:
+            del self._places[ticket]
+            token.reply_short(self.win_first, theirs)
 
-    def win_told(self, token: Token, ticket: int, level: int) -> None:
-        """Request or reply: a place of this rank has come so far."""
-        node = self._nodes.get(ticket)
-        if node is None or level <= node.level:
-            return  # what is older has been overtaken
-        node.level = Level(level)
-        if node.next is not None:
-            self._behind.append(node)
-        elif node.left and level == Level.FIRST:
-            self._last.append(node)
-        else:
-            return
-        self._ep.want_progress()
+    def win_first(self, token: Token, ticket: int) -> None:
+        """Request or reply: all before a place of this rank have left."""
+        place = self._places[ticket]
+        place.first = True
+        if place.left:
+            self._ending.append(place)
+            self._ep.want_progress()
+
+    def win_drained(self, token: Token, home: int, low: int, high: int) -> None:
+        """Request: the last share of a lock was given back that this rank wanted alone, when that was looked at."""
+        place = self._waiting.get((home, low & 0xFFFF_FFFF | (high & 0xFFFF_FFFF) << 32))
+        if place is not None:
+            place.drained = True

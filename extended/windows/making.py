@@ -12,14 +12,15 @@ import conduit
 from extended import Extended, Team
 from extended.windows.buffers import MOST, dtype_of
 from extended.windows.calls import integer, shown
+from extended.windows.locks import WORDS
 from extended.windows.service import attached
 
 if TYPE_CHECKING:
     from extended.windows.calls import Call
     from extended.windows.service import Service
 
-_WORD = 8
-"""Bytes of the word that the queue of a rank's lock has in its segment."""
+_ALIGNED = 8
+"""What the words of a lock are aligned to, bytes."""
 
 _ELSEWHERE = -1
 """In the place of an offset: the memory is not in the segment."""
@@ -76,7 +77,7 @@ class WindowShape:
         members: its ranks' parts, by their number.
         memory: this rank's part.
         block: offset of what was taken of the symmetric heap.
-        word: offset of the word of a rank's lock, in every segment.
+        word: offset of the words of a rank's lock, in every segment.
     """
 
     team: Team
@@ -174,8 +175,8 @@ async def make(comm: Team, mine: Wanted, call: Call) -> Made:
     except conduit.BadRequest:
         await team.destroy()
         raise
-    word = block + -(-size // _WORD) * _WORD
-    x.ep.segment[word : word + _WORD] = 0
+    word = block + -(-size // _ALIGNED) * _ALIGNED
+    x.ep.segment[word : word + WORDS] = 0
     members = tuple(
         Member(team.job_rank(rank), int(row[5]), int(row[2]), int(row[3]), _offset(row, block))
         for rank, row in enumerate(rows)
@@ -211,8 +212,8 @@ def _agree(call: str, rows: npt.NDArray[np.int64]) -> None:
 
 
 async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
-    """Take memory and the word of a lock of every rank's symmetric heap; return its offset, the same on all ranks."""
-    size = -(-nbytes // _WORD) * _WORD + _WORD
+    """Take memory and the words of a lock of every rank's symmetric heap; return its offset, the same on all ranks."""
+    size = -(-nbytes // _ALIGNED) * _ALIGNED + WORDS
     try:
         if team.size == x.size:
             return await x.all_alloc(size)

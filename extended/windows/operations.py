@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-import trio
 
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
+from extended.windows.locks import WindowHold
 from extended.windows.part import conflict
 from extended.windows.records import GET, PUT, Accesses, AccessRecord
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from extended.windows.buffers import Array
     from extended.windows.calls import Call
     from extended.windows.epochs import Epochs
-    from extended.windows.locks import Node
     from extended.windows.making import Member, WindowShape
     from extended.windows.part import Part
     from extended.windows.service import Service
@@ -110,7 +109,7 @@ class Operations:
         self._enough = dict[int, int]()
         self._accesses: dict[int, Accesses] = {}
         self._turn = 0  # of the epochs between fences
-        self._nodes: dict[int, Node] = {}  # by the rank that is locked
+        self._holds: dict[int, WindowHold] = {}  # by the rank that is locked
         self._unlocked = False  # Lock_all was told that nobody else locks
         self._told = set[int]()  # ranks that know of accesses under a lock
         self._costs: dict[str, float] = {}
@@ -284,21 +283,13 @@ class Operations:
 
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """Take the lock of a rank; cancelled, it leaves the queue."""
-        locks = self._service.locks
-        node = locks.place(self._slot, self._shape.members[rank].rank, self._shape.word, shared=shared)
-        self._nodes[rank] = node
+        hold = WindowHold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
+        self._holds[rank] = hold
         try:
-            await locks.enter(node)
-            await self._granted(node, what)
-        except trio.Cancelled:
-            del self._nodes[rank]
-            await locks.leave(node)
+            await self._service.locks.take(hold, what)
+        except BaseException:
+            del self._holds[rank]
             raise
-
-    async def _granted(self, node: Node, what: str) -> None:
-        if not node.granted():
-            behind = f"{what} of rank {node.home}, in the queue behind rank {node.ahead}"
-            await self._ep.block_until(node.granted, what=behind, ranks=(node.ahead,))
 
     def lock_all(self, *, take: bool) -> None:
         """Begin to lock all ranks; each is locked at the first access to it.
@@ -309,11 +300,11 @@ class Operations:
         self._unlocked = not take
 
     async def _hold(self, rank: int, what: str) -> None:
-        node = self._nodes.get(rank)
-        if node is None:
-            await self.lock(rank, what, shared=True)
-        else:
-            await self._granted(node, what)  # another task has asked for it
+        while (hold := self._holds.get(rank)) is None or not hold.held:
+            if hold is None:
+                await self.lock(rank, what, shared=True)
+            else:  # another task takes it, or is cancelled
+                await self._ep.block_until(lambda now=hold: now.held or self._holds.get(rank) is not now, what=what)  # type: ignore[misc]
 
     async def flush(self, what: str, ranks: Sequence[int] | None = None) -> None:
         """Complete what was begun on some ranks, and let them forget it."""
@@ -331,21 +322,23 @@ class Operations:
 
     async def unlock(self, rank: int) -> None:
         """Give up the lock of a rank."""
-        node = self._nodes.pop(rank, None)
-        if node is None:
+        hold = self._holds.pop(rank, None)
+        if hold is None:
             await self._ep.poll()
         else:
-            await self._service.locks.leave(node)
+            await self._service.locks.give(hold)
 
     async def unlock_all(self) -> None:
         """Give up all locks."""
-        for rank in list(self._nodes):
+        if not self._holds:
+            await self._ep.poll()
+        for rank in list(self._holds):
             await self.unlock(rank)
 
     async def leave_all(self, what: str) -> None:
         """Give up all locks, and wait until this rank's places in their queues are needed no longer."""
         await self.unlock_all()
-        await self._ep.block_until(lambda: self._service.locks.left(self._slot), what=what)
+        await self._ep.block_until(lambda: self._service.locks.unused(self._slot), what=what)
 
 
 def _nothing() -> None:
