@@ -147,6 +147,7 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)
+    axes.set_xlim(left=0, right=None if any(value for row in panel.values for value in row) else 1)
     axes.set_xlabel(panel.x_label)
 
 

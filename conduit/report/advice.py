@@ -1,6 +1,6 @@
 """What is wrong with a program, in plain words, and what to do about it.
 
-Each check looks for one pattern in a profile, and says nothing below a share of the job's time that is worth a change.
+Each check looks for one pattern in a profile, and says nothing below a share of the time that is worth a change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conduit.report.profile import Profile, ends
 from conduit.timeline.recording import NEVER
 
 _WORTH = 0.1
-"""Of the job's time, below which nothing is said."""
+"""Of the time after the start, below which nothing is said."""
 _SMALL, _MANY = 64, 32
 """Bytes of an element-wise access at most, and how many of them at least."""
 _ALIGNED = 8
@@ -30,7 +30,7 @@ class Advice:
     Attributes:
         what: is wrong, with figures.
         remedy: what to do.
-        share: of the job's time, about what is to be had; by it they are in order.
+        share: of the time after the start, about what is to be had; by it they are in order.
     """
 
     what: str
@@ -64,7 +64,7 @@ def _percent(share: float) -> str:
 def _late_polls(found: Profile) -> list[Advice]:
     made = []
     for late in found.late:
-        share = late.cost / found.length
+        share = late.cost / found.working
         if share < _WORTH:
             continue
         where = f" (at {late.waiters[0]})" if late.waiters else ""
@@ -102,14 +102,14 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
     for key, payloads in sizes.items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
-        share = (ticks + spent[key]) / found.length
+        share = (ticks + spent[key]) / found.working
         small = 0 < median(payloads) <= _SMALL
         if place and small and len(payloads) >= _MANY and count >= len(payloads) // 2 and share >= _WORTH:
             peer, _ = peers[key].most_common(1)[0]
             made.append(
                 Advice(
                     f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} messages with "
-                    f"{median(payloads):.0f} bytes each, and waits for each one: {_percent(share)} of the job's time.",
+                    f"{median(payloads):.0f} bytes each, and waits for each one: {_percent(share)} of the time.",
                     "Move a whole block at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
                     "and wait once.",
                     share,
@@ -133,12 +133,12 @@ def _hot_spots(found: Profile) -> list[Advice]:
     made = []
     for rank, count in coming.most_common(1):
         others = len(sources[rank])
-        busy = (found.accounts[rank].overhead + found.accounts[rank].handlers) / found.length
+        busy = (found.accounts[rank].overhead + found.accounts[rank].handlers) / found.working
         if count >= _MANY and count > 3 * total / found.ranks and others >= found.ranks // 2:
             made.append(
                 Advice(
                     f"Rank {rank} is a hot spot: {count} of {total} requests go to it, from {others} ranks, and it "
-                    f"spends {_percent(busy)} of the job's time on messages.",
+                    f"spends {_percent(busy)} of the time on messages.",
                     "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
                     "collect several requests in one.",
                     max(busy, _WORTH),
@@ -159,14 +159,14 @@ def _full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
     if not by_rank:
         return []
     rank, ticks = by_rank.most_common(1)[0]
-    share = ticks / found.length
+    share = ticks / found.working
     if share < _WORTH:
         return []
     place, _ = places.most_common(1)[0]
     return [
         Advice(
             f"Queues are full: {len(by_rank)} ranks waited for free request slots, rank {rank} for {_us(ticks)}, "
-            f"{_percent(share)} of the job's time{f', mostly at {place}' if place else ''}.",
+            f"{_percent(share)} of the time{f', mostly at {place}' if place else ''}.",
             "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
             "has that option (`conduit show NAME`).",
             share,
@@ -191,7 +191,7 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
         odd = list(longs)[:loose]
     if not odd:
         return []
-    share = sum(longs[message].end - longs[message].begin for message in odd) / found.length
+    share = sum(longs[message].end - longs[message].begin for message in odd) / found.working
     if share < _WORTH:
         return []
     places = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd)
@@ -200,7 +200,7 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
         Advice(
             f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
             f"{f', mostly at {place}' if place else ''}: an engine moves such bytes only after a copy, or not at all. "
-            f"Their calls take {_percent(share)} of the job's time.",
+            f"Their calls take {_percent(share)} of the time.",
             f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
             share,
         )
@@ -224,13 +224,13 @@ def _first_contacts(found: Profile) -> list[Advice]:
     if not extra:
         return []
     rank, ticks = extra.most_common(1)[0]
-    share = ticks / found.length
+    share = ticks / found.working
     if share < _WORTH:
         return []
     return [
         Advice(
             f"First contacts are in the measured part: the first message between two ranks took longer than the later "
-            f"ones, on {pairs} pairs, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the job's time.",
+            f"ones, on {pairs} pairs, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the time.",
             "Send one message along each pair before the clock starts, and a barrier after it.",
             share,
         )

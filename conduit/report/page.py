@@ -46,8 +46,8 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
 def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: Sequence[Advice]) -> None:
     ended = "failed" if recording.failed else "ended well"
     page.text(
-        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {len(found.lives)} messages; "
-        f"the job {ended}."
+        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of them "
+        f"after the start, {len(found.lives)} messages; the job {ended}."
     )
     if told:
         page.warnings((each.what, each.remedy) for each in told)

@@ -94,6 +94,11 @@ class Profile:
     late: list[LatePoll]
     lives: list[Life]
 
+    @property
+    def working(self) -> int:
+        """Picoseconds after the first rank has built its queues and connections: what programs can change."""
+        return max(self.length - min(account.start for account in self.accounts), 1)
+
 
 def profile(recording: ReportRecording) -> Profile:
     """Return what a recording of a job that is over comes to."""
