@@ -35,7 +35,7 @@ class _Stopped(ConduitError):
         report: the same as a structure.
 
     Attributes:
-        report: a `conduit.launch.reports.Report`: ranks, tasks, waits, who waits for whom; None where nobody made one.
+        report: a `conduit.launch.reports.Report`: ranks, tasks, waits, who waits for whom; None where there is none.
     """
 
     def __init__(self, text: str = "", report: Any = None) -> None:

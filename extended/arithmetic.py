@@ -205,7 +205,7 @@ def type_index(call: str, dtype: object) -> int:
     """
     names = [kind.name for kind in TYPES]
     try:
-        # None would be numpy's default dtype, which nobody asked for.
+        # None would be numpy's default dtype, which was not asked for.
         found = None if dtype is None else np.dtype(dtype)  # type: ignore[call-overload]
     except Exception:  # a TypeError, which numpy fails to make of what cannot be shown
         found = None

@@ -11,7 +11,7 @@ Every team has a barrier of its own, and each signal names its team.  A signal m
 that it is in the team, and is kept for it.
 
 Two phases alternate.  A rank's signal for phase p + 1 may arrive while this rank is still in phase p, and is kept
-apart; one for phase p + 2 cannot, because nobody leaves p + 1 before this rank has begun it.  Within a phase each step
+apart; one for phase p + 2 cannot, because no rank leaves p + 1 before this rank has begun it.  Within a phase each step
 has its own bit, because signals of different steps may overtake one another.
 
 Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.

@@ -103,7 +103,7 @@ def _view(data: Any) -> memoryview:
             raise
     array = np.asarray(data)
     array = array.view(f"V{array.itemsize}")
-    if isinstance(data, np.generic):  # which nobody may write to, while this is a copy
+    if isinstance(data, np.generic):  # which is not to be written to, while this is a copy
         array.flags.writeable = False
     return memoryview(array)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Completion of operations: which puts and gets are outstanding, who waits for it, and what nobody waited for.
+"""Completion of operations: which puts and gets are outstanding, who waits for it, and what was never waited for.
 
 An operation is counted before its first message is sent, because its last reply may be handled inside that very send.
 Its number travels in the messages and comes back in the replies; numbers are small and are used again.
@@ -91,7 +91,7 @@ class Operation:
         group: the implicit operations that it is waited for with, or None.
         out: of a get only, the flat view that it fills.
         chunk: of a get only, how many bytes each piece but the last has, 0 of a single one.
-        native: whether its pieces are native operations and no requests.
+        native: whether its pieces are native operations and no requests, or it was copied into another's memory.
     """
 
     __slots__ = ("call", "chunk", "group", "kind", "native", "out", "peer", "pending", "pieces")
@@ -307,7 +307,7 @@ class Events:
         self._unsynced.pop(handle, None)
 
     def warn_unsynced(self) -> None:
-        """List the handles that nobody waited for, one warning for each line that made some."""
+        """List the handles that were never waited for, one warning for each line that made some."""
         lines = Counter((handle.call, handle.place) for handle in self._unsynced)
         for (call, place), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"

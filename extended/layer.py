@@ -90,7 +90,7 @@ class Attachment:
             part.tell(sink)
 
     async def finish(self) -> None:
-        """End the layer's work on a rank whose main has returned."""
+        """End the layer's work on a rank that has returned from its main."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
         self.locks.warn_held()

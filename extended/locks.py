@@ -1,8 +1,8 @@
 """Locks of the whole job, each with one queue at its home rank.
 
-Whoever wants a lock asks its home, which grants it at once or queues the request and grants it when those before have
-released it: first come, first served.  Each request has a ticket, a number of its rank that is not used again, so that
-messages which overtake one another cannot be taken for others.
+A task that wants a lock asks its home.  The home grants it at once, or queues the request and grants it when those
+before have released it: first come, first served.  Each request has a ticket, a number of its rank that is not used
+again, so that messages which overtake one another cannot be taken for others.
 
 A request is given up - its task was cancelled - by the message that releases as well: if the grant has been sent
 meanwhile, that is what it is.  It is never sent before the home has answered, so that it cannot come first.
@@ -68,7 +68,7 @@ class LockQueue:
 
 
 class LockRequest:
-    """A task's wish for a lock, where the task is.
+    """A task's request for a lock, where the task is.
 
     Attributes:
         lock: which.
@@ -382,7 +382,7 @@ class Lock:
 
     @public(owner="lock")
     async def try_acquire(self) -> bool:
-        """Take the lock if nobody has it; wait for the answer of its home rank alone.
+        """Take the lock if it is free; wait for the answer of its home rank alone.
 
         Returns:
             whether the running task has it now.

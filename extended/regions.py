@@ -57,5 +57,5 @@ class AccessRegion:
                 await self._events.ep.poll()
             except BaseException:
                 self._events.adopt(self._group)
-                self._events.synced(self._handle)  # whoever could have waited for it
+                self._events.synced(self._handle)  # no task can wait for it any more
                 raise

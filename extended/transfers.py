@@ -100,6 +100,7 @@ class Transfers:
             await self._ep.poll()
             if there is not None:
                 there[offset : offset + nbytes] = data
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
             return
         if self._rma is not None:
@@ -118,12 +119,18 @@ class Transfers:
                 raise
         else:
             send = self._ep.request_long_async if bulk else self._ep.request_long
-            view, chunk = memoryview(data), self._put_chunk
+            chunk, handler = self._put_chunk, self.handlers.put_long
             number = self._events.enter(operation, -(-nbytes // chunk))
-            handler = self.handlers.put_long
-            pieces = range(0, nbytes, chunk)
-            sends = (partial(send, dest, handler, view[at : at + chunk], offset + at, number) for at in pieces)
-            await self.issue(operation, number, sends)
+            if nbytes <= chunk:
+                try:
+                    await send(dest, handler, data, offset, number)
+                except BaseException:
+                    self._events.withdraw(number)
+                    raise
+            else:
+                view, pieces = memoryview(data), range(0, nbytes, chunk)
+                sends = (partial(send, dest, handler, view[at : at + chunk], offset + at, number) for at in pieces)
+                await self.issue(operation, number, sends)
         if wait:
             try:
                 await self._ep.block_until(operation.done, what=operation.call, ranks=(dest,))
@@ -146,6 +153,7 @@ class Transfers:
             await self._ep.poll()
             if there is not None:
                 out[:] = there[offset : offset + nbytes]
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
         elif self._rma is not None:
             number = self._events.enter_native(operation)
@@ -199,6 +207,7 @@ class Transfers:
             await self._ep.poll()
             if there is not None and nbytes:
                 fill(there[offset : offset + nbytes], byte)
+                operation.native = dest != self._ep.rank
             self._ep.charge(copied=nbytes)
             return
         if self._rma is not None:

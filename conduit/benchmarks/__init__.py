@@ -13,6 +13,7 @@ def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = Benchm
 
 from conduit.benchmarks.barrier import BenchmarkBarrier
 from conduit.benchmarks.execute import Program, execute
+from conduit.benchmarks.operation import ExplainedOperation, Mark
 from conduit.benchmarks.options import BenchmarkOptions, Parameters
 from conduit.benchmarks.pairs import BenchmarkPair, pair
 from conduit.benchmarks.progress import Progress
@@ -25,7 +26,9 @@ __all__ = [
     "BenchmarkBarrier",
     "BenchmarkOptions",
     "BenchmarkPair",
+    "ExplainedOperation",
     "Limits",
+    "Mark",
     "Parameters",
     "Program",
     "Progress",

@@ -7,7 +7,18 @@ from cyclopts import Parameter, Token
 
 from conduit.options import closest
 
-COLUMNS = ("total s", "average us", "median us", "least us", "most us", "MB/s", "KB/s", "driver us", "difference")
+COLUMNS = (
+    "total s",
+    "average us",
+    "median us",
+    "least us",
+    "most us",
+    "MB/s",
+    "KB/s",
+    "offered",
+    "driver us",
+    "difference",
+)
 """Their titles."""
 
 

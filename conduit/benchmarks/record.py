@@ -20,13 +20,17 @@ class Record:
         iterations: how often the operation was done.
         seconds: time of all iterations together.
         payloads: payloads that cross the network in one iteration and count for the rate: 2 for a round trip of
-            two payloads, 1 for one way, 0 where no rate is shown.
+            two payloads, 1 for one way, 0 where no rate is shown; of sizes that are drawn, how many of `nbytes` they
+            come to.
         raw: microseconds of the bare driver for one iteration, None where nothing compares.
         at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
         at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
         digits: decimals of its microseconds in tables.
         least, most: microseconds of one iteration in the fastest and the slowest of several runs, of which this is the
             median; None for a single run.
+        offered: the rate at which payloads were offered, where it is given, in the unit of `mb_per_s`.
+        messages: who has sent how many messages of how many bytes in all, where they were counted: level, smallest and
+            largest size of the class, number, bytes.
     """
 
     section: str
@@ -34,13 +38,15 @@ class Record:
     nbytes: int | None
     iterations: int
     seconds: float
-    payloads: int = 1
+    payloads: float = 1
     raw: float | None = None
     at_limit: bool = False
     at_most: str = ""
     digits: int = 3
     least: float | None = None
     most: float | None = None
+    offered: float | None = None
+    messages: tuple[tuple[str, int, int, int, int], ...] = ()
 
     @property
     def microseconds(self) -> float:
@@ -59,6 +65,11 @@ class Record:
         bound: dict[str, object] = {"bound": "at most", "because": self.at_most} if self.at_most else {}
         if self.least is not None:
             bound |= {"least_us": self.least, "most_us": self.most}
+        if self.offered is not None:
+            bound["offered_mb_per_s"] = self.offered
+        if self.messages:
+            names = ("level", "from", "to", "messages", "bytes")
+            bound["messages"] = [dict(zip(names, each, strict=True)) for each in self.messages]
         return {
             "section": self.section,
             "operation": self.operation,

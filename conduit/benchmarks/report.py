@@ -53,7 +53,7 @@ class ConduitResults:
         program: name of the benchmark.
         conduit: the spec.
         ranks: number of ranks.
-        clock: whose seconds the figures are.
+        clock: that of the seconds.
         parameters: what the program ran with, by name.
         options: all options of the conduit, with the values in effect.
         records: in the order measured.
@@ -249,8 +249,10 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
         columns.append(("most us", lambda record: _figure(record, record.most)))
     else:
         columns.append(("average us", _average))
+    factor = 1 if rate == "MB/s" else 1024
+    if any(record.offered is not None for record in run.records):
+        columns.append(("offered", lambda record: "" if record.offered is None else f"{record.offered * factor:.3f}"))
     if any(record.mb_per_s is not None for record in run.records):
-        factor = 1 if rate == "MB/s" else 1024
         columns.append((rate, lambda record: "" if record.mb_per_s is None else f"{record.mb_per_s * factor:.3f}"))
     if any(record.raw is not None for record in run.records):
         columns.append(("driver us", lambda record: "" if record.raw is None else f"{record.raw:.3f}"))

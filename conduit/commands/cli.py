@@ -56,7 +56,7 @@ def call(arguments: Sequence[str]) -> int:
         print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        _drop_output()  # whoever read it has gone
+        _drop_output()  # its reader has gone
         return FAILED
     except OSError as exc:
         print(f"conduit {name}: {exc}", file=sys.stderr)

@@ -60,7 +60,7 @@ class ProgramFile:
         self._modules: list[str] = []
 
     async def main(self, first: Any, *args: str) -> None:
-        """Execute the file for the running rank, and run its `main`; what that returns is for nobody.
+        """Execute the file for the running rank, and run its `main`; what that returns is not used.
 
         Args:
             first: what the front end gives to programs: the endpoint, or a thread.

@@ -33,7 +33,7 @@ class JobProgress:
         self.returned = 0
 
     def line(self, seconds: float) -> str:
-        """Return what to show after so many seconds of wall time."""
+        """Return what to show after that many seconds of wall time."""
         if not self.endpoints:
             return f"{seconds:.0f} s: the ranks are starting"
         some = self.endpoints[0]

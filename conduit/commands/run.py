@@ -265,7 +265,7 @@ def _print_times(runs: Sequence[Ran], console: Console) -> None:
 
 
 def _default(runner: Callable[..., Any]) -> str:
-    """Return where programs run if nobody says: a front end may give its parameter `conduit` a default."""
+    """Return where programs run if that is not said: a front end may give its parameter `conduit` a default."""
     own = signature(runner).parameters.get("conduit")
     return DEFAULT if own is None or own.default is own.empty else own.default
 

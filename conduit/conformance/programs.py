@@ -52,7 +52,7 @@ class MessageLog:
         await self.ep.attach(self.short, self.medium, self.long, *more)
 
     async def until(self, count: int) -> list[Seen]:
-        """Poll until so many messages have been seen, and give them."""
+        """Poll until that many messages have been seen, and give them."""
         await self.ep.block_until(lambda: len(self.seen) >= count, what=f"{count} messages")
         return self.seen
 

@@ -162,7 +162,7 @@ class Conduit(ABC):
 
     @classmethod
     def start_command(cls, options: Any, ranks: int, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """Return the command that starts so many processes, and the environment that it wants where nothing is set.
+        """Return the command that starts that many processes, and the environment that it wants where nothing is set.
 
         Args:
             options: those of the network.

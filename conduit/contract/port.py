@@ -37,7 +37,7 @@ class Wait:
 
     Attributes:
         task: the Trio task.
-        what: what it waits for, in words; "" if nobody said.
+        what: what it waits for, in words; "" if unsaid.
         since: when the wait began, picoseconds.
         ranks: whom it waits for, as far as is known.
         ready: looks once more whether the wait is over.
@@ -71,9 +71,9 @@ Hook: TypeAlias = Callable[..., object] | None
 
 @attrs.frozen
 class Hooks:
-    """Whom a job tells what happens in it: for each kind what to call, None where nobody listens.
+    """Whom a job tells what happens in it: for each kind what to call, None without a listener.
 
-    `conduit.core.observer` says what each is called with.  A port looks once, when it is made: where nobody listens it
+    `conduit.core.observer` says what each is called with.  A port looks once, when it is made: without a listener it
     has no line for it that runs.
 
     Attributes:
@@ -129,11 +129,11 @@ class Core(Protocol):
     progressing: bool
     """Whether `run_progress` is running."""
     hooks: Hooks | None
-    """Whom to tell what happens, None where nobody listens to anything."""
+    """Whom to tell what happens, None without any listener."""
 
     @property
     def digest_log(self) -> DigestSink | None:
-        """Where a network logs what programs do on it beside Active Messages; None: nobody wants to know."""
+        """Where a network logs what programs do on it beside Active Messages; None: it is not wanted."""
 
     def deliver(self, message: Message) -> Message | None:
         """Run the handler of an arrived message, in the rank's own context.
@@ -196,7 +196,7 @@ class Port(ABC):
         return None
 
     def release(self) -> None:  # noqa: B027  not all have any
-        """Hold the memory of the segment no longer: the job has failed, and nobody looks at it any more."""
+        """Hold the memory of the segment no longer: the job has failed, and it is not looked at any more."""
 
     def segment_of(self, rank: int) -> Bytes | None:
         """Return the segment of `rank` where this process can read and write it itself, else None."""

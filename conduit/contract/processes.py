@@ -36,7 +36,7 @@ class Processes(Protocol):
         """Send `data` to another process's `receive`; between jobs, and may wait until it is called."""
 
     def receive(self, source: int, nbytes: int) -> bytes:
-        """Return the next bytes that another process has sent to this one, so many; waits, between jobs."""
+        """Return the next bytes that another process has sent to this one, that many; waits, between jobs."""
 
     def abort(self, status: int) -> NoReturn:
         """End all of them at once with that exit status."""

@@ -34,7 +34,7 @@ class Limits:
 
 @attrs.frozen(kw_only=True)
 class MessageCosts:
-    """What messages between two ranks take while nobody else sends; seconds.
+    """What messages between two ranks take while no other rank sends; seconds.
 
     Attributes:
         start: a short message, half of a round trip with its polls.
@@ -69,7 +69,7 @@ class Costs:
 
 
 def _kind(constant: Constant, field: object, value: str) -> None:
-    """Refuse a kind that nobody counts."""
+    """Refuse a kind that is not counted."""
     if value not in ("fact", "anchor", "assumed"):
         raise ValueError(
             f"constant {constant.name!r}: kind={value!r} is not allowed; pass 'fact', 'anchor' or 'assumed'"

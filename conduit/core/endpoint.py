@@ -233,7 +233,7 @@ class Endpoint:
         Raises:
             BadRequest: no number of bytes.
 
-        Source: GASNet's auxiliary segment, which its implementation shares with nobody.
+        Source: GASNet's auxiliary segment, which its implementation keeps to itself.
         """
         wanted = arguments.amount("ep.take_auxiliary", "nbytes", nbytes, 0, _MOST_COUNTED)
         start = self._auxiliary_taken
@@ -295,7 +295,7 @@ class Endpoint:
     async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
         before = len(self.handlers.entries)
-        self.handlers.add(handlers)  # before the exchange: whoever leaves it first may send to the others at once
+        self.handlers.add(handlers)  # before the exchange: the first that leaves it may send to the others at once
         try:
             tables = await self._port.allgather(names)
         except BaseException as error:
@@ -543,7 +543,7 @@ class Endpoint:
         Args:
             seconds: how long it takes; or
             flops: floating-point operations, on
-            threads: so many CPUs of the host.
+            threads: that many CPUs of the host.
 
         Raises:
             BadRequest: a wrong argument.

@@ -2,7 +2,7 @@
 
 An observer is an object of one or more of the classes below.  It is told in the order of the simulation's events; the
 times that it is told are those of the rank, and may be before or after those it was told last.  All are picoseconds.
-It must not change anything of the job.  A kind that nobody listens to costs nothing: the classes of which a job is made
+It must not change anything of the job.  A kind without a listener costs nothing: the classes of which a job is made
 are chosen when it starts.
 """
 
@@ -23,12 +23,13 @@ class CpuListener:
         """A span of it: those of a rank come in order and do not overlap; between them the CPU had nothing to do.
 
         Args:
-            rank: whose CPU.
+            rank: that of the CPU.
             begin: picoseconds.
             end: picoseconds, later than `begin`.
             why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply",
-                "interrupt", or "copy" (of payloads, in whichever of these; also what programs charge as `copied`).
+                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", "move"
+                (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also what
+                programs charge as `copied`).
         """
 
 
@@ -78,7 +79,7 @@ class LandingListener:
         """Bytes have been written to a segment.
 
         Args:
-            rank: whose segment.
+            rank: that of the segment.
             when: in which event, picoseconds; of a message to itself, the rank's time.
             offset: where.
             nbytes: how many.
@@ -96,7 +97,7 @@ class WaitListener:
         """A task begins to wait.
 
         Args:
-            rank: whose task.
+            rank: that of the task.
             when: picoseconds.
             task: the Trio task.
             what: it waits for, in words; "" where the program does not say.

@@ -63,7 +63,7 @@ class Rma:
         native: the network's side.
         server: calls back.
         digest_log: where the acts of the rank are logged for the digest, if there is one.
-        hooks: whom to tell what happens, None where nobody listens.
+        hooks: whom to tell what happens, None without a listener.
     """
 
     __slots__ = ("_counts", "_digest_log", "_ep", "_hooks", "_native", "_server")

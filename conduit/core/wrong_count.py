@@ -69,7 +69,7 @@ def _takes(signature: inspect.Signature, *, payload: bool) -> str:
 
 
 def _senders(file: str, handler: str, args: int, *, payload: bool, request: bool) -> Iterator[int]:
-    """Yield the lines of a file that send a handler of that name so many integers."""
+    """Yield the lines of a file that send a handler of that name that many integers."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):

@@ -20,8 +20,8 @@ class MessageRank:
         setup: the job.
         network: the job's network.
         rank: the rank.
-        digest_log: takes note of what it observably does; None: nobody does.
-        hooks: whom to tell what happens; None: nobody listens.
+        digest_log: takes note of what it observably does; None: nothing does.
+        hooks: whom to tell what happens; None: there is no listener.
     """
 
     __slots__ = ("_endpoint", "_port")

@@ -39,7 +39,7 @@ class WholeLines(io.TextIOBase):
 
     Args:
         file: where to; its descriptor is written to directly.
-        rank: whose lines they are, for frames.
+        rank: that of the lines, for frames.
         framed: whether there are frames.
     """
 
@@ -182,7 +182,7 @@ def complain(text: str, *, alike: bool = False) -> None:
 
     Args:
         text: whole lines.
-        alike: whether all ranks say the same, so that rank 0 alone need do so, where nobody reads frames.
+        alike: whether all ranks say the same, so that rank 0 alone need do so, where frames are not read.
     """
     own = speech()
     if own is None:

@@ -15,12 +15,12 @@ MOST_RANKS = (1 << 31) - 1
 
 
 def wanted(spec: Spec) -> bool:
-    """Return whether ranks are processes and nobody has started them yet."""
+    """Return whether ranks are processes and are not started yet."""
     return spec.rank_kind is RankKind.PROCESS and spec.cls.announced(spec.options) is None
 
 
 def announced(spec: Spec) -> int | None:
-    """Return how many ranks there will be because so many processes were started; None where that is open."""
+    """Return how many ranks there will be because that many processes were started; None where that is open."""
     return (spec.cls.announced(spec.options) or None) if spec.rank_kind is RankKind.PROCESS else None
 
 

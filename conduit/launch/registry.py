@@ -24,6 +24,7 @@ CONDUITS = "conduit.conduits"
 COMMANDS = "conduit.commands"
 SUITES = "conduit.conformance"
 FRONT_ENDS = "conduit.front_ends"
+OPERATIONS = "conduit.operations"
 LAYERS = "conduit.layers"
 
 

@@ -42,6 +42,7 @@ class SimulatedJob:
         listener: is told of every event of the simulation; None costs nothing.
         observers: listen to what the ranks and the hardware do (`conduit.core.observer`).
         tickets: the order of events at one instant (`conduit.sim.Kernel`).
+        kernel: of which class its time is, if of another than is right for `listener`.
 
     In Python's development mode (`python -X dev`) the kernel refuses times that cannot be, for who writes a conduit.
     """
@@ -57,10 +58,11 @@ class SimulatedJob:
         listener: Listener | None = None,
         observers: Sequence[object] = (),
         tickets: Iterator[int] | None = None,
+        kernel: type[Kernel] = Kernel,
     ) -> None:
         inline = bool(getattr(spec.options, "inline", True))
         if listener is None and not sys.flags.dev_mode:
-            self.kernel = Kernel(setup.seed, inline=inline, tickets=tickets)
+            self.kernel = kernel(setup.seed, inline=inline, tickets=tickets)
         else:
             told = nobody if listener is None else listener
             self.kernel = TracingKernel(setup.seed, inline=inline, tickets=tickets, listener=told)

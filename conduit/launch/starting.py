@@ -234,7 +234,7 @@ class _Reader:
         self.thread.start()
 
     def show(self, data: bytes) -> None:
-        """Show lines; where nobody reads any more, they are read here all the same."""
+        """Show lines; where they are not read any more, they are read here all the same."""
         with suppress(OSError, ValueError):
             self._sink.write(data.decode("utf-8", "replace"))
             self._sink.flush()

@@ -67,7 +67,7 @@ def program_place(task: trio.lowlevel.Task, own: Own) -> Where | None:
 
 
 def outermost_place(task: trio.lowlevel.Task) -> Where | None:
-    """Return the first line of a task, whoever's it is; None at its end."""
+    """Return the first line of a task, of any task; None at its end."""
     for frame, line in frames(task):
         return frame.f_code.co_filename, line, frame.f_code.co_name
     return None

@@ -16,7 +16,7 @@ from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
 from conduit.report import ReportRecording
-from conduit.timeline import Recording, Timeline, Trace
+from conduit.timeline import ChromeTrace, Recording, Timeline
 
 
 def timeline_of(spec: Spec, setup: JobSetup) -> Timeline:
@@ -38,7 +38,7 @@ def tracing(path: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        with open(path, "w", encoding="utf-8") as file, Trace(file) as trace:
+        with open(path, "w", encoding="utf-8") as file, ChromeTrace(file) as trace:
 
             def make(spec: Spec, setup: JobSetup) -> Recording:
                 return _Written(trace, spec, setup)
@@ -57,7 +57,7 @@ def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
 class _Written(Recording):
     """A recording that is written when its job is over."""
 
-    def __init__(self, trace: Trace, spec: Spec, setup: JobSetup) -> None:
+    def __init__(self, trace: ChromeTrace, spec: Spec, setup: JobSetup) -> None:
         super().__init__(spec.text, setup.hosts, _place)
         self._trace = trace
 

@@ -18,9 +18,9 @@ class Cpu:
     last interrupt ends.
 
     Args:
-        kernel: whose time it lives in.
-        rank: whose it is, for reports.
-        on_idle: called when nobody wants the CPU any more.
+        kernel: its clock and events.
+        rank: its rank, for reports.
+        on_idle: called when the CPU is not wanted any more.
     """
 
     __slots__ = ("busy", "free", "interrupted", "kernel", "on_idle", "pending", "rank", "turns")

@@ -19,7 +19,7 @@ class DmaStream:
     link, and the source falls behind only where that has no more room.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         route: the links; the source feeds the first.
         nbytes: what is transferred, at least 1.
         piece: bytes after which others may have the links.
@@ -120,7 +120,7 @@ class DmaEngine:
     arrived and the confirmation is back.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         setup_ps: from taking a descriptor to its first byte, picoseconds.
         bytes_per_s: sustained rate.
         piece: bytes after which others may have the links.

@@ -85,7 +85,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.seed = seed
         self.inline = inline
         self.task: trio.lowlevel.Task | None = None
-        """The task whose step is running, None while Trio's loop itself runs events."""
+        """The task that runs now, None while Trio's loop itself runs events."""
         self.ending = False
         self.untimed = False
         """Whether the job ever waited for something outside virtual time, or was told something by it."""
@@ -301,12 +301,12 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         await trio.lowlevel.checkpoint_if_cancelled()
 
     async def checkpoint(self, steps: int = 1) -> None:
-        """Let other tasks, signals and threads have their turn; counts as so many steps of the rank (T6)."""
+        """Let other tasks, signals and threads have their turn; counts as that many steps of the rank (T6)."""
         self._livelock.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
     def _look_again(self) -> bool:
-        """Let the ranks whose tasks have run look at their predicates (P3); return whether a task can run."""
+        """Let the ranks with tasks that have run look at their predicates (P3); return whether a task can run."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
             for owner, task in dict.fromkeys(owners):
@@ -386,7 +386,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.look = True
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note whose code runs, and that time has not passed since the last step."""
+        """Note which rank runs, and that time has not passed since the last step."""
         self._runnable -= 1
         self.task = task
         owner = self.owner = task.context.get(OWNER)

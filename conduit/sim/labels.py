@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 Parts = tuple[tuple[int, str], ...]
 
@@ -37,3 +37,95 @@ def _parts(ticks: int) -> Parts:
     if isinstance(ticks, Labelled):
         return ticks.parts
     return ((ticks, ""),) if ticks else ()
+
+
+class Named(Labelled):
+    """Picoseconds made of constants: a sum of them, and of whole multiples, still says of which.
+
+    Each part's label is a colon and the constant's name, behind what the time is spent on where that is said.  At most
+    `_MOST` parts are kept, the last ones.
+    """
+
+    @classmethod
+    def of(cls, ticks: int, name: str) -> Named:
+        """Return `ticks` that are one constant's."""
+        return cls(ticks, ((ticks, f":{name}"),))
+
+    def __add__(self, other: Any) -> Named:
+        """Return the sum, the parts of `other` behind."""
+        return Named(int(self) + int(other), _joined(self.parts + _parts(other)))
+
+    def __radd__(self, other: Any) -> Named:
+        """Return the sum, the parts of `other` before."""
+        return Named(int(other) + int(self), _joined(_parts(other) + self.parts))
+
+    def __mul__(self, times: Any) -> Any:
+        """Return so many times as much; of anything but a whole number a plain one."""
+        if not isinstance(times, int):
+            return int(self) * times
+        return Named(int(self) * times, tuple((ticks * times, label) for ticks, label in self.parts))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Named:
+        """Return what takes it away."""
+        return self * -1  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Any) -> Any:
+        """Return the difference: what is taken away is taken from the last parts."""
+        if isinstance(other, Named) and other <= 0:
+            return self + -other
+        if not isinstance(other, int) or not 0 <= other <= self:
+            return int(self) - other
+        return Named(int(self) - int(other), _shortened(self.parts, int(other)))
+
+    def __rsub__(self, other: Any) -> Any:
+        """Return the difference: what is negative is added."""
+        return other + -self if self <= 0 and isinstance(other, int) else other - int(self)
+
+
+class NamedRate(int):
+    """Bytes per second, by a constant: what bytes take at it is `Named`."""
+
+    name: str
+
+    @classmethod
+    def of(cls, rate: int, name: str) -> NamedRate:
+        """Return `rate` that is one constant's."""
+        made = cls(rate)
+        made.name = name
+        return made
+
+    def as_integer_ratio(self) -> tuple[int, Literal[1]]:
+        """Return itself and 1, as `int` does, but with its name."""
+        return self, 1
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """Return how long so many bytes, in 10**-12 of them, take."""
+        return Named.of(int(other) // int(self), self.name)
+
+
+_MOST = 40
+
+
+def _shortened(parts: Parts, by: int) -> Parts:
+    """Return parts from whose end so much is taken."""
+    left = sum(ticks for ticks, _ in parts) - by
+    made = []
+    for ticks, label in parts:
+        made.append((min(ticks, left), label))
+        left -= min(ticks, left)
+    return tuple(part for part in made if part[0])
+
+
+def _joined(parts: Parts) -> Parts:
+    """Return parts of which none is the same as the one before it."""
+    made: list[tuple[int, str]] = []
+    for ticks, label in parts:
+        if made and made[-1][1] == label:
+            made[-1] = made[-1][0] + ticks, label
+        elif ticks:
+            made.append((ticks, label))
+    if len(made) > _MOST:
+        made[: -_MOST + 1] = [(sum(ticks for ticks, _ in made[: -_MOST + 1]), "")]
+    return tuple(made)

@@ -54,7 +54,7 @@ class Link:
     """One resource that carries bytes at a rate: a cable, a bus, a port of a switch.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         bytes_per_s: its rate.
         name: for reports.
     """
@@ -271,7 +271,7 @@ class Route:
 
     @property
     def kernel(self) -> Kernel:
-        """Whose time it lives in."""
+        """Its clock and events."""
         return self.first.kernel
 
     def send(self, nbytes: int, then: Callable[[], object]) -> None:

@@ -27,7 +27,7 @@ class LivelockCounter:
         self._now, self._still = -1, min(STILL, STILL_ENDING)
 
     def weigh(self, task: trio.lowlevel.Task, steps: int) -> None:
-        """Let the next step of `task` count for so many."""
+        """Let the next step of `task` count for that many."""
         self._weights[task] = steps
 
     def step(self, now: int, owner: Owner | None, task: trio.lowlevel.Task) -> bool:
@@ -49,7 +49,7 @@ class LivelockCounter:
         return steps >= self._still
 
     def events(self, now: int, count: int, ranks: int) -> bool:
-        """Count `count` events at `now`; return whether there were too many for so many ranks."""
+        """Count `count` events at `now`; return whether there were too many for that many ranks."""
         if now != self._now:
             self._now, self._count = now, 0
             if self._steps:

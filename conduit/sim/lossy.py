@@ -16,7 +16,7 @@ class Carrier(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """Whose time it lives in."""
+        """Its clock and events."""
 
     def send(self, nbytes: int, then: Callable[[], object]) -> None:
         """Send from now on; `then()` is called in the event of the arrival."""

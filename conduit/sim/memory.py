@@ -64,7 +64,7 @@ class Memory:
         return self._page(index), start
 
     def _page(self, index: int) -> bytearray:
-        """Return a page, made now if nobody has needed it before."""
+        """Return a page, made now if it was not needed before."""
         page = self._pages.get(index)
         if page is None:
             page = self._pages[index] = bytearray(self.page)

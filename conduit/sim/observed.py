@@ -107,7 +107,7 @@ class ObservedCpu(Cpu):
         if end > begin:
             spans.append((begin, end, ""))
         for start, stop, why in reversed(spans):
-            self._note(start, stop, why or self.why)
+            self._note(start, stop, why if why and why[0] != ":" else self.why + why)
 
     def _note(self, begin: int, end: int, why: str) -> None:
         spans = self._spans
@@ -133,7 +133,7 @@ class ObservedFlat(Flat):
 
     Args:
         view: the memory.
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         landed: is told; `source` is the rank from which the bytes come, -1 where the network does not say.
     """
 
@@ -166,7 +166,7 @@ def listen(kernel: Kernel, carried: Carried) -> None:
     variable `OBSERVED`, and shows itself to `kernel.observe`, where there is one, when it is made.
 
     Args:
-        kernel: whose time they live in.
+        kernel: their clock and events.
         carried: called as `carried(name, begin, end, nbytes)` when a link or an engine is taken, for times that may
             be to come.
     """

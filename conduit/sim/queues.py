@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class TailDrop(Generic[T]):
-    """A queue with room for so many bytes, which drops what does not fit.
+    """A queue with room for that many bytes, which drops what does not fit.
 
     Args:
         room: bytes.
@@ -69,7 +69,7 @@ class QueuedLink(Link):
     """A link with a finite queue before it, as an adapter or a port of a switch has; it carries whole frames.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         bytes_per_s: its rate.
         room: bytes of frames that have not left, the one that is leaving included.
         name: for reports.

@@ -19,7 +19,7 @@ class Timer:
     """Calls a function at a time, unless it is stopped or put off before.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         act: is called when it goes off, in an event; by then it does not run any more, and may be started again.
         helps: returns whether `act` can still bring anything about, where nothing else happens any more: False where
             all that it would do is done already, or nobody would notice.  It must not change anything.

@@ -1,6 +1,6 @@
 """What happened when: every event of a job, in order, for tests, digests and tools.
 
-Nothing is spent where nobody listens: a job that is to be traced gets a `TracingKernel`, whose
+Nothing is spent where there is no listener: a job that is to be traced gets a `TracingKernel`.  Its
 events pass by a listener; the plain kernel has no trace points at all.
 """
 
@@ -20,7 +20,7 @@ class TraceEvent(NamedTuple):
     Attributes:
         time: picoseconds.
         name: what runs, `Class.method`.
-        rank: whose it is, -1 where it belongs to no rank.
+        rank: its rank, -1 where it belongs to none.
     """
 
     time: int

@@ -23,7 +23,7 @@ def seconds(ticks: int) -> float:
 @lru_cache(maxsize=4096)  # a job has few sizes and rates, and asks for the same at every message
 def duration(nbytes: int, bytes_per_s: float) -> int:
     """Return how many picoseconds `nbytes` take at `bytes_per_s`, rounded up."""
-    whole, part = float(bytes_per_s).as_integer_ratio()
+    whole, part = bytes_per_s.as_integer_ratio()
     return -(-nbytes * PS_PER_S * part // whole)
 
 

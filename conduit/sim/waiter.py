@@ -31,6 +31,10 @@ OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
 class Waiter:
     """One wait of one task: woken at most once, by an event or by another task.
 
+    Invariants: `task` is set only while that task is suspended in `Parked.wait`, and is taken off before the task is
+    rescheduled.  So no task is rescheduled twice, which Trio would not survive.  A wake before the wait has begun is
+    kept in `done`, and the wait does not begin.
+
     Attributes:
         done: whether it was woken.
         shielded: whether a cancellation is put off until the wait is over; may become true.

@@ -1,4 +1,18 @@
-"""Parts that simulated networks are made of: the port, paths, the shared memory of a host."""
+"""Parts that simulated networks are made of: the port, paths, the shared memory of a host.
+
+All simulated networks share one port (`port`).  It knows the calls of a rank, whose turn it is on the CPU, which tasks
+are blocked, and when the polling CPU notices an arrival.  A network supplies its transport alone, as a `Path` (`path`):
+how to set a slot aside, how to send, how to take what has arrived.  A rank has one path for each way its messages may
+go, such as the network and the memory of its host (`shm`).
+
+A polling CPU is not simulated look by look.  The port works out at which look an arrival would be noticed, and charges
+for the looks in between.  From there on a *progress pass* handles up to 10 messages (`port`).
+
+What a rank does to anything shared is done in an event, at the time of the act.  A sequence of such acts is a *chain*:
+each act is given what to call when it is done (`chain`).
+
+Read `path`, then `port`; docs/writing_a_conduit.md is the step list.
+"""
 
 from conduit.simnet.host import HostModel
 from conduit.simnet.onesided import OneSidedPort, Unit

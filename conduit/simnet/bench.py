@@ -13,7 +13,7 @@ async def until_done(kernel: Kernel, start: Callable[[Tell], int | None]) -> Non
     """Make a call of a driver and wait until it is done.
 
     Args:
-        kernel: whose time passes.
+        kernel: the clock that they pass on.
         start: the call, given what to tell the time of its end in picoseconds; it returns that time instead where it
             knows it at once, else 0 or None.
     """

@@ -38,7 +38,7 @@ class Chain:
         NetworkError: what the first step raises; what a later one does ends the job.
 
     Attributes:
-        rank: whose it is, for errors.
+        rank: its rank, for errors.
     """
 
     __slots__ = ("_act", "_cpu", "_kernel", "_steps", "_then", "rank")
@@ -68,7 +68,7 @@ class Chain:
         try:
             self._go_on(outcome)
         except NetworkError as error:
-            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is nobody's
+            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is no rank's
 
 
 def sleep_until(kernel: Kernel, when: int) -> Act:

@@ -75,7 +75,7 @@ def _checked_path(plain: Any) -> Any:
 
 
 class _Memory(Flat):
-    """A segment that nobody else writes to but in events."""
+    """A segment that others write to in events alone."""
 
     __slots__ = ("_memory", "_port")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from conduit.contract import Constant
+from conduit.sim.labels import Named, NamedRate
 
 _PS = {"ns": 1_000, "us": 1_000_000}
 _BYTES_PER_S = {"MB/s": 1_000_000}
@@ -26,14 +27,37 @@ class Constants(list[Constant]):
         return made
 
 
+_named = False
+
+
+def keep_names() -> None:
+    """Let the times that are read from now on say of which constants they are made.
+
+    Networks read most of theirs when they are imported, so this is for a process that has imported none.  All numbers
+    are the same; what is done with them is slower.
+    """
+    global _named
+    _named = True
+
+
+def named(ticks: int, name: str) -> int:
+    """Return a time that an option gives, with the option's name where names are kept."""
+    return Named.of(ticks, name) if _named else ticks
+
+
+def named_rate(rate: int, name: str) -> int:
+    """Return a rate that an option gives, with the option's name where names are kept."""
+    return NamedRate.of(rate, name) if _named else rate
+
+
 def ps(constant: Constant) -> int:
     """Return a time in picoseconds."""
-    return round(number(constant) * _PS[constant.unit])
+    return named(round(number(constant) * _PS[constant.unit]), constant.name)
 
 
 def bytes_per_s(constant: Constant) -> int:
     """Return a rate in bytes per second."""
-    return round(number(constant) * _BYTES_PER_S[constant.unit])
+    return named_rate(round(number(constant) * _BYTES_PER_S[constant.unit]), constant.name)
 
 
 def whole(constant: Constant) -> int:

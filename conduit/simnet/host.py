@@ -92,4 +92,6 @@ class _Telling(HostModel):
     def copy_ticks(self, nbytes: int) -> int:
         """Return what copying `nbytes` costs, picoseconds."""
         ticks = HostModel.copy_ticks(self, nbytes)
+        if isinstance(ticks, Labelled):  # of constants with their names
+            return Labelled(ticks, tuple((part, f"copy{name}") for part, name in ticks.parts))
         return Labelled(ticks, ((ticks, "copy"),)) if ticks else 0

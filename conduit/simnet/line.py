@@ -15,7 +15,7 @@ from conduit.simnet.waiting import Blocked, ForSlot
 class Line(dict[Blocked, None]):
     """Who is to be asked whether its wait is over; of all who wait for a slot to one rank the first.
 
-    While nobody waits for a slot, which is nearly always, it is a dict in the order of joining, used as one without a
+    While no task waits for a slot, which is nearly always, it is a dict in the order of joining, used as one without a
     call.  Else everybody has a place, `Blocked.place`: who becomes the first of some came earlier than others.
 
     Attributes:
@@ -91,7 +91,7 @@ class Line(dict[Blocked, None]):
         return first
 
     def take_ready(self) -> list[Blocked]:
-        """Take out those whose wait is over, asked in order."""
+        """Take out those that are ready, asked in order."""
         if self.heads:
             return self._take_ready_by_place()
         ready = [each for each in self if each.ready()]

@@ -204,6 +204,11 @@ class _Telling(SimulatedPort):
         if not self.blocked and isinstance(self.cpu, ObservedCpu):
             self.cpu.stop_polling(self.kernel.now)
 
+    async def run_chain(self, begin: Callable[[Then], object]) -> None:
+        """Run a one-sided operation, on a port that has them."""
+        self._for("move")
+        await super().run_chain(begin)  # type: ignore[misc]
+
     # -- waits ---------------------------------------------------------------------------------
 
     async def _block(self, blocked: Blocked) -> None:

@@ -24,7 +24,7 @@ from conduit.simnet.line import Line
 from conduit.simnet.path import LATER, Path
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
-CALLS = 1000  # each so many calls of a rank, siblings and signals get their turn (I3)
+CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
 NEVER = -1
 PASS = 10  # messages of one pass (P4)
 
@@ -38,7 +38,7 @@ class SimulatedNetwork(Protocol):
         host_model: what the hosts cost.
         messages_sent: counts what ports have sent over paths.
         messages_handled: counts those of them that were handled.
-        running: ranks whose main has not returned.
+        running: ranks that have not returned from main.
     """
 
     kernel: Kernel
@@ -68,6 +68,14 @@ class SimulatedNetwork(Protocol):
 
 class SimulatedPort(Port):
     """One rank's port over any number of paths.
+
+    Invariants, where no method runs:
+
+    - At most one pass of the rank is under way, and one send.  While either is, the CPU is taken (`cpu.busy`).
+    - `_attention` is true whenever a poll would find something.  It may be true for nothing, which costs one look.
+    - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began; `_notice_at`
+      is the time of the event in which it notices something, NEVER while there is nothing.
+    - At most one blocked task is `_chosen`: it sends what the layers above want to send.
 
     Args:
         conduit: the job's conduit.
@@ -535,7 +543,7 @@ class SimulatedPort(Port):
             self._begin_pass(self._pass_over)
 
     def _settle(self) -> None:
-        """Let the blocked tasks go on whose wait is over, in order."""
+        """Let the blocked tasks that are ready go on, in order."""
         for blocked in self.blocked.take_ready():
             self._wake(blocked)
 
@@ -631,7 +639,7 @@ class SimulatedPort(Port):
 
 
 def _segment(nbytes: int, auxiliary: int) -> Bytes:
-    """Return the memory of a segment; pages that nobody writes to take none of this machine's."""
+    """Return the memory of a segment; pages that are not written take none of this machine's."""
     try:
         return np.zeros(nbytes + auxiliary, np.uint8)
     except (MemoryError, ValueError) as error:

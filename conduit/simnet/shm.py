@@ -57,7 +57,7 @@ class SharedMemoryPath(Path):
         max_medium: bytes of a medium payload.
         neighbours: paths of the ranks of the host by rank, shared by all of them; this one is added.
         size: ranks on the host.
-        crossover: long payloads of at most so many bytes go through the slot, at most `max_medium`.
+        crossover: long payloads of at most that many bytes go through the slot, at most `max_medium`.
     """
 
     def __init__(

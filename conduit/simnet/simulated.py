@@ -31,7 +31,7 @@ class SimulatedConduit(Conduit):
         kernel: the job's virtual time.
         messages_sent: messages that ports have sent over paths, replies and empty ones included.
         messages_handled: those of them that were handled; a job ends when the two agree.
-        running: ranks whose main has not returned.
+        running: ranks that have not returned from main.
     """
 
     simulated: ClassVar[bool] = True
@@ -62,7 +62,7 @@ class SimulatedConduit(Conduit):
         """Return the host of every rank; see `conduit.contract.Conduit.placement`.
 
         Raises:
-            BadRequest: it does not fit, or nobody's machine could simulate so many.
+            BadRequest: it does not fit, or is more than a machine could simulate.
         """
         if ranks > MAX_RANKS:
             raise BadRequest(

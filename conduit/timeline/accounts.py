@@ -14,7 +14,7 @@ _PARTS = {
     "polling": "polling",
     "waiting": "blocked",
 }
-"""By what time is spent on; all else is overhead of messages: sending, receiving, replying, interrupts."""
+"""By what time is spent on; all else is overhead: sending, receiving, replying, one-sided operations, interrupts."""
 
 
 @attrs.define
@@ -24,7 +24,7 @@ class Account:
     Attributes:
         start: building queues and connections.
         compute: what the program asked for.
-        overhead: the CPU's part in sending, receiving and replying, and interrupts.
+        overhead: the CPU's part in messages and in native one-sided operations, and interrupts.
         copies: of payloads.
         handlers: what handlers charged, without copies.
         polling: in calls and passes.

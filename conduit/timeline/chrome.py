@@ -23,13 +23,13 @@ import attrs
 
 from conduit.contract import Category
 from conduit.timeline.accounts import accounts
-from conduit.timeline.recording import NEVER, Life, Recording
+from conduit.timeline.recording import NEVER, MessageLife, Recording
 from conduit.timeline.tracks import lanes, spans_of
 
 _BUNCH = 2000  # events written at once
 
 
-class Trace:
+class ChromeTrace:
     """A trace that is being written: a context, at whose end it is complete.
 
     Args:
@@ -44,7 +44,7 @@ class Trace:
         self._jobs: list[dict[str, object]] = []
         self._separator = "\n"
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> ChromeTrace:
         """Begin it."""
         self._file.write('{"displayTimeUnit":"ns","traceEvents":[')
         return self
@@ -113,7 +113,7 @@ class Trace:
             yield _slice(pid, tid, wait.begin, wait.end, name, "wait", args)
 
     def _messages(self, recording: Recording, pids: dict[int, int]) -> Iterator[str]:
-        calls: dict[int, list[Life]] = {rank: [] for rank in pids}
+        calls: dict[int, list[MessageLife]] = {rank: [] for rank in pids}
         runs: dict[int, list[_Run]] = {rank: [] for rank in pids}
         flows = {}
         for life in recording.lives():
@@ -155,7 +155,7 @@ class _Run:
 
     begin: int
     end: int
-    life: Life
+    life: MessageLife
     sends: bool
 
 
@@ -168,7 +168,7 @@ class _Row:
     nbytes: int
 
 
-def _send(pid: int, tid: int, life: Life, flow: int) -> Iterator[str]:
+def _send(pid: int, tid: int, life: MessageLife, flow: int) -> Iterator[str]:
     """Return the slice of a call or a reply, and the beginning of its flow."""
     peer = life.message.source if life.message.reply else life.message.dest
     what = "reply" if life.message.reply else "request"
@@ -177,7 +177,7 @@ def _send(pid: int, tid: int, life: Life, flow: int) -> Iterator[str]:
     yield f'{{"ph":"s","id":{flow},"name":"{what}","cat":"message","pid":{pid},"tid":{tid},"ts":{_us(life.begin)}}}'
 
 
-def _handle(pid: int, tid: int, life: Life, flow: int) -> Iterator[str]:
+def _handle(pid: int, tid: int, life: MessageLife, flow: int) -> Iterator[str]:
     """Return the slice from the notice to the end of a handler, and the end of the flow that leads there."""
     args = f'{_of_message(life)},"handler_ps":{life.handled}'
     what = "reply" if life.message.reply else "request"
@@ -252,7 +252,7 @@ def _text(text: str) -> str:
     return json.dumps(text)
 
 
-def _of_message(life: Life) -> str:
+def _of_message(life: MessageLife) -> str:
     number = life.message.number
     return f',"message":"{life.message.source}-{life.message.dest}-{number}","bytes":{life.nbytes}'
 

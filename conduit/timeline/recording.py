@@ -22,7 +22,7 @@ def nowhere(task: object) -> str:
     return ""
 
 
-class Span(NamedTuple):
+class CpuSpan(NamedTuple):
     """A stretch of a CPU's time, picoseconds, and what it was spent on (`conduit.core.observer.CpuListener`)."""
 
     begin: int
@@ -56,10 +56,10 @@ class Spans:
     def __len__(self) -> int:
         return len(self.begin)
 
-    def __iter__(self) -> Iterator[Span]:
+    def __iter__(self) -> Iterator[CpuSpan]:
         names = list(self.names)
         for begin, end, why in zip(self.begin, self.end, self.why, strict=True):
-            yield Span(begin, end, names[why])
+            yield CpuSpan(begin, end, names[why])
 
 
 class Carried:
@@ -84,7 +84,7 @@ class Carried:
         return sorted(zip(self.begin, self.end, self.nbytes, strict=True))
 
 
-class Sent(NamedTuple):
+class SentMessage(NamedTuple):
     """A message that was sent; times in picoseconds, `category` a `conduit.contract.Category`."""
 
     message: Identity
@@ -94,7 +94,7 @@ class Sent(NamedTuple):
     nbytes: int
 
 
-class Life(NamedTuple):
+class MessageLife(NamedTuple):
     """One message from its sending to its handler.
 
     Attributes:
@@ -121,7 +121,7 @@ class Life(NamedTuple):
 
 
 @attrs.define
-class Blocked:
+class RecordedWait:
     """A wait of a task.
 
     Attributes:
@@ -172,13 +172,13 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         names: dict[str, int] = {}
         self.cpu = [Spans(names) for _ in self.hosts]
         self.links: dict[str, Carried] = {}
-        self.messages: list[Sent] = []
+        self.messages: list[SentMessage] = []
         self.noticed_at: dict[Identity, int] = {}
         self.handled_at: dict[Identity, tuple[int, int, str]] = {}
-        self.waits: list[list[Blocked]] = [[] for _ in self.hosts]
+        self.waits: list[list[RecordedWait]] = [[] for _ in self.hosts]
         self._place = place
         self._tasks: list[dict[object, int]] = [{} for _ in self.hosts]
-        self._open: dict[tuple[int, object], Blocked] = {}
+        self._open: dict[tuple[int, object], RecordedWait] = {}
 
     # -- what observers hear -----------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
 
     def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
         """Record a message."""
-        self.messages.append(Sent(message, begin, end, category, nbytes))
+        self.messages.append(SentMessage(message, begin, end, category, nbytes))
 
     def noticed(self, message: Identity, when: int) -> None:
         """Record when it was found."""
@@ -210,7 +210,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
     def blocked(self, rank: int, when: int, task: object, what: str, ranks: Sequence[int]) -> None:
         """Record that a wait begins."""
         tasks = self._tasks[rank]
-        wait = Blocked(tasks.setdefault(task, len(tasks)), when, NEVER, what, tuple(ranks), self._place(task))
+        wait = RecordedWait(tasks.setdefault(task, len(tasks)), when, NEVER, what, tuple(ranks), self._place(task))
         self._open[rank, task] = wait
         self.waits[rank].append(wait)
 
@@ -243,9 +243,9 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
 
     # -- what readers ask ----------------------------------------------------------------------------
 
-    def lives(self) -> Iterator[Life]:
+    def lives(self) -> Iterator[MessageLife]:
         """Return each message with what became of it."""
         noticed, handled = self.noticed_at, self.handled_at
         nothing = (NEVER, NEVER, "")
         for sent in self.messages:
-            yield Life(*sent, noticed.get(sent.message, NEVER), *handled.get(sent.message, nothing))
+            yield MessageLife(*sent, noticed.get(sent.message, NEVER), *handled.get(sent.message, nothing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conduit.timeline.accounts import Account, accounts
-from conduit.timeline.chrome import Trace
+from conduit.timeline.chrome import ChromeTrace
 from conduit.timeline.recording import Recording
 
 
@@ -21,7 +21,7 @@ class Timeline(Recording):
         Raises:
             OSError: it cannot be written.
         """
-        with open(path, "w", encoding="utf-8") as file, Trace(file) as trace:
+        with open(path, "w", encoding="utf-8") as file, ChromeTrace(file) as trace:
             trace.add(self)
 
     def accounts(self) -> list[Account]:

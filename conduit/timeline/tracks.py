@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from conduit.timeline.recording import Blocked, Recording, Span
+from conduit.timeline.recording import CpuSpan, RecordedWait, Recording
 
 
 class Slice(Protocol):
@@ -39,10 +39,10 @@ def _times(each: Slice) -> tuple[int, int]:
     return each.begin, each.end
 
 
-def spans_of(recording: Recording, rank: int) -> Iterator[tuple[Span, Blocked | None]]:
+def spans_of(recording: Recording, rank: int) -> Iterator[tuple[CpuSpan, RecordedWait | None]]:
     """Return the spans of a rank's CPU, those of polls that find nothing with the wait that lasts longest then."""
     waits = recording.waits[rank]
-    coming, under_way = 0, list[Blocked]()
+    coming, under_way = 0, list[RecordedWait]()
     for span in recording.cpu[rank]:
         if span.why != "waiting":
             yield span, None

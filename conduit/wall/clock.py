@@ -38,7 +38,7 @@ class Poller(Protocol):
     """A port that polls for tasks which wait."""
 
     def step(self) -> None:
-        """Poll once; let tasks go on whose wait is over."""
+        """Poll once; let tasks that are ready go on."""
 
     def let_out(self) -> None:
         """Let every task out of its wait."""
@@ -77,9 +77,9 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self.ending = False
         self.end = WallEnd()
         self.task: trio.lowlevel.Task | None = None
-        """The task whose step is running, None while Trio's loop runs."""
+        """The task that runs now, None while Trio's loop runs."""
         self.polling: dict[Poller, None] = {}
-        """The ports whose tasks wait."""
+        """The ports with tasks that wait."""
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
         self.describe: Callable[[trio.lowlevel.Task], str] = str
@@ -173,7 +173,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         self._woken = True
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note whose code runs."""
+        """Note which rank runs."""
         self.task = task
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
@@ -186,7 +186,7 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
             self._poll()
 
     def _poll(self) -> None:
-        """Let each port whose tasks wait poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
+        """Let each port with waiting tasks poll once.  Handlers run in there and may never end, hence Ctrl-C passes."""
         try:
             _poll_all(list(self.polling))
         except KeyboardInterrupt as error:

@@ -17,7 +17,7 @@ class WallConduit(Conduit):
     Attributes:
         clock: the job's time.
         ports: those of this process, in the order in which they were made.
-        returned: ranks of this process whose main has returned.
+        returned: ranks of this process that have returned from main.
     """
 
     simulated: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""By how much the clocks of a job's processes differ, for whoever puts what they noted on one line of time.
+"""By how much the clocks of a job's processes differ, to put what they noted on one line of time.
 
 A process reads its own `time.perf_counter_ns`, which on another host has another origin and another speed.  The offset
 is found as by Cristian: rank 0 asks, the other rank answers with its clock, and that instant lies somewhere between

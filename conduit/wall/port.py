@@ -203,8 +203,15 @@ class WallPort(Port):
         await self._enter()
         result = predicate()
         if not result:
-            await self._wait(WallWait(self.clock, predicate, what, ranks))
-        elif result is not True:
+            since = self.clock.now
+            result = await self._spin(predicate)
+            if not result:
+                blocked = WallWait(self.clock, predicate, what, ranks, since=since)
+                await self._park(blocked)
+                if blocked.error is not None:
+                    raise blocked.error
+                return
+        if result is not True:
             refuse_coroutine(result)
 
     async def compute(self, ticks: int) -> None:
@@ -277,14 +284,15 @@ class WallPort(Port):
             raise WallEnding
 
     def _pass(self, tries: int = 1, most: int = PASS) -> None:
-        """Handle what has arrived, at most so many messages; look for the first so many times."""
+        """Handle what has arrived, at most that many messages; look for the first that many times."""
         core, local = self.core, self.core.local
+        look = self._next if self._exchanges or self._held else self.take  # most often there is no attach: a call less
         self._polls += 1
         for _ in range(most):
-            message = local.popleft() if local else self._next()
+            message = local.popleft() if local else look()
             while message is None and tries > 1:
                 tries -= 1
-                message = self._next()
+                message = look()
             if message is None or self.clock.ending:
                 return
             tries = 1
@@ -311,7 +319,7 @@ class WallPort(Port):
         return message
 
     def _settle(self) -> None:
-        """Let the blocked tasks go on whose wait is over, in order."""
+        """Let the blocked tasks that are ready go on, in order."""
         for blocked in list(self._blocked):
             if blocked.look():
                 self._blocked.remove(blocked)
@@ -334,25 +342,32 @@ class WallPort(Port):
 
     async def _wait(self, blocked: WallWait) -> Any:
         """Poll until `blocked` is over; return what it waited for."""
+        if not await self._spin(blocked.look):
+            await self._park(blocked)
+        if blocked.error is not None:
+            raise blocked.error
+        return blocked.result
+
+    async def _spin(self, ready: Callable[[], object]) -> object:
+        """Poll in the task itself until `ready()`, or until that has taken long enough; return what it gave last."""
         tries = TRIES if self.spin_ns else 1
         begun = perf_counter_ns()
-        while not blocked.look():
-            self._pass(tries, 1)  # most often it is what is waited for, and another look costs more than the predicate
+        while True:
+            self._pass(tries, 1)  # most often it is what is waited for, and another look costs more than `ready`
             if self.core.progress_due and not self.clock.ending:
                 await self.core.run_progress()
             if self._blocked:
                 self._settle()
             if self.clock.ending:
                 raise WallEnding
+            result = ready()
+            if result:
+                return result
             waited = perf_counter_ns() - begun
             if waited >= self.spin_ns:
-                await self._park(blocked)
-                break
+                return result
             if waited >= HARD_NS:
                 os.sched_yield()
-        if blocked.error is not None:
-            raise blocked.error
-        return blocked.result
 
     async def _park(self, blocked: WallWait) -> None:
         """Let the clock poll until `blocked` is over."""

@@ -21,10 +21,11 @@ class WallWait:
         kind: what kind of thing that is, for reports.
         dest: of a wait for a slot, which `ready` takes: to which rank.
         shielded: whether a cancellation is put off until the wait is over.
+        since: when the wait began, picoseconds; by default now.
 
     Attributes:
         owner: the task.
-        since: when the wait began, picoseconds.
+        since: when the wait began.
         result: what `ready` has given.
         error: what it has raised; ends the wait too.
         begun: whether the task was parked already.
@@ -56,6 +57,7 @@ class WallWait:
         kind: Awaited = Awaited.PREDICATE,
         dest: int = -1,
         shielded: bool = False,
+        since: int | None = None,
     ) -> None:
         self._clock = clock
         self._ready = ready
@@ -64,7 +66,7 @@ class WallWait:
         self.owner = trio.lowlevel.current_task()
         self.what = what
         self.kind = kind
-        self.since = clock.now
+        self.since = clock.now if since is None else since
         self.dest = dest
         self.shielded = shielded
         self.begun = False

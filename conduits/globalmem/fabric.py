@@ -15,7 +15,7 @@ Arrived: TypeAlias = Callable[[int], object]
 
 
 class FreeRoute(Route):
-    """A route over links of which each transfer has one of its own: as if nobody else were there."""
+    """A route over links of which each transfer has one of its own: as if it were alone."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class MemoryFabric(ABC):
     """The memories of a machine's nodes, and ways between them; all made when they are first asked for.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         line: bytes that a memory serves at once.
         service: what that takes it, picoseconds.
         rate: of each link and direction, bytes per second.

@@ -1,4 +1,4 @@
-"""The memory of a node: it serves one line after the other, whoever asks."""
+"""The memory of a node: it serves one line after the other, for any processor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bank(Link):
     """The memory of a node.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         line: bytes that it serves at once.
         service: what that takes, picoseconds.
         name: for reports.

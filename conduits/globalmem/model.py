@@ -48,7 +48,7 @@ class Timing:
         return max(durations(self.rate)[nbytes], self.pace.ticks(nbytes))
 
     def send(self, nbytes: int) -> int:
-        """Return how long sending a message of so many bytes, its header included, takes its processor."""
+        """Return how long sending a message of that many bytes, its header included, takes its processor."""
         return self.queues.build + self.feed(nbytes) + self.change() + self.feed(ENTRY)
 
     def one_way(self, nbytes: int) -> int:

@@ -54,7 +54,7 @@ class Mover:
         """Move bytes from a memory here, now; the CPU is taken until `done()`.
 
         Args:
-            node: whose memory.
+            node: where the memory is.
             parts: the pieces, each as the sizes of its runs.
             read: ``read(i)`` is called when piece i is read.
             done: is called when the last byte is here.
@@ -67,7 +67,7 @@ class Mover:
         """Move bytes from here into a memory, now.
 
         Args:
-            node: whose memory.
+            node: where the memory is.
             parts: the pieces, each as the sizes of its runs.
             land: ``land(i)`` is called when piece i is in that memory.
             free: is called when the CPU has done its part.

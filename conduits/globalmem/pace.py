@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 import attrs
 
+from conduit.contract import Constant
 from conduit.sim.units import US, duration
+from conduit.simnet.constants import named, number
 
 
 @attrs.frozen
@@ -20,21 +22,27 @@ class Pace:
         first: bytes that take none.
         bend: bytes up to which the first slope holds.
         slopes: bytes per second, up to `bend` and from there on.
+        names: of the constants that give these.
     """
 
     first: int
     bend: int
     slopes: tuple[float, float]
+    names: tuple[str, str]
 
     def ticks(self, nbytes: int) -> int:
         """Return what a move of `nbytes` takes longer than one of `first`, picoseconds."""
         near = max(0, min(nbytes, self.bend) - self.first)
         far = max(0, nbytes - self.bend)
-        return duration(near, self.slopes[0]) + duration(far, self.slopes[1])
+        return sum(
+            named(duration(some, slope), name)
+            for some, slope, name in zip((near, far), self.slopes, self.names, strict=True)
+        )
 
 
-def through(points: Sequence[tuple[int, float]]) -> Pace:
-    """Return the pace of a machine whose moves were measured: three sizes in bytes, each with its microseconds."""
+def through(points: Sequence[tuple[int, Constant]]) -> Pace:
+    """Return the pace of a machine whose moves were measured: three sizes in bytes, each with what it took."""
     (small, first), (bend, second), (large, third) = points
-    near, far = (second - first) * US, (third - second) * US
-    return Pace(small, bend, ((bend - small) * 1e12 / near, (large - bend) * 1e12 / far))
+    near, far = (number(second) - number(first)) * US, (number(third) - number(second)) * US
+    slopes = (bend - small) * 1e12 / near, (large - bend) * 1e12 / far
+    return Pace(small, bend, slopes, (second.name, third.name))

@@ -155,7 +155,7 @@ class QueuePath(Path):
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send the reply into the slot paired with the request's; a bare answer is that slot's word alone."""
         if reply.control:
-            self.port.conduit.messages_sent -= 1  # nobody takes it
+            self.port.conduit.messages_sent -= 1  # it is not taken
             there = self._paths(request.source)
             freed = partial(there._freed, self.port.rank, request.slot)
             Chain(self.port.kernel, self.port.cpu, self._bare(request.source, freed), then)

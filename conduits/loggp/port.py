@@ -12,7 +12,7 @@ of one host share - comes from `conduit.simnet`.
 The model (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995).  A message of k bytes costs
 the sender o_s of CPU time, then enters the network, which takes G for each byte after the first and
 accepts the next message of this rank g after the last one.  It reaches its receiver L later, and comes
-in as it went out: the next one, whoever sent it, g later at the earliest.  The receiver's polling
+in as it went out: the next one, of any sender, g later at the earliest.  The receiver's polling
 notices it, and taking it costs o_r of CPU time.
 """
 
@@ -30,6 +30,7 @@ from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, Me
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
+from conduit.simnet.constants import named
 from conduit.simnet.path import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ class LoggpOptions(SimOptions):
     def time(self, name: str) -> int:
         """Return a parameter in picoseconds: the user's, else that of the set."""
         given: float | None = getattr(self, name)
-        return ps(PARAMETER_SETS[self.set][name] if given is None else given)
+        return named(ps(PARAMETER_SETS[self.set][name] if given is None else given), name)
 
     def in_effect(self) -> Mapping[str, object]:
         """Return what the five parameters come to, in seconds; benchmarks print them before their results."""
@@ -206,7 +207,7 @@ class LoggpPath(Path):
         options: LoggpOptions = conduit.options
         self.conduit = conduit
         self.kernel = port.kernel
-        self.miss_ps = ps(options.poll)
+        self.miss_ps = named(ps(options.poll), "poll")
         # The five parameters, in picoseconds.
         self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
             options.time(name) for name in ("L", "o_s", "o_r", "g", "G")

@@ -242,16 +242,20 @@ class Messages:
         if nbytes and not word & PLACED:
             if word & APART:
                 channel = self._requests if word & REQUEST else self._replies
-                part = self._memory[offset : offset + nbytes]
-                self._landing.append((channel.receive_payload(part, source, slot), message))
+                landing = channel.receive_payload(self._memory[offset : offset + nbytes], source, slot)
                 taken.Start()
-                return None
-            payload = memoryview(buffer)[BARE : BARE + nbytes]
-            if word & LONG == LONG:
-                self._memory[offset : offset + nbytes] = payload
+                if not self._pushed(landing):
+                    self._landing.append((landing, message))
+                    return None
             else:
-                message.payload = payload  # until the next take
-        self._taken = taken
+                payload = memoryview(buffer)[BARE : BARE + nbytes]
+                if word & LONG == LONG:
+                    self._memory[offset : offset + nbytes] = payload
+                else:
+                    message.payload = payload  # until the next take
+                self._taken = taken
+        else:
+            self._taken = taken
         if not word & REQUEST:
             self._free[source].append(self._requests.records[source][slot])
         return message
@@ -275,7 +279,10 @@ class Messages:
 
     def _pushed(self, request: PlainRequest) -> bool:
         """Return whether the transfer of a large payload is over, asking a bounded number of times."""
-        return any(request.Test() for _ in self._pushes)
+        for _ in self._pushes:  # noqa: SIM110  # a generator would be a call more for each time
+            if request.Test():
+                return True
+        return False
 
     def slots_in_use(self) -> dict[int, int]:
         """Return how many slots to each rank are in use."""

@@ -49,4 +49,13 @@ def _sunmpi() -> type[Conduit]:
     return on(Sunmpi)
 
 
-_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {"scampi": _scampi, "sunmpi": _sunmpi, "mpi4py": _mpi4py}
+def _start() -> type[Conduit]:
+    from conduits.mpi.libraries.start import Start
+    from conduits.mpi.simulated import on
+
+    return on(Start)
+
+
+_VARIANTS: dict[str, Callable[[], type[Conduit]]] = {
+    "scampi": _scampi, "sunmpi": _sunmpi, "start": _start, "mpi4py": _mpi4py,
+}  # fmt: skip

@@ -112,7 +112,11 @@ class MpiPort(WallPort):
             world, (world.comm.Dup(), world.comm.Dup()), self.segment.data, reach,
             credits=options.credits, medium=options.medium,
         )  # fmt: skip
-        self.take = self._messages.take  # type: ignore[method-assign]  # every look for a message: a call less
+        # A call less for every look for a message, and for every message that is sent.
+        self.take = self._messages.take  # type: ignore[method-assign]
+        self.acquire = self._messages.acquire  # type: ignore[method-assign]
+        self.send_request = self._messages.send_request  # type: ignore[method-assign]
+        self.send_reply = self._messages.send_reply  # type: ignore[method-assign]
 
     def close(self) -> None:
         """Give the communicators back, where the job has ended well; else messages may still arrive."""

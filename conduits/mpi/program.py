@@ -23,8 +23,8 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     Args:
         main: ``async def main(comm, *args)``; `comm` is the world.
         *args: every rank gets its own deep copy.
-        library: scampi or sunmpi, simulated, or mpi4py, which is real MPI, whose ranks are processes; options after a
-            colon, "scampi:eager_count=4".
+        library: scampi, sunmpi or start, simulated, or mpi4py, which is real MPI, whose ranks are processes; options
+            after a colon, "scampi:eager_count=4".
         **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
 
     Returns:
@@ -56,7 +56,9 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
     if not isinstance(library, str):
-        raise conduit.BadRequest(f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi' or 'mpi4py'")
+        raise conduit.BadRequest(
+            f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi', 'start' or 'mpi4py'"
+        )
     name, _, rest = library.partition(":")
     return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
 

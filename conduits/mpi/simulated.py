@@ -14,10 +14,11 @@ import attrs
 
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
 from conduit.options import option
-from conduit.sim import Waiter
+from conduit.sim import Kernel
 from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
 from conduit.simnet.path import LATER, Then
-from conduits.mpi.awaited.process import CURRENT, Process
+from conduit.simnet.waiting import Blocked
+from conduits.mpi.awaited.process import CURRENT, Process, Words
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.libraries.installation import Installation
@@ -158,32 +159,41 @@ class SimulatedMpiPort(SimulatedPort):
             await self.call(self.path.attach)
         return await super().allgather(data)
 
-    async def call(self, function: Callable[[], _T]) -> _T:
+    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI, in a turn of this rank's CPU.
 
         It lasts until all that the function began to store is stored.
         """
         if self._interrupted():
             await self._enter()
-        await self.cpu.acquire()
-        engine = self.library.engine
+        cpu, engine = self.cpu, self.library.engine
+        if cpu.busy or cpu.free > self.kernel.now:
+            await cpu.acquire()
+        else:
+            cpu.busy = True
         try:
             if engine.software.polls:
                 self._polls += 1
                 if self._attention:
                     await self._poll_pass()
                 else:
-                    self.cpu.charge(self._miss_ps)
-            result = function()
-            worker = engine.worker
-            if not worker.idle:
-                idle = Waiter()
-                worker.when_idle(idle.wake)
-                await self.kernel.wait(idle, shielded=True)
+                    cpu.charge(self._miss_ps)
+            result = function(*args)
+            if not engine.worker.idle:
+                await self._worked()
         finally:
-            self._look_later = self._look_later or bool(self.blocked)  # it may have ended what others wait for
-            self.cpu.release()
+            if self.blocked:
+                self._look_later = True  # it may have ended what others wait for
+            cpu.release()
         return result
+
+    async def _worked(self) -> None:
+        """Wait, with the turn taken, until what a call has begun to store is stored."""
+        idle = self._sent
+        idle.done = False
+        self.library.engine.worker.when_idle(idle.wake)
+        if not idle.done:
+            await self.kernel.wait(idle, shielded=True)
 
     def recost(self) -> None:
         """Take note that a poll in vain costs another time than before."""
@@ -240,6 +250,7 @@ class LibraryPath(Path):
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""
         self._steps = _STEPS
+        self._engine.device.begin_pass()
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
@@ -274,6 +285,7 @@ class LibraryPath(Path):
 
     def end_pass(self) -> None:
         """Let the next pass go on where there is more."""
+        self._engine.device.end_pass()
         if self._engine.pending():
             self.port.notify()
 
@@ -308,6 +320,46 @@ class LibraryPath(Path):
         return self._engine.statistics()
 
 
+class ForTransfer(Blocked):
+    """Waits for the end of a send or a receive; the words are made when somebody asks.
+
+    Args:
+        kernel: the job's time.
+        request: what is waited for.
+        comm, call, peer, tag: what was called, for reports.
+    """
+
+    __slots__ = ("_call", "_comm", "_peer", "_request", "_tag")
+
+    def __init__(self, kernel: Kernel, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
+        self.done = self.shielded = False
+        self.task = None
+        self.kernel = kernel
+        self.since = kernel.now
+        self.owner = kernel.task
+        self.error = None
+        self._request = request
+        self._comm = comm
+        self._call = call
+        self._peer = peer
+        self._tag = tag
+
+    def __getattr__(self, name: str) -> str:
+        """Return `what` is waited for."""
+        if name != "what":
+            raise AttributeError(name)
+        return self._comm.words(self._call, self._peer, self._tag)
+
+    def ready(self) -> bool:
+        """Return whether it is over."""
+        over: bool = self._request.over
+        return over
+
+    def peers(self) -> tuple[int, ...]:
+        """Return the ranks that it waits for."""
+        return tuple(self._comm.ranks_of(self._peer))
+
+
 class SimulatedProcess(Process):
     """A simulated rank, as the awaited names use it."""
 
@@ -316,9 +368,20 @@ class SimulatedProcess(Process):
         self.collectives = port.conduit.options.collectives
         self._port = port
 
-    async def call(self, function: Callable[[], _T]) -> _T:
+    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Call a plain function of MPI."""
-        return await self._port.call(function)
+        return await self._port.call(function, *args)
+
+    async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
+        """Poll until a send or a receive is over."""
+        port = self._port
+        if port._interrupted():
+            await port._enter()
+        if not request.over:
+            await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
+        digest_log = port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((port.ticks(), _WAKE))
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""

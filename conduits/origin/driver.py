@@ -16,7 +16,7 @@ from conduits.origin.hardware import OriginFabric
 
 def pace() -> Pace:
     """Return how fast a processor moves bytes by cached loads and stores."""
-    return through([(8, c.number(c.GET_8)), (10_000, c.number(c.GET_10K)), (1_000_000, c.number(c.GET_1M))])
+    return through([(8, c.GET_8), (10_000, c.GET_10K), (1_000_000, c.GET_1M)])
 
 
 def loads_and_stores(cpu: Cpu, node: int, fabric: OriginFabric) -> Mover:

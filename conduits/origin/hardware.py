@@ -21,7 +21,7 @@ class OriginFabric(MemoryFabric):
     """The memories and links of the machine.
 
     Args:
-        kernel: whose time they live in.
+        kernel: their clock and events.
         contention: whether they are shared.
     """
 

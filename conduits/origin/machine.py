@@ -64,7 +64,7 @@ def queue_costs() -> QueueCosts:
 
 
 def timing(routers: float) -> Timing:
-    """Return the times between nodes with so many routers between, without contention."""
+    """Return the times between nodes with that many routers between, without contention."""
     latency = 2 * c.ps(c.HUB) + round(routers * c.ps(c.ROUTER))
     return Timing(c.ps(c.SERVICE), c.bytes_per_s(c.RATE), latency, pace(), queue_costs())
 

@@ -1,6 +1,13 @@
 """RSMAPI, the interface to remote shared memory, with networks as plug-ins.
 
-`Rsm` is the API of one process; `RsmTransport` is what a network supplies; `errors` are RSM's.
+A process *exports* a segment of its memory and publishes it; a process on another host *imports* it, and then reaches
+it by puts and gets, or maps it and stores to it.  A store is posted: it reports nothing.  So an import has *barriers*,
+which say whether all that was stored since they were opened has arrived.
+
+`Rsm` is the API of one process; `RsmTransport` is what a network supplies; `errors` are RSM's.  `SegmentDirectory` is
+what the hosts of a cluster know of one another's exports.  Read `library` first.
+
+Source: the RSMAPI papers.
 """
 
 from conduits.rsm import errors

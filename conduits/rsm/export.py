@@ -130,7 +130,7 @@ class ExportSegment:
         self._charge(RsmCall.EXPORT_REPUBLISH)
 
     def unpublish(self) -> None:
-        """Let nobody reach it any more (rsm_memseg_export_unpublish); what is imported of it is aborted for good.
+        """Let it be reached no more (rsm_memseg_export_unpublish); what is imported of it is aborted for good.
 
         Raises:
             SegmentNotPublished: it is not published.

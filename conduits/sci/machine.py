@@ -117,7 +117,7 @@ def build(kernel: Kernel, hosts: tuple[int, ...], options: SciMachine) -> SciClu
     """Return a cluster without a conduit, on which processes use the driver.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         hosts: host of every rank.
         options: the machine's.
 

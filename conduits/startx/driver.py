@@ -92,7 +92,7 @@ class SpinLock:
     """A spin lock in the shared memory of an SMP; who waits gets it in order of arrival.
 
     Args:
-        kernel: whose time it lives in.
+        kernel: its clock and events.
         name: for reports.
     """
 
@@ -274,8 +274,9 @@ class StartXProcess:
         return Buffer(self.fabric, self.host, nbytes)
 
     def arm(
-        self, channel: int, target: int, buffer: Buffer, nbytes: int, done: Tell, ready: Sequence[int] = ()
-    ) -> None:
+        self, channel: int, target: int, buffer: Buffer, nbytes: int, done: Tell, ready: Sequence[int] = (), *,
+        posted: bool = False,
+    ) -> None:  # fmt: skip
         """Prepare an RDMA of the first `nbytes` of `buffer` to host `target`; it begins with the grant.
 
         Args:
@@ -285,13 +286,22 @@ class StartXProcess:
             nbytes: a multiple of 8, at most 16 MiB.
             done: called in the event in which the last byte has left.
             ready: when the processor will have filled each piece, picoseconds; empty: it has.
+            posted: no piece is filled yet, and the engine will be told of each; see `post`.
 
         Raises:
             StartXError: the channel is armed already, or the size is refused.
         """
         if nbytes > buffer.nbytes:
             raise StartXError(f"host {self.host}: RDMA of {nbytes} bytes out of a buffer of {buffer.nbytes}")
-        self.niu.rdma_out.arm(channel, Armed(target, buffer.address, nbytes, ready, done))
+        self.niu.rdma_out.arm(channel, Armed(target, buffer.address, nbytes, ready, done, posted))
+
+    def post(self, channel: int) -> None:
+        """Tell the engine that the next piece of a transfer is in its buffer now; takes `POST_PS`.
+
+        Raises:
+            StartXError: no transfer of that channel waits for pieces.
+        """
+        self.niu.rdma_out.post(channel)
 
     def accept(
         self,

@@ -65,7 +65,7 @@ class SunfireMachine(SimOptions):
         return () if isinstance(self.fault, str) else self.fault
 
     def topology(self, hosts: int) -> ClusterTopology:
-        """Return the hosts and wiring for a job on so many hosts; direct wiring leaves out those that it needs not."""
+        """Return the hosts and wiring for a job on that many hosts; direct wiring leaves out those not needed."""
         found = TOPOLOGIES[self.config]
         switched = self.wiring == "switched"
         return ClusterTopology(found.hosts if switched else max(2, hosts), self.nis, switched)

@@ -124,7 +124,7 @@ class Sunfire(SimulatedConduit):
 
     @classmethod
     def raw_time(cls, options: SunfireOptions, category: Category, nbytes: int, *, round_trip: bool) -> float | None:
-        """Return what mapped stores of so many bytes take between two hosts, in seconds."""
+        """Return what mapped stores of that many bytes take between two hosts, in seconds."""
         one_way = raw.one_way(options, nbytes)
         return 2 * one_way if round_trip else one_way
 
@@ -150,7 +150,7 @@ class Sunfire(SimulatedConduit):
 
 
 def layout_of(options: SunfireOptions, receivers: int) -> PostboxLayout:
-    """Return how areas and pairs are laid out, with up to so many ranks on a host."""
+    """Return how areas and pairs are laid out, with up to that many ranks on a host."""
     library = LIBRARIES[options.config]
     return PostboxLayout(
         short_limit=library.short_limit,

@@ -15,7 +15,7 @@ from conduits.t3e.hardware import T3eFabric
 
 def pace() -> Pace:
     """Return how fast a processor moves bytes through E-registers."""
-    return through([(8, c.number(c.GET_8)), (10_000, c.number(c.GET_10K)), (1_000_000, c.number(c.GET_1M))])
+    return through([(8, c.GET_8), (10_000, c.GET_10K), (1_000_000, c.GET_1M)])
 
 
 def e_registers(cpu: Cpu, node: int, fabric: T3eFabric, *, weak: bool) -> Mover:

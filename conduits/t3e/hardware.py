@@ -16,7 +16,7 @@ class T3eFabric(MemoryFabric):
     """The memories and links of the machine; routes go along one dimension after the other.
 
     Args:
-        kernel: whose time they live in.
+        kernel: their clock and events.
         contention: whether they are shared.
     """
 

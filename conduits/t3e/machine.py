@@ -52,7 +52,7 @@ def queue_costs() -> QueueCosts:
 
 
 def timing(hops: float) -> Timing:
-    """Return the times between nodes so many links apart, without contention."""
+    """Return the times between nodes that many links apart, without contention."""
     latency = 2 * c.ps(c.ENTRY) + round(hops * c.ps(c.HOP))
     return Timing(c.ps(c.SERVICE), c.bytes_per_s(c.RATE), latency, pace(), queue_costs())
 

@@ -17,6 +17,7 @@ import attrs
 from conduit.options import SimOptions, option
 from conduit.sim import Kernel
 from conduit.simnet import HostModel
+from conduit.simnet.constants import named_rate
 from conduit.simnet.parts import link_counts
 from conduits.udp import constants as c
 from conduits.udp.driver import Socket
@@ -105,7 +106,7 @@ class UdpCluster:
         self.host = host_model()
         self.network = Ethernet(
             kernel,
-            rate=round(options.rate),
+            rate=named_rate(round(options.rate), "rate"),
             queue=options.queue,
             loss=options.loss,
             duplicate=options.dup,

@@ -1,7 +1,7 @@
 """One collective call of one rank, as its algorithm sees it and as messages find it.
 
 An algorithm is a generator: it posts receives and sends, which return at once, and yields a receive to wait for it.
-Whoever polls carries it on, so any number of calls may be under way in one rank.
+Any poll carries it on, so any number of calls may be under way in one rank.
 """
 
 from __future__ import annotations

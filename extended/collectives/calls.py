@@ -140,7 +140,7 @@ class Collectives:
         raise NotImplementedError
 
     async def poll_alone(self, call: str) -> None:
-        """Poll before a call of a team of one, which sends nothing and waits for nobody.
+        """Poll before a call of a team of one, which sends nothing and waits for none.
 
         So its calls too can be cancelled before they have done anything, and take time and turns.
 

@@ -184,7 +184,7 @@ class CollectiveEngine:
             what = f"the collective calls{team_name(team_calls.members)} to end"
             await self._ep.block_until(settled, what=what, ranks=Missing(team_calls.missing))
         except trio.Cancelled:
-            # This rank has given no part of it, so that it ends for nobody.
+            # This rank has given no part of it, so that it ends for none.
             self._cancelled(team_calls, team_calls.next, "destroy()", last=team_calls.next - 1)
             raise
         if team_calls.is_broken():

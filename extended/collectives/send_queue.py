@@ -6,7 +6,7 @@ destination's segment, else in medium pieces that the handler copies there, or w
 behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what is kept of small data is
 bounded (`extended.collectives.team_calls`).
 
-Nothing is sent here: messages are listed, and whoever carries the calls on sends them, one of each call in turn.
+Nothing is sent here: messages are listed, and the poll that carries the calls on sends them, one of each call in turn.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EAGER_BYTES = 4096
 """Data up to here is sent at once, where a medium message holds it.  Assumed: asking first costs about as much time as
-so many bytes on their way."""
+that many bytes on their way."""
 
 LARGEST_PIECE = 1 << 30
 """Bytes of one message at most."""
@@ -81,7 +81,7 @@ class SendSequence:
     """Messages that are sent one after the other for one call.
 
     Attributes:
-        call: whose they are, None for the layer's own.
+        call: the one that they belong to, None for the layer's own.
         next: sends the next.
     """
 
@@ -226,7 +226,7 @@ class SendQueue:
         """List the messages of large data that a rank has asked for.
 
         Args:
-            call: whose it is.
+            call: the one that it belongs to.
             place: the rank of the job, and the tag.
             data: what it has asked for.
             landing: the offset in that rank's segment, a window of its slots, or `NOWHERE`.

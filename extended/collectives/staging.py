@@ -3,7 +3,7 @@
 Where the network moves large data cheaper than in medium messages, but into a segment alone, a receiver lends the
 sender a window of slots.  The data comes in parts by long messages, each of which the handler copies to its place; its
 answer lets the next part come into the same slot.  A receive that finds no slot free gets its data in medium pieces,
-as everywhere else: nobody ever waits for a slot.
+as everywhere else: no rank ever waits for a slot.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one rank keeps for the calls of one team: those under way, mail for those to come, and how far ahead it may be.
+"""What one rank keeps for the calls of one team: those under way, what came early, how far ahead it may be.
 
 A rank may not run ahead of the others without bounds, because what it sends early is kept at its receivers.  Calls
 count in epochs; when a rank has finished all calls of an epoch it takes part in a fence, and no call begins before the

@@ -138,7 +138,7 @@ class Probe:
         token.reply_short(self.answer_short)
 
     def ask_back(self, token: Token, nbytes: int) -> None:
-        """Answer with so many bytes."""
+        """Answer with that many bytes."""
         if not nbytes:
             token.reply_short(self.answer_short)
         elif nbytes <= self.ep.limits.max_medium:

@@ -112,7 +112,7 @@ def _suits(x: Extended, block: CollectiveBlock) -> bool:
 
 
 async def _run(x: Extended, block: CollectiveBlock, count: int, *, nb: bool) -> Any:
-    """Make a call so many times; return the last result."""
+    """Make a call that many times; return the last result."""
     given = _argument(x, block)
     call = partial(getattr(x, block.call + "_nb" if nb else block.call), given, algorithm=block.algorithm)
     if nb:

@@ -255,7 +255,7 @@ def test_large_data_waits_until_it_is_asked_for(case: Case) -> None:
 
 @pytest.mark.rule("X85")
 def test_ranks_run_ahead_by_a_bounded_number_of_calls(case: Case) -> None:
-    """A root whose broadcasts nobody has taken yet begins only so many; all are done in the end."""
+    """A root begins a bounded number of broadcasts that are not taken yet; all are done in the end."""
     case = case.at_least(2).with_ranks(2)
 
     async def main(ep: Endpoint) -> int:

@@ -1,4 +1,4 @@
-"""Operations with handles: what a handle gives, waiting for many, and what nobody waited for."""
+"""Operations with handles: what a handle gives, waiting for many, and what was never waited for."""
 
 import gc
 import inspect

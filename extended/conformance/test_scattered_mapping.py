@@ -94,7 +94,7 @@ def test_a_strided_transfer_says_in_each_message_where_its_array_lies(case: Case
 
 @pytest.mark.rule("X50", "X11")
 def test_what_lies_together_there_is_a_plain_put_or_get(case: Case) -> None:
-    """Neighbouring pieces are one: the same messages as for so many bytes in a row."""
+    """Neighbouring pieces are one: the same messages as for that many bytes in a row."""
     case = case.by_messages()
     case = case.with_ranks(2)
     limits = case.limits

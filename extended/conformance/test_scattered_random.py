@@ -28,7 +28,7 @@ class ScatteredOperation:
         put: whether it is a put, else a get.
         form: vector, indexed or strided.
         suffix: how it is waited for.
-        dest: whose segment.
+        dest: that of the segment.
         given: the places in the lane: pieces, offsets and size, or offset and strides.
         shape: of the array here.
         dtype: of its elements.

@@ -45,7 +45,7 @@ NAMES = ("all_alloc", "free")
 """What users call them."""
 
 _NOBODY = -1
-"""Ticket of a call whose answer nobody waits for."""
+"""Ticket of a call without a task that waits for its answer."""
 
 
 class Answer(IntEnum):
@@ -256,7 +256,7 @@ class HeapCalls:
         token.reply_short(self.heap_told, ticket, call.kind, *self._ask(self._map, call))
 
     def heap_told(self, token: Token, ticket: int, kind: int, *words: int) -> None:
-        """Reply: what rank 0 says to a call of this rank alone; what nobody waits for any more is given back."""
+        """Reply: what rank 0 says to a call of this rank alone; what is not waited for any more is given back."""
         if ticket in self._alone:
             self._alone[ticket] = words
         elif ticket != _NOBODY:

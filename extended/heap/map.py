@@ -1,7 +1,7 @@
 """Which bytes of a segment are allocated: the one map of a job's heap.
 
-It is plain and asks nobody, so that a handler can use it: whoever allocates, alone or with all
-others, has rank 0 do so.
+It is plain and asks no other rank, so that a handler can use it.  An allocation, by one rank or by all, is done by
+rank 0.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """OpenSHMEM 1.5 with the names of shmem4py as awaitables, on any conduit (docs/shmem.md).
 
+The symmetric heap is the extended layer's (`heap`).  An array is symmetric where it lies in a block of that heap, so
+that it has the same offset on every PE, and a transfer needs the offset alone.  A context is a list of operations.  A
+fence or quiet waits for these (`contexts`).
+
 It is built on the public names of `extended` and `conduit` alone.
 
 Source: OpenSHMEM Application Programming Interface 1.5 (2020); the names are those of shmem4py 1.0.

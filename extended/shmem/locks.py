@@ -36,7 +36,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
     @public()
     def new_lock(self) -> Any:
-        """Allocate a lock that nobody holds; collective.
+        """Allocate a free lock; collective.
 
         Returns:
             a symmetric array of one i8.
@@ -56,7 +56,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
     @public()
     def test_lock(self, lock: Any) -> Any:
-        """Take the lock if nobody has it; return False where it was taken, True where somebody has it."""
+        """Take the lock if it is free; return False where it was taken, True where somebody has it."""
         found = self._lock("pe.test_lock", lock)
 
         async def attempt() -> bool:
@@ -107,7 +107,7 @@ class ShmemLock:
     """A lock of all PEs; get one by ``await pe.Lock()``, use it by ``async with``.
 
     Args:
-        pe: whose it is.
+        pe: its PE.
         array: the symmetric array that stands for it.
     """
 

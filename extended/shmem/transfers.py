@@ -171,7 +171,7 @@ class ShmemTransfers(Base):
         stream, rank, offset, here, count = self._get("pe.get_nbi", target, source, pe, size, ctx)
         elements = arguments.flat(here)
         if elements is None:
-            return self._fetch(rank, offset, here, count)  # done at once: nobody could copy it later
+            return self._fetch(rank, offset, here, count)  # done at once: it could not be copied later
         out = elements[:count]
 
         async def begin() -> None:

@@ -1,5 +1,10 @@
 """Shared arrays as in UPC: arrays over the memory of all threads, on any conduit (docs/upc.md).
 
+Blocks of an array go to the threads in turn (`layout`), so that an index says which thread has affinity to an element,
+and where it lies there.  Reads are awaited (`reads`).  Relaxed writes are kept in the thread's write buffer (`buffer`)
+and go out, packed by owner, at the next fence (`writes`).  Python cannot await an assignment: this is why a write is
+buffered and a read is not.
+
 It is built on the public names of `extended` and `conduit` alone.
 
 Source: UPC Language Specifications 1.3 (2013), with its required and optional libraries.

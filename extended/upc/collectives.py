@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _parts(call: str, t: UpcCollectives, name: str, a: Any, nbytes: int) -> SharedArray:
-    """Return an array of which every thread's part has so many bytes."""
+    """Return an array of which every thread's part has that many bytes."""
     array = check_array(call, t.runtime, name, a)
     for thread in range(t.runtime.ep.size):
         if array.memory.part_bytes(thread) < nbytes:

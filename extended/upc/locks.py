@@ -39,7 +39,7 @@ class SharedLock:
 
     @public("lock")
     async def try_acquire(self) -> bool:
-        """Complete this thread's writes, and take the lock if nobody has it.
+        """Complete this thread's writes, and take the lock if it is free.
 
         Returns:
             whether the running task has it now.

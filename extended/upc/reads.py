@@ -1,4 +1,4 @@
-"""What `a[i]` gives: a read that is still to be awaited, and says so to whoever takes it for a value."""
+"""What `a[i]` gives: a read that is still to be awaited, and says so to code that takes it for a value."""
 
 from __future__ import annotations
 

@@ -68,6 +68,7 @@ class Scatter:
             if there is not None and local.nbytes:
                 # The places here may be among those there: all is read before anything is stored.
                 where.write(there, bytes(local.read(0, local.nbytes)))
+                operation.native = dest != self._ep.rank
                 self._ep.charge(copied=2 * local.nbytes)
             return
         if self._rma is None:
@@ -107,6 +108,7 @@ class Scatter:
             await self._ep.poll()
             if there is not None and local.nbytes:
                 local.write(0, where.read(there))
+                operation.native = dest != self._ep.rank
                 self._ep.charge(copied=2 * local.nbytes)
             return
         if self._rma is None:

@@ -16,7 +16,7 @@ from extended.windows.constants import (
     PROC_NULL,
 )
 from extended.windows.errors import WindowError
-from extended.windows.groups import Group
+from extended.windows.groups import WindowGroup
 from extended.windows.operators import (
     BAND,
     BOR,
@@ -30,8 +30,9 @@ from extended.windows.operators import (
     PROD,
     REPLACE,
     SUM,
-    Op,
+    AccumulateOp,
 )
+from extended.windows.service import attach
 from extended.windows.win import Win
 
 __all__ = [
@@ -55,8 +56,9 @@ __all__ = [
     "PROD",
     "REPLACE",
     "SUM",
-    "Group",
-    "Op",
+    "AccumulateOp",
     "Win",
     "WindowError",
+    "WindowGroup",
+    "attach",
 ]

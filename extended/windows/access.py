@@ -9,7 +9,7 @@ import numpy as np
 import conduit
 from extended.windows import buffers, operators
 from extended.windows.accumulates import Change
-from extended.windows.base import Base
+from extended.windows.base import WindowBase
 from extended.windows.calls import integer, public, shown
 from extended.windows.constants import PROC_NULL
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from extended.windows.buffers import Array
 
 
-class Access(Base):
+class Access(WindowBase):
     """Accesses to the parts of a window; each is complete when its epoch ends, or by a flush."""
 
     @public()

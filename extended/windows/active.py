@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from extended.windows.base import Base, assertion_of
+from extended.windows.base import WindowBase, assertion_of
 from extended.windows.calls import Call, public
 from extended.windows.constants import MODE
 from extended.windows.groups import members
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
-    from extended.windows.making import Shape
+    from extended.windows.making import WindowShape
 
 
-class Active(Base):
+class Active(WindowBase):
     """Synchronisation in which the ranks that are accessed have a part."""
 
     # ----------------------------------------------------------------------------------------------------------- fences
@@ -115,9 +115,9 @@ class Active(Base):
 
     async def _told(self, told: Counter[int], group: tuple[int, ...], name: str, what: str) -> None:
         """Wait until all of a group have called; polls at least once."""
-        missing = Missing(self._shape, told, group)
+        missing = GroupMissing(self._shape, told, group)
         await self._ep.poll()
-        await self._ep.block_until(missing.none, what=f"{name}: their {what}", ranks=missing)
+        await self._ep.block_until(missing.none, what=f"the {what} that {name} is for", ranks=missing)
 
     @public()
     def Complete(self) -> Any:
@@ -167,7 +167,7 @@ class Active(Base):
         self._epochs.check_wait(call)
         self._operations.charge("mpi_win_test")
         await self._ep.poll()
-        if not Missing(self._shape, self._part.completes, self._epochs.posted).none():
+        if not GroupMissing(self._shape, self._part.completes, self._epochs.posted).none():
             return False
         self._end_exposure()
         return True
@@ -178,7 +178,7 @@ class Active(Base):
         self._epochs.waited()
 
 
-class Missing:
+class GroupMissing:
     """The ranks of a group that have still to call, worked out whenever they are asked for.
 
     Args:
@@ -187,7 +187,7 @@ class Missing:
         group: the ranks.
     """
 
-    def __init__(self, shape: Shape, told: Counter[int], group: tuple[int, ...]) -> None:
+    def __init__(self, shape: WindowShape, told: Counter[int], group: tuple[int, ...]) -> None:
         self._shape = shape
         self._told = told
         self._group = group

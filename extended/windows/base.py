@@ -13,7 +13,7 @@ from extended.windows.operations import Operations
 from extended.windows.part import Part
 
 
-class Base:
+class WindowBase:
     """A rank's end of a window.
 
     Args:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Group:
+class WindowGroup:
     """Some ranks of a window, in an order; ``win.Get_group()`` gives that of all.
 
     Args:
@@ -42,7 +42,7 @@ class Group:
         """Return this rank's number in the group, None where it is no member."""
         return self.rank
 
-    def Incl(self, ranks: Any) -> Group:
+    def Incl(self, ranks: Any) -> WindowGroup:
         """Return the group of some of the ranks, in the order in which they are named.
 
         Args:
@@ -53,7 +53,7 @@ class Group:
         """
         return self._of(self._numbers("Group.Incl", ranks))
 
-    def Excl(self, ranks: Any) -> Group:
+    def Excl(self, ranks: Any) -> WindowGroup:
         """Return the group without some of the ranks.
 
         Args:
@@ -65,9 +65,9 @@ class Group:
         without = set(self._numbers("Group.Excl", ranks))
         return self._of([number for number in range(self.size) if number not in without])
 
-    def _of(self, numbers: list[int]) -> Group:
+    def _of(self, numbers: list[int]) -> WindowGroup:
         rank = numbers.index(self._rank) if self._rank in numbers else None
-        return Group(tuple(self._ranks[number] for number in numbers), rank)
+        return WindowGroup(tuple(self._ranks[number] for number in numbers), rank)
 
     def _numbers(self, call: str, ranks: Any) -> list[int]:
         return _distinct(call, "ranks", ranks, self.size, "group")
@@ -79,7 +79,7 @@ class Group:
         return len(self._ranks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Group) and self._ranks == other._ranks
+        return isinstance(other, WindowGroup) and self._ranks == other._ranks
 
     def __hash__(self) -> int:
         return hash(self._ranks)

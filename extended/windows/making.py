@@ -69,7 +69,7 @@ class Member:
 
 
 @attrs.frozen
-class Shape:
+class WindowShape:
     """A window, as all its ranks know it.
 
     Attributes:
@@ -100,7 +100,7 @@ class Made:
     """
 
     service: Service
-    shape: Shape
+    shape: WindowShape
     slot: int
     call: Call
     checks: bool
@@ -182,7 +182,7 @@ async def make(comm: Team, mine: Wanted, call: Call) -> Made:
         for rank, row in enumerate(rows)
     )
     memory = x.ep.segment[block : block + mine.nbytes] if mine.array is None else mine.array
-    return Made(service, Shape(team, members, memory, block, word), slot, call, mine.checks)
+    return Made(service, WindowShape(team, members, memory, block, word), slot, call, mine.checks)
 
 
 def _place(x: Extended, array: npt.NDArray[np.uint8] | None) -> int:
@@ -235,7 +235,7 @@ async def _allocate(x: Extended, team: Team, call: str, nbytes: int) -> int:
     return offset
 
 
-async def give_back(x: Extended, shape: Shape) -> None:
+async def give_back(x: Extended, shape: WindowShape) -> None:
     """Free the memory of a window and end its team, after a barrier; collective."""
     team = shape.team
     await team.barrier()

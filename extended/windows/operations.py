@@ -94,7 +94,9 @@ class Operations:
         checks: whether accesses are remembered.
     """
 
-    def __init__(self, service: Service, shape: WindowShape, part: Part, slot: int, epochs: Epochs, *, checks: bool) -> None:
+    def __init__(
+        self, service: Service, shape: WindowShape, part: Part, slot: int, epochs: Epochs, *, checks: bool
+    ) -> None:
         self._service = service
         self._x = service.x
         self._ep = service.ep

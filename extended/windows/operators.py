@@ -25,7 +25,7 @@ _LOGICAL = "iub"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Op:
+class AccumulateOp:
     """An operation of accumulates; the module's constants are all that there are.
 
     Attributes:
@@ -48,18 +48,18 @@ def _logical(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda there, given: function(there, given).astype(there.dtype)
 
 
-SUM = Op("SUM", 0, _NUMBERS, np.add)
-PROD = Op("PROD", 1, _NUMBERS, np.multiply)
-MAX = Op("MAX", 2, _REALS, np.maximum)
-MIN = Op("MIN", 3, _REALS, np.minimum)
-LAND = Op("LAND", 4, _LOGICAL, _logical(np.logical_and))
-LOR = Op("LOR", 5, _LOGICAL, _logical(np.logical_or))
-LXOR = Op("LXOR", 6, _LOGICAL, _logical(np.logical_xor))
-BAND = Op("BAND", 7, _INTEGERS, np.bitwise_and)
-BOR = Op("BOR", 8, _INTEGERS, np.bitwise_or)
-BXOR = Op("BXOR", 9, _INTEGERS, np.bitwise_xor)
-REPLACE = Op("REPLACE", 10, _ANY, lambda there, given: given)
-NO_OP = Op("NO_OP", 11, _ANY, lambda there, given: there)
+SUM = AccumulateOp("SUM", 0, _NUMBERS, np.add)
+PROD = AccumulateOp("PROD", 1, _NUMBERS, np.multiply)
+MAX = AccumulateOp("MAX", 2, _REALS, np.maximum)
+MIN = AccumulateOp("MIN", 3, _REALS, np.minimum)
+LAND = AccumulateOp("LAND", 4, _LOGICAL, _logical(np.logical_and))
+LOR = AccumulateOp("LOR", 5, _LOGICAL, _logical(np.logical_or))
+LXOR = AccumulateOp("LXOR", 6, _LOGICAL, _logical(np.logical_xor))
+BAND = AccumulateOp("BAND", 7, _INTEGERS, np.bitwise_and)
+BOR = AccumulateOp("BOR", 8, _INTEGERS, np.bitwise_or)
+BXOR = AccumulateOp("BXOR", 9, _INTEGERS, np.bitwise_xor)
+REPLACE = AccumulateOp("REPLACE", 10, _ANY, lambda there, given: given)
+NO_OP = AccumulateOp("NO_OP", 11, _ANY, lambda there, given: there)
 
 OPS = (SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, REPLACE, NO_OP)
 """All of them, at their codes."""
@@ -76,13 +76,13 @@ DTYPES = tuple(
 _INDEX = {(dtype.kind, dtype.itemsize): number for number, dtype in enumerate(DTYPES)}
 
 
-def operator(call: str, op: Any) -> Op:
+def operator(call: str, op: Any) -> AccumulateOp:
     """Return an operation.
 
     Raises:
         conduit.BadRequest: none of this module's.
     """
-    if not isinstance(op, Op):
+    if not isinstance(op, AccumulateOp):
         raise conduit.BadRequest(
             f"{call}: op={shown(op)} is no operation of extended.windows; give one of "
             f"{', '.join(one.name for one in OPS)}"
@@ -90,7 +90,7 @@ def operator(call: str, op: Any) -> Op:
     return op
 
 
-def kind(call: str, op: Op | None, dtype: np.dtype[Any]) -> int:
+def kind(call: str, op: AccumulateOp | None, dtype: np.dtype[Any]) -> int:
     """Return which of `DTYPES` a dtype is.
 
     Args:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from extended.windows.epochs import Epochs
-    from extended.windows.records import Record
+    from extended.windows.records import AccessRecord
 
 
 class Part:
@@ -51,7 +51,7 @@ class Part:
 
     # ----------------------------------------------------------------------------------------- what conflicts with what
 
-    def in_fence(self, turn: int, records: list[Record]) -> None:
+    def in_fence(self, turn: int, records: list[AccessRecord]) -> None:
         """Take note of accesses between two fences.
 
         Raises:
@@ -61,7 +61,7 @@ class Part:
             self._turn, self._fenced = turn, Accesses()
         self._note(self._fenced, records, "one epoch between two fences")
 
-    def in_exposure(self, records: list[Record]) -> None:
+    def in_exposure(self, records: list[AccessRecord]) -> None:
         """Take note of accesses that a Post has let in.
 
         Raises:
@@ -73,7 +73,7 @@ class Part:
         """Take note that the epoch of a Post is over."""
         self._exposed = Accesses()
 
-    def in_lock(self, records: list[Record]) -> None:
+    def in_lock(self, records: list[AccessRecord]) -> None:
         """Take note of accesses under a lock that others may have too.
 
         Raises:
@@ -90,7 +90,7 @@ class Part:
         """Take note that a rank has completed what it did under its lock."""
         self._locked.forget(rank)
 
-    def _note(self, accesses: Accesses, records: list[Record], epoch: str) -> None:
+    def _note(self, accesses: Accesses, records: list[AccessRecord], epoch: str) -> None:
         for record in records:
             other = accesses.conflict(record)
             if other is not None:
@@ -98,7 +98,7 @@ class Part:
             accesses.add(record)
 
 
-def conflict(new: Record, other: Record, target: int, epoch: str) -> WindowError:
+def conflict(new: AccessRecord, other: AccessRecord, target: int, epoch: str) -> WindowError:
     """Return the error for two accesses that conflict."""
     return WindowError(
         f"{new.text()} conflicts with {other.text()}: both are to the window of rank {target} in {epoch}; "

@@ -7,12 +7,12 @@ from typing import Any
 import trio
 
 import conduit
-from extended.windows.base import Base, assertion_of
+from extended.windows.base import WindowBase, assertion_of
 from extended.windows.calls import Call, public, shown
 from extended.windows.constants import LOCK, LOCK_EXCLUSIVE, MODE
 
 
-class Passive(Base):
+class Passive(WindowBase):
     """Synchronisation in which the ranks that are accessed have no part."""
 
     @public()

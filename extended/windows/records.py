@@ -29,7 +29,7 @@ _MOST_NAME = 255
 
 
 @attrs.define(eq=False)
-class Record:
+class AccessRecord:
     """One access to a rank's part of a window, or several by one line to consecutive bytes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Record:
     start: int
     stop: int
 
-    def conflicts(self, other: Record) -> bool:
+    def conflicts(self, other: AccessRecord) -> bool:
         """Say whether two accesses that overlap must not be in one epoch."""
         mine, others = self.what, other.what
         if PUT in (mine, others):
@@ -67,17 +67,17 @@ class Accesses:
     __slots__ = ("_latest", "_longest", "_records")
 
     def __init__(self) -> None:
-        self._records: list[Record] = []  # by their first byte
+        self._records: list[AccessRecord] = []  # by their first byte
         self._longest = 0
-        self._latest: Record | None = None
+        self._latest: AccessRecord | None = None
 
     def __bool__(self) -> bool:
         return bool(self._records)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[AccessRecord]:
         return iter(self._records)
 
-    def conflict(self, new: Record) -> Record | None:
+    def conflict(self, new: AccessRecord) -> AccessRecord | None:
         """Return an access that conflicts with a new one, None where there is none."""
         if new.start == new.stop:
             return None
@@ -90,7 +90,7 @@ class Accesses:
                 return record
         return None
 
-    def add(self, new: Record) -> Callable[[], object]:
+    def add(self, new: AccessRecord) -> Callable[[], object]:
         """Take note of an access, which conflicts with none that there are; return what takes it out again."""
         latest = self._latest
         undo: Callable[[], object]
@@ -109,7 +109,7 @@ class Accesses:
         self._longest = max(self._longest, new.stop - new.start)
         return undo
 
-    def _remove(self, record: Record) -> None:
+    def _remove(self, record: AccessRecord) -> None:
         self._records = [each for each in self._records if each is not record]
         self._latest = None
 
@@ -119,11 +119,11 @@ class Accesses:
         self._latest = None
 
 
-def _start(record: Record) -> int:
+def _start(record: AccessRecord) -> int:
     return record.start
 
 
-def packed(records: Sequence[Record], room: int) -> Iterator[bytes]:
+def packed(records: Sequence[AccessRecord], room: int) -> Iterator[bytes]:
     """Yield messages of at most `room` bytes that say all records, but for their rank, who sends them."""
     message = b""
     for record in records:
@@ -139,13 +139,13 @@ def packed(records: Sequence[Record], room: int) -> Iterator[bytes]:
         yield message
 
 
-def unpacked(payload: memoryview, rank: int) -> list[Record]:
+def unpacked(payload: memoryview, rank: int) -> list[AccessRecord]:
     """Return the records of a message from a rank of the window."""
     data, at, found = bytes(payload), 0, []
     while at < len(data):
         what, name, start, stop, line, length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         call = Call(_NAMES[name], data[at : at + length].decode(), line)
-        found.append(Record(call, rank, what, start, stop))
+        found.append(AccessRecord(call, rank, what, start, stop))
         at += length
     return found

@@ -16,8 +16,9 @@ import trio
 
 import conduit
 from extended import Extended
+from extended.windows.calls import public, shown
 from extended.windows.errors import WindowError
-from extended.windows.locks import Locks
+from extended.windows.locks import WindowLocks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
 from extended.windows.records import packed, unpacked
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint, Token
     from extended.windows.part import Part
-    from extended.windows.records import Record
+    from extended.windows.records import AccessRecord
 
     Array = npt.NDArray[Any]
     Send = Callable[[], Coroutine[Any, Any, None]]
@@ -49,7 +50,7 @@ def _words(offset: int) -> tuple[int, int]:
     return offset & _WORD, offset >> 32
 
 
-class Sent:
+class SentOperation:
     """An operation that goes by messages of this layer.
 
     Args:
@@ -90,15 +91,16 @@ class Service:
         self.x = x
         self.ep: Endpoint = x.ep
         self._parts: list[Part | None] = []  # by slot, which is not used again
-        self._operations: dict[int, Sent] = {}
+        self._operations: dict[int, SentOperation] = {}
         self._number = 0
         self._room = min(self.ep.limits.max_medium, _LARGEST)
-        self.locks = Locks(x)
+        self.locks = WindowLocks(x)
         self._attached = False
         self._failed: Exception | None = None
 
     async def connect(self) -> None:
         """Attach the handlers on all ranks of the job."""
+        self.ep.on_report(self._tell)
         try:
             await self.ep.attach(
                 self.win_put, self.win_get, self.win_got, self.win_done, self.win_apply, self.win_access,
@@ -110,6 +112,14 @@ class Service:
             raise
         self.ep.on_progress(self.locks.progress)
         self._attached = True
+
+    def _tell(self, told: Any) -> None:
+        """Tell what this rank waits for, for the report of a job that gets no further."""
+        if not self._attached and self._failed is None:
+            told.note(
+                "it makes the first window of the job, for which all ranks attach handlers; let those that make none "
+                "call `await windows.attach(x)`"
+            )
 
     async def connected(self) -> None:
         """Wait until another task of this rank has attached the handlers."""
@@ -148,12 +158,12 @@ class Service:
 
     # ------------------------------------------------------------------------------------------------------ operations
 
-    def _enter(self, sent: Sent) -> int:
+    def _enter(self, sent: SentOperation) -> int:
         self._number = (self._number + 1) & 0x7FFF_FFFF
         self._operations[self._number] = sent
         return self._number
 
-    async def _issue(self, sent: Sent, number: int, sends: Iterable[Send]) -> None:
+    async def _issue(self, sent: SentOperation, number: int, sends: Iterable[Send]) -> None:
         """Send the messages of an operation; cancelled before the first it has not begun, and later it goes on."""
         pieces = iter(sends)
         try:
@@ -166,11 +176,11 @@ class Service:
             for send in pieces:
                 await send()
 
-    async def put(self, dest: int, slot: int, offset: int, data: Array) -> Sent:
+    async def put(self, dest: int, slot: int, offset: int, data: Array) -> SentOperation:
         """Begin to store bytes in a part of a window; `data` may be changed when this returns."""
         view, room = data.data, self._room
         starts = range(0, len(view), room)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         number = self._enter(sent)
 
         def piece(at: int) -> Send:
@@ -180,11 +190,11 @@ class Service:
         await self._issue(sent, number, map(piece, starts))
         return sent
 
-    async def get(self, dest: int, slot: int, offset: int, out: Array) -> Sent:
+    async def get(self, dest: int, slot: int, offset: int, out: Array) -> SentOperation:
         """Begin to read bytes of a part of a window into `out`."""
         room = self._room
         starts = range(0, out.nbytes, room)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         sent.out, sent.chunk = out.data, room
         number = self._enter(sent)
 
@@ -205,7 +215,7 @@ class Service:
         given: Array | None,
         count: int,
         out: Array | None,
-    ) -> Sent:
+    ) -> SentOperation:
         """Begin to apply an operation to elements of a part of a window.
 
         Args:
@@ -222,7 +232,7 @@ class Service:
         swap = code == COMPARE_AND_SWAP
         each = self._room // size if not swap else 1
         starts = range(0, count, each)
-        sent = Sent(len(starts))
+        sent = SentOperation(len(starts))
         if out is not None:
             sent.out, sent.chunk = out.data, each * size
         number = self._enter(sent)
@@ -240,21 +250,23 @@ class Service:
 
     # -------------------------------------------------------------------------------------------------- told of epochs
 
-    async def access_in_fence(self, dest: int, slot: int, turn: int, records: Iterable[Record]) -> Sent:
+    async def access_in_fence(self, dest: int, slot: int, turn: int, records: Iterable[AccessRecord]) -> SentOperation:
         """Begin to tell a rank of accesses to it between two fences, which are the window's `turn`-th."""
         return await self._announce(dest, slot, _FENCE, turn, records)
 
-    async def access_in_exposure(self, dest: int, slot: int, records: Iterable[Record]) -> Sent:
+    async def access_in_exposure(self, dest: int, slot: int, records: Iterable[AccessRecord]) -> SentOperation:
         """Begin to tell a rank of accesses to it that its Post has let in."""
         return await self._announce(dest, slot, _EXPOSURE, 0, records)
 
-    async def access_in_lock(self, dest: int, slot: int, record: Record) -> Sent:
+    async def access_in_lock(self, dest: int, slot: int, record: AccessRecord) -> SentOperation:
         """Begin to tell a rank of an access to it under a lock that others may have too."""
         return await self._announce(dest, slot, _LOCK, 0, (record,))
 
-    async def _announce(self, dest: int, slot: int, epoch: int, turn: int, records: Iterable[Record]) -> Sent:
+    async def _announce(
+        self, dest: int, slot: int, epoch: int, turn: int, records: Iterable[AccessRecord]
+    ) -> SentOperation:
         messages: Sequence[bytes] = list(packed(list(records), self._room))
-        sent = Sent(len(messages))
+        sent = SentOperation(len(messages))
         number = self._enter(sent)
         words = slot, number, epoch, turn & 0x7FFF_FFFF
 
@@ -264,9 +276,9 @@ class Service:
         await self._issue(sent, number, map(message, messages))
         return sent
 
-    async def forget(self, dest: int, slot: int) -> Sent:
+    async def forget(self, dest: int, slot: int) -> SentOperation:
         """Begin to tell a rank that the accesses under the lock of it are complete."""
-        sent = Sent(1)
+        sent = SentOperation(1)
         number = self._enter(sent)
         await self._issue(sent, number, [partial(self.ep.request_short, dest, self.win_forget, slot, number)])
         return sent
@@ -368,6 +380,30 @@ class Service:
 
 # By the identity of the endpoint, which itself keeps the service alive (by its handlers): a job leaves nothing here.
 _services: WeakValueDictionary[int, Service] = WeakValueDictionary()
+
+
+@public("windows")
+def attach(x: Extended) -> Coroutine[Any, Any, None]:
+    """Attach the handlers of windows, as the first window does; collective over all ranks of the job.
+
+    For ranks that make no window while others make their first.
+
+    Args:
+        x: what `Extended.attach` returned.
+
+    Raises:
+        conduit.BadRequest: `x` is something else, or ranks attach different handlers.
+    """
+    if not isinstance(x, Extended):
+        raise conduit.BadRequest(
+            f"windows.attach: x={shown(x)} is a {type(x).__name__}; give what Extended.attach returned"
+        )
+    return _attach(x)
+
+
+async def _attach(x: Extended) -> None:
+    await attached(x)
+    await x.ep.poll()
 
 
 async def attached(x: Extended) -> Service:

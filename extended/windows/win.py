@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from extended.windows.access import Access
 from extended.windows.active import Active
 from extended.windows.calls import Call, called, public
-from extended.windows.groups import Group
+from extended.windows.groups import WindowGroup
 from extended.windows.making import give_back, make, wanted
 from extended.windows.passive import Passive
 
@@ -102,6 +102,6 @@ class Win(Access, Active, Passive):
         self._epochs.alive(called("win.tomemory"))
         return self._part.memory.data
 
-    def Get_group(self) -> Group:
+    def Get_group(self) -> WindowGroup:
         """Return the group of all ranks of the window; plain."""
-        return Group(tuple(range(self._size)), self._rank)
+        return WindowGroup(tuple(range(self._size)), self._rank)

@@ -212,7 +212,7 @@ def test_a_column_that_is_not_there_is_refused(command):
         2,
         "",
         "conduit testam: --columns has 'averge' in it, which is no column (did you mean average?); there are: total, "
-        "average, median, least, most, MB/s, KB/s, driver, difference\n",
+        "average, median, least, most, MB/s, KB/s, offered, driver, difference\n",
     )
 
 

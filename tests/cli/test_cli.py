@@ -12,7 +12,7 @@ from conduit.commands.cli import call
 from conduit.launch.registry import COMMANDS
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
-MPI_BENCHMARKS = ["mpi-pingpong", "mpi-bandwidth", "mpi-coll"]
+MPI_BENCHMARKS = ["mpi-pingpong", "mpi-bandwidth", "mpi-coll", "mpi-logp", "mpi-patterns"]
 """Which refuse conduits that are not MPI's."""
 
 

@@ -57,6 +57,7 @@ SUITES = (
     Suite("core", "R", "contract.md", 80),
     Suite("extended", "X", "extended.md", 200),
     Suite("upc", "U", "upc.md", 30),
+    Suite("windows", "W", "windows.md", 12),
 )
 every_suite = pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 

@@ -325,9 +325,38 @@ def test_a_piece_waits_until_the_processor_has_filled_it():
     assert transfer.left == [500 * US + 2 * piece]
 
 
+@pytest.mark.parametrize("last", [30, 510])
+def test_a_posted_piece_waits_until_the_engine_has_been_told_of_it(last):
+    transfer = Transfer(3 * 4096)
+    transfer.near.arm(5, 1, transfer.source, 3 * 4096, lambda: transfer.left.append(transfer.kernel.now), posted=True)
+    posts = [(when * US, lambda: transfer.near.post(5)) for when in (10, 20, last)]
+    run(transfer.kernel, (0, transfer.accept), *posts)
+    piece = math.ceil(4096 * 10**12 / 60e6)
+    begun = max(10 * US, 400 * NS + on_link(24) + way(1))
+    assert transfer.left == [max(begun + 2 * piece, last * US) + piece]
+    assert transfer.sink.read(0, 3 * 4096) == transfer.data
+
+
+def test_a_held_engine_takes_a_posted_piece_when_it_is_released():
+    transfer = Transfer(2 * 4096)
+    transfer.near.arm(5, 1, transfer.source, 2 * 4096, lambda: transfer.left.append(transfer.kernel.now), posted=True)
+    acts = [
+        (50 * US, lambda: transfer.near.hold(lambda: None)),
+        (60 * US, lambda: transfer.near.post(5)),
+        (70 * US, lambda: transfer.near.post(5)),
+        (90 * US, lambda: transfer.near.release(90 * US)),
+    ]
+    run(transfer.kernel, (0, transfer.accept), *acts)
+    assert transfer.left == [90 * US + 2 * math.ceil(4096 * 10**12 / 60e6)]
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [
+        (
+            lambda t: (t.arm(), t.near.post(5)),
+            "host 0: a piece is posted to RDMA channel 5, where no transfer waits for any; arm one first",
+        ),
         (
             lambda t: t.near.arm(1, 1, t.source, 4, print),
             "host 0: RDMA of 4 bytes at address 0 refused; both must be mult",

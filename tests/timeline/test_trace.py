@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import conduit
 from conduit.errors import ConduitError, Deadlock
 from conduit.launch.tracing import tracing
-from conduit.timeline.recording import Span
+from conduit.timeline.recording import CpuSpan
 from conduit.timeline.tracks import lanes
 
 from .chrome_format import Loaded, check_nesting
@@ -158,7 +158,7 @@ def test_tasks_of_a_rank_that_call_at_once_have_tracks_of_their_own(tmp_path):
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9))))
 def test_lanes_keep_what_overlaps_apart(found):
-    spans = [Span(begin, begin + ps, "") for begin, ps in found]
+    spans = [CpuSpan(begin, begin + ps, "") for begin, ps in found]
     made = lanes(spans)
     assert sorted(span for lane in made for span in lane) == sorted(spans)
     for lane in made:

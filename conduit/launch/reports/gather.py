@@ -37,7 +37,7 @@ class BrokenOff(NamedTuple):
 
     Attributes:
         line: of the program, which ran.
-        rank: whose that is, None where nobody tells.
+        rank: that of it, None where it is not told.
         place: of the task that let time pass meanwhile, and through which the interrupt has come; None for none.
         call: of its endpoint.
     """

@@ -1,4 +1,4 @@
-"""The graph of who waits for whom, and what in it is the cause: what nobody's wait explains.
+"""The graph of who waits for whom, and what in it is the cause: what no wait explains.
 
 It is made of records alone, so that these may have come from other processes.
 """
@@ -58,7 +58,7 @@ class Graph:
     def knots(self) -> list[list[int]]:
         """Return the sets of nodes each of which leads to all others of its set, and to nothing else.
 
-        A rank that waits for nobody is one by itself.  By Tarjan's algorithm, without recursion.
+        A rank that waits for no other is one by itself.  By Tarjan's algorithm, without recursion.
         """
         total = len(self.after)
         number = [-1] * total  # in the order in which they are found
@@ -148,7 +148,7 @@ def pattern(text: str) -> str:
 
 
 def causes(ranks: Sequence[RankRecord], between: Sequence[Edge]) -> tuple[Cause, ...]:
-    """Return what nobody's wait explains: first what most ranks wait for, then what is rarest."""
+    """Return what no wait explains: first what most ranks wait for, then what is rarest."""
     graph = Graph(len(ranks), between)
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []  # ranks and their cycle
     alone: dict[object, list[int]] = {}
@@ -191,7 +191,7 @@ def _counted(
 
 
 def _unexplained(rank: RankRecord) -> bool:
-    """Say whether a rank does something that needs explaining although nobody is known to wait for it."""
+    """Say whether a rank does something that needs explaining although no rank is known to wait for it."""
     return not rank.serving or any(task.wait is None or task.wait.kind != "return" for task in rank.tasks)
 
 

@@ -66,7 +66,7 @@ class WaitRecord:
     """What a task waits for.
 
     Attributes:
-        what: in words, "" if nobody said.
+        what: in words, "" if unsaid.
         kind: what kind of thing: a value of `conduit.contract.Awaited`.
         since: when the wait began, picoseconds.
         ranks: whom it waits for, sorted, as far as is known.

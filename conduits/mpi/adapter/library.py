@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any, NoReturn
 
-from conduits.mpi.adapter.transfer import Begun, Found, Seen, own_error
+from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
 from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, CompletedRequest, Persistent
@@ -34,6 +34,7 @@ class Library:
         world: the communicator of all ranks.
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
+        sends, receives: how many have begun, those of collectives among them.
     """
 
     def __init__(self, mpi: Any, everyone: Any) -> None:
@@ -41,20 +42,21 @@ class Library:
         self.status = mpi.Status()
         self.under_way: dict[Begun, None] = {}
         self.buffer = AttachedBuffer(lambda nbytes: None)
+        self.sends = self.receives = 0
         self._everyone = everyone
         self._schedules: list[Schedule] = []
         self._next_context = 0
         size, rank = everyone.Get_size(), everyone.Get_rank()
-        self._comms: list[Comm] = []
+        self._comms: list[AdapterComm] = []
         self.world = self._kept(everyone, tuple(range(size)), "MPI_COMM_WORLD")
         self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")
 
-    def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> Comm:
+    def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> AdapterComm:
         self._next_context += CONTEXTS
         return self._made([comm.Dup() for _ in range(CONTEXTS)], group, name)
 
-    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> Comm:
-        made = Comm(self, comms, group, name)
+    def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> AdapterComm:
+        made = AdapterComm(self, comms, group, name)
         self._comms.append(made)
         return made
 
@@ -110,7 +112,12 @@ class Making:
     """
 
     def __init__(
-        self, library: Library, everyone: Any, group: Sequence[int], context: int, made: Callable[[list[Any]], Comm]
+        self,
+        library: Library,
+        everyone: Any,
+        group: Sequence[int],
+        context: int,
+        made: Callable[[list[Any]], AdapterComm],
     ) -> None:
         self._library = library
         self._made = made
@@ -125,7 +132,7 @@ class Making:
         """Whether it is made."""
         return not self._thread.is_alive()
 
-    def result(self) -> Comm:
+    def result(self) -> AdapterComm:
         """Return it.
 
         Raises:
@@ -147,7 +154,7 @@ class Making:
             group.Free()
 
 
-class Comm:
+class AdapterComm:
     """A communicator.
 
     Args:
@@ -253,16 +260,16 @@ class Comm:
         """Make a persistent receive."""
         return Persistent(lambda: self.Irecv(buf, source, tag))
 
-    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Seen | CompletedRequest | None:
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ProbedMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""
         if source == PROC_NULL:
             return CompletedRequest()
-        return Seen(self._library) if self.has(source, tag) else None
+        return ProbedMessage(self._library) if self.has(source, tag) else None
 
-    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Found | None:
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ExtractedMessage | None:
         """Take out the message that such a receive would get; None while there is none."""
         message = self._own.Improbe(*self._wanted(source, tag), self._library.status)
-        return None if message is None else Found(self._library, message)
+        return None if message is None else ExtractedMessage(self._library, message)
 
     def has(self, source: int, tag: int) -> bool:
         """Return whether a probe would find anything."""

@@ -27,11 +27,12 @@ class RealProcess(Process):
         world = real.join()
         super().__init__(Library(world.mpi, world.comm), ep.rank, ep.hosts)
         self._ep = ep
+        self._counted = 0, 0
 
-    async def call(self, function: Callable[[], _T]) -> _T:
+    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI."""
         await self.poll()
-        return function()
+        return function(*args)
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`, which asks MPI."""
@@ -41,12 +42,14 @@ class RealProcess(Process):
             library.progress()
             return bool(over())
 
+        self._count()
         await self._ep.block_until(ready, what=what, ranks=tuple(ranks))
 
     async def poll(self) -> None:
         """Poll once."""
         await self._ep.poll()
         self.library.progress()
+        self._count()
 
     async def make(self, group: tuple[int, ...], context: int, name: str) -> Any:
         """Make a communicator whose ranks have agreed upon its number."""
@@ -62,6 +65,15 @@ class RealProcess(Process):
         if not self.library.quiet():
             await self.wait(self.library.quiet, "MPI Finalize: messages of this rank to be sent", ())
         self.library.close()
+
+    def _count(self) -> None:
+        """Count what has begun: whoever watches the job sees from it that it gets on."""
+        library, (sends, receives) = self.library, self._counted
+        if library.sends != sends:
+            self._ep.count("mpi_sends", library.sends - sends)
+        if library.receives != receives:
+            self._ep.count("mpi_receives", library.receives - receives)
+        self._counted = library.sends, library.receives
 
     def copied(self, nbytes: int) -> None:
         """Do nothing: copies take the time that they take."""

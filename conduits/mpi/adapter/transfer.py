@@ -9,16 +9,19 @@ from conduits.mpi.errors import ErrorClass, MpiError
 _CLASSES = [each for each in ErrorClass if each is not ErrorClass.SUCCESS]
 
 
-class Owner(Protocol):
+class RequestOwner(Protocol):
     """What a request sees of its rank's library.
 
     Attributes:
         mpi: the module mpi4py.MPI.
         status: of whatever was asked after last.
         under_way: the requests that are not over; their buffers live as long.
+        sends, receives: how many have begun.
     """
 
     mpi: Any
+    sends: int
+    receives: int
     status: Any
     under_way: dict[Begun, None]
 
@@ -52,7 +55,7 @@ class Begun:
         "_data", "_library", "_over", "_request", "_what", "cancelled", "error", "nbytes", "receives", "source", "tag"
     )  # fmt: skip
 
-    def __init__(self, library: Owner, request: Any, data: Any, what: str, *, receives: bool = False) -> None:
+    def __init__(self, library: RequestOwner, request: Any, data: Any, what: str, *, receives: bool = False) -> None:
         self._library = library
         self._request = request
         self._data = data
@@ -65,6 +68,10 @@ class Begun:
         self.cancelled = False
         self.error: BaseException | None = None
         library.under_way[self] = None
+        if receives:
+            library.receives += 1
+        else:
+            library.sends += 1
 
     @property
     def over(self) -> bool:
@@ -123,7 +130,7 @@ class Begun:
         )
 
 
-class Seen:
+class ProbedMessage:
     """A message that a probe has found.
 
     Attributes:
@@ -132,19 +139,19 @@ class Seen:
 
     __slots__ = ("nbytes", "source", "tag")
 
-    def __init__(self, library: Owner) -> None:
+    def __init__(self, library: RequestOwner) -> None:
         status = library.status
         self.source: int = status.Get_source()
         self.tag: int = status.Get_tag()
         self.nbytes: int = status.Get_count(library.mpi.BYTE)
 
 
-class Found(Seen):
+class ExtractedMessage(ProbedMessage):
     """A message that a probe has taken out, for one receive."""
 
     __slots__ = ("_library", "_message")
 
-    def __init__(self, library: Owner, message: Any) -> None:
+    def __init__(self, library: RequestOwner, message: Any) -> None:
         super().__init__(library)
         self._library = library
         self._message = message

@@ -6,29 +6,30 @@ from typing import Any, Literal
 
 from conduit import checked_call
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import Span, span
+from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 
 def _sending(call: str) -> Any:
+    where = f"Comm.{call}: buf"
+
     def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
-        return (
-            self, span(buf, f"Comm.{call}: buf"), self._peer(dest, call, "dest"), self._tag(tag, call),
-        )  # fmt: skip
+        return self, bytes_of(buf, where), self._peer(dest, call, "dest"), self._tag(tag, call)
 
     return check
 
 
 def _receiving(call: str) -> Any:
+    where = f"Comm.{call}: buf"
+
     def check(
         self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *rest: Any, **named: Any
     ) -> tuple[Any, ...]:
         return (
-            self, span(buf, f"Comm.{call}: buf", writable=True),
-            self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True),
-            *rest, *named.values(),
+            self, bytes_of(buf, where, writable=True), self._peer(source, call, "source", any_source=True),
+            self._tag(tag, call, any_tag=True), *rest, *named.values(),
         )  # fmt: skip
 
     return check
@@ -51,8 +52,8 @@ def _both(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv"
     return (
-        self, span(sendbuf, f"Comm.{call}: sendbuf"), self._peer(dest, call, "dest"),
-        self._tag(sendtag, call, "sendtag"), span(recvbuf, f"Comm.{call}: recvbuf", writable=True),
+        self, bytes_of(sendbuf, f"Comm.{call}: sendbuf"), self._peer(dest, call, "dest"),
+        self._tag(sendtag, call, "sendtag"), bytes_of(recvbuf, f"Comm.{call}: recvbuf", writable=True),
         self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
 
@@ -63,7 +64,7 @@ def _replacing(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv_replace"
     return (
-        self, span(buf, f"Comm.{call}: buf", writable=True), self._peer(dest, call, "dest"),
+        self, bytes_of(buf, f"Comm.{call}: buf", writable=True), self._peer(dest, call, "dest"),
         self._tag(sendtag, call, "sendtag"), self._peer(source, call, "source", any_source=True),
         self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
@@ -79,12 +80,16 @@ class PointToPoint(CommBase):
     @checked_call(_sending("Send"))
     async def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
-        await self._send("Send", "Isend", buf, dest, tag)
+        begun = await self._running().call(self.plain.Isend, buf, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self._sent(begun, "Send", dest, tag)
 
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when, besides, the receive has begun."""
-        await self._send("Ssend", "Issend", buf, dest, tag)
+        begun = await self._running().call(self.plain.Issend, buf, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self._sent(begun, "Ssend", dest, tag)
 
     @checked_call(_sending("Bsend"))
     async def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -93,12 +98,16 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: there is no room in it.
         """
-        await self._send("Bsend", "Ibsend", buf, dest, tag)
+        begun = await self._running().call(self.plain.Ibsend, buf, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self._sent(begun, "Bsend", dest, tag)
 
     @checked_call(_sending("Rsend"))
     async def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send what is to be received by a receive that has begun; ends the job where it has not."""
-        await self._send("Rsend", "Irsend", buf, dest, tag)
+        begun = await self._running().call(self.plain.Irsend, buf, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self._sent(begun, "Rsend", dest, tag)
 
     @checked_call(_sending("Isend"))
     async def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
@@ -145,11 +154,11 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
-        process, plain = self._running(), self.plain
-        begun = await process.call(lambda: plain.Irecv(buf.view, source, tag))
+        process = self._running()
+        begun = await process.call(self.plain.Irecv, buf, source, tag)
         if not begun.over:
             try:
-                await process.wait(lambda: begun.over, self._receives("Recv", source, tag), self._ranks(source))
+                await process.finished(begun, self, "Recv", source, tag)
             except BaseException:
                 begun.Cancel()
                 raise
@@ -161,16 +170,15 @@ class PointToPoint(CommBase):
     @checked_call(_receiving("Irecv"))
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin a receive."""
-        plain = self.plain
-        begun = await self._running().call(lambda: plain.Irecv(buf.view, source, tag))
+        begun = await self._running().call(self.plain.Irecv, buf, source, tag)
         return self._request(begun, self._receives("Irecv", source, tag), source, receives=True)
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """Make a persistent receive."""
         call = "Recv_init"
-        where = span(buf, f"Comm.{call}: buf", writable=True)
+        where = bytes_of(buf, f"Comm.{call}: buf", writable=True)
         peer, wanted = self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True)
-        made = self._alive(call).Recv_init(where.view, peer, wanted)
+        made = self._alive(call).Recv_init(where, peer, wanted)
         return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, receives=True)
 
     # -- both ------------------------------------------------------------------------------------------
@@ -181,7 +189,7 @@ class PointToPoint(CommBase):
         recvtag: int = ANY_TAG, status: Status | None = None,
     ) -> None:  # fmt: skip
         """Send and receive at once."""
-        await self._exchange("Sendrecv", sendbuf.view, dest, sendtag, recvbuf.view, source, recvtag, status)
+        await self._exchange("Sendrecv", sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
 
     @checked_call(_replacing)
     async def Sendrecv_replace(
@@ -189,7 +197,7 @@ class PointToPoint(CommBase):
         status: Status | None = None,
     ) -> None:  # fmt: skip
         """Send what is in a buffer, and receive into it."""
-        await self._exchange("Sendrecv_replace", None, dest, sendtag, buf.view, source, recvtag, status)
+        await self._exchange("Sendrecv_replace", None, dest, sendtag, buf, source, recvtag, status)
 
     # -- probes ----------------------------------------------------------------------------------------
 
@@ -206,7 +214,7 @@ class PointToPoint(CommBase):
         """Poll once; return whether there is a message for such a receive."""
         process, plain = self._running(), self.plain
         await process.poll()
-        found = await process.call(lambda: plain.Iprobe(source, tag))
+        found = await process.call(plain.Iprobe, source, tag)
         if found is not None and status is not None:
             status.fill(found)
         return found is not None
@@ -229,28 +237,26 @@ class PointToPoint(CommBase):
             return self._no_message(status)
         process, plain = self._running(), self.plain
         await process.poll()
-        found = await process.call(lambda: plain.Improbe(source, tag))
+        found = await process.call(plain.Improbe, source, tag)
         return None if found is None else self._message(found, source, tag, status)
 
     # -- inside ----------------------------------------------------------------------------------------
 
-    async def _send(self, call: str, plainly: str, buf: Span, dest: int, tag: int) -> None:
-        process, begin = self._running(), getattr(self.plain, plainly)
-        begun = await process.call(lambda: begin(buf.view, dest, tag))
+    async def _sent(self, begun: Any, call: str, dest: int, tag: int) -> None:
+        """Wait for the end of a send."""
         if not begun.over:
-            await process.wait(lambda: begun.over, self._sends(call, dest, tag), self._ranks(dest))
+            await self._running().finished(begun, self, call, dest, tag)
         if begun.error is not None:
             raise begun.error
 
-    async def _isend(self, call: str, buf: Span, dest: int, tag: int) -> Request:
-        begin = getattr(self.plain, call)
-        begun = await self._running().call(lambda: begin(buf.view, dest, tag))
+    async def _isend(self, call: str, buf: memoryview, dest: int, tag: int) -> Request:
+        begun = await self._running().call(getattr(self.plain, call), buf, dest, tag)
         return self._request(begun, self._sends(call, dest, tag), dest)
 
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
-        what = span(buf, f"Comm.{call}: buf")
+        what = bytes_of(buf, f"Comm.{call}: buf")
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
-        made = getattr(self._alive(call), call)(what.view, peer, number)
+        made = getattr(self._alive(call), call)(what, peer, number)
         return self._persistent(made, self._sends(call, peer, number), peer)
 
     async def _exchange(
@@ -269,7 +275,7 @@ class PointToPoint(CommBase):
         receive, send = await process.call(begin)
         if not (receive.over and send.over):
             words = f"{self._sends(call, dest, sendtag)} and {self._receives('', source, recvtag)[5:]}"
-            ranks = [*self._ranks(dest), *self._ranks(source)]
+            ranks = [*self.ranks_of(dest), *self.ranks_of(source)]
             try:
                 await process.wait(lambda: receive.over and send.over, words, ranks)
             except BaseException:
@@ -285,11 +291,11 @@ class PointToPoint(CommBase):
         ask = getattr(plain, plainly)
         await process.poll()
         while True:
-            found = await process.call(lambda: ask(source, tag))
+            found = await process.call(ask, source, tag)
             if found is not None:
                 return found
             what = self._receives(call, source, tag)
-            await process.wait(lambda: plain.has(source, tag), what, self._ranks(source))
+            await process.wait(lambda: plain.has(source, tag), what, self.ranks_of(source))
 
     def _message(self, found: Any, source: int, tag: int, status: Status | None) -> MatchedMessage:
         if status is not None:
@@ -303,9 +309,9 @@ class PointToPoint(CommBase):
         return MESSAGE_NO_PROC
 
     def _request(self, begun: Any, what: str, peer: int, *, receives: bool = False) -> Request:
-        return Request.begun(self._running(), begun, what, self._ranks(peer), receives=receives)
+        return Request.begun(self._running(), begun, what, self.ranks_of(peer), receives=receives)
 
     def _persistent(self, made: Any, what: str, peer: int, *, receives: bool = False) -> Prequest:
-        request = Prequest.begun(self._running(), made, what, self._ranks(peer), receives=receives)
+        request = Prequest.begun(self._running(), made, what, self.ranks_of(peer), receives=receives)
         assert isinstance(request, Prequest)
         return request

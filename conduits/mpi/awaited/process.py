@@ -5,11 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from conduit.errors import ConduitError
+from conduits.mpi.collectives.channel import Tally
 
 _T = TypeVar("_T")
+
+
+class Words(Protocol):
+    """How a communicator tells of a call."""
+
+    def words(self, call: str, peer: int, tag: int) -> str:
+        """Return what is waited for in it."""
+        ...
+
+    def ranks_of(self, peer: int) -> Sequence[int]:
+        """Return whom it waits for, by numbers in the world."""
+        ...
 
 
 class Process(ABC):
@@ -25,9 +38,11 @@ class Process(ABC):
         handles: what the awaited names keep for the rank.
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
+        tally: where the messages of collectives are counted, None where they are not.
     """
 
     collectives = "flat"
+    tally: Tally | None = None
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library
@@ -36,7 +51,7 @@ class Process(ABC):
         self.handles: dict[str, Any] = {}
 
     @abstractmethod
-    async def call(self, function: Callable[[], _T]) -> _T:
+    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Call a plain function of MPI; return when the CPU has done what it began."""
 
     @abstractmethod
@@ -48,6 +63,18 @@ class Process(ABC):
             what: what is waited for, in words, for the report of a deadlock.
             ranks: whom it waits for.
         """
+
+    async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
+        """Poll until a send or a receive is over.
+
+        Args:
+            request: of the plain interface.
+            comm: whose call it was, for reports.
+            call: its name.
+            peer: the other rank.
+            tag: of the message.
+        """
+        await self.wait(lambda: request.over, comm.words(call, peer, tag), comm.ranks_of(peer))
 
     @abstractmethod
     async def poll(self) -> None:

@@ -236,10 +236,11 @@ def _checked(requests: Sequence[Request], *_: Any) -> None:
 
 async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> None:
     left = [each for each in requests if each._plain is not None]
-    if not left or enough(each._over() for each in left):
+    over = [each._over() for each in left]  # asked once: on real MPI the answer may change at any time
+    if not left or enough(over):
         return
     process = left[0]._of()
-    open_ = [each for each in left if not each._over()]
+    open_ = [each for each, done in zip(left, over, strict=True) if not done]
     words = open_[0]._what if len(open_) == 1 else f"{open_[0]._what}, and {len(open_) - 1} more"
     plains = [each._plain for each in left]
     ranks = sorted({rank for each in open_ for rank in each._ranks})

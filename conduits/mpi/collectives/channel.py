@@ -6,6 +6,7 @@ its result.  Each call of a collective has a channel of its own, whose messages 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -15,8 +16,29 @@ from conduits.mpi.interface import PlainRequest
 Steps: TypeAlias = Generator[Sequence[PlainRequest], None, Any]
 
 
+class Tally:
+    """How many messages of which size a rank has sent, by level.
+
+    Attributes:
+        counts: by level and size, bytes.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, int]] = Counter()
+
+    def add(self, level: str, nbytes: int) -> None:
+        """Count one more."""
+        self.counts[level, nbytes] += 1
+
+
 class LocalCosts(Protocol):
-    """What an algorithm's own work costs the rank."""
+    """What an algorithm's own work costs the rank.
+
+    Attributes:
+        tally: where messages are counted, None where they are not.
+    """
+
+    tally: Tally | None
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for the copy of so many bytes."""
@@ -73,6 +95,8 @@ class CollectiveChannel:
 
     def send(self, dest: int, data: Any) -> PlainRequest:
         """Begin a send of bytes; they must not change until it is over."""
+        if self._costs.tally is not None:
+            self._costs.tally.add("channel", len(data))
         begun: PlainRequest = self._comm.Isend(data, self._members[dest], self._tag, hidden=self._hidden)
         return begun
 

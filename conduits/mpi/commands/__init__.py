@@ -1,1 +1,1 @@
-"""The papers' benchmarks of MPI libraries: `conduit mpi-pingpong`, `mpi-bandwidth`, `mpi-coll`."""
+"""The papers' benchmarks of MPI libraries: the commands `conduit mpi-...`."""

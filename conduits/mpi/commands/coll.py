@@ -1,7 +1,11 @@
 """`conduit mpi-coll`: how long MPI's collectives take, by size and algorithm, results verified.
 
 Sizes are those of one rank's data, or of one block where there is a block for each rank.  The time of a block is that
-of the rank that took longest, from a barrier on.  Roots are rank 0.  Source: the papers on Sun MPI and MPI-StarT.
+of the rank that took longest, from a barrier on.  Roots are rank 0, but in the round of broadcasts, where each rank is
+the root in its turn.  Source: the papers on Sun MPI and MPI-StarT.
+
+The profile counts messages by size class, powers of two, for all ranks together: at the collective level the data that
+each rank hands over or gets, one for each call, at the channel level what the algorithm sends between two ranks.
 """
 
 from __future__ import annotations
@@ -15,8 +19,11 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
 from conduit.benchmarks import Program, Record, View, execute, sizes
-from conduits.mpi.awaited.operators import MAX
+from conduits.mpi.awaited.buffers import IN_PLACE
+from conduits.mpi.awaited.operators import MAX, SUM
+from conduits.mpi.awaited.process import current
 from conduits.mpi.collectives.algorithms import named
+from conduits.mpi.collectives.channel import Tally
 from conduits.mpi.commands.options import UNUSED, MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
@@ -30,8 +37,11 @@ NAME = "mpi-coll"
 SIZES = (8, 32768)
 CALLS = {
     "A": "Barrier", "B": "Bcast", "C": "Scatter", "D": "Gather", "E": "Allgather", "F": "Alltoall", "G": "Reduce",
-    "H": "Allreduce", "I": "Reduce_scatter_block", "J": "Scan",
+    "H": "Allreduce", "I": "Reduce_scatter_block", "J": "Scan", "K": "Bcast",
 }  # fmt: skip
+TURNS = "K"
+LEVELS = ("collective", "channel")
+CLASSES = 64
 _Array = np.ndarray[Any, Any]
 
 
@@ -42,11 +52,14 @@ class CollOptions(MpiOptions):
     algorithms: Annotated[str | None, Parameter(show_default=False)] = None
     """Algorithms to compare, separated by commas, or all; by default the usual one of each call."""
 
+    profile: bool = False
+    """Count the messages of each row by size, at collective and at channel level."""
+
     pairing: Annotated[Literal["next", "cross"], UNUSED] = "next"
 
 
 async def measure(
-    ep: Endpoint, comm: Comm, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...]
+    ep: Endpoint, comm: Comm, parameters: Parameters, progress: Progress, algorithms: tuple[str, ...], profile: bool
 ) -> RecordList | None:
     """Measure on one rank; the records are the same on all."""
     blocks = list(_blocks(parameters, algorithms))
@@ -57,18 +70,22 @@ async def measure(
         call = CALLS[section]
         if ep.rank == 0:
             progress.advance(f"{section} {call} {algorithm} {nbytes or ''}")
-        data = _Data(call, comm, nbytes or 0)
+        data = _Data(call, comm, nbytes or 0, in_turn=section == TURNS)
         await data.repeat(parameters.warmup, algorithm)
         await comm.Barrier()
+        tally = current(NAME).tally = Tally() if profile else None
         began = ep.now
         await data.repeat(parameters.iterations, algorithm)
         longest = np.array([ep.now - began])
+        current(NAME).tally = None
         await comm.Allreduce(longest.copy(), longest, MAX)
         data.verify()
         records.append(
             Record(
-                section=section, operation=f"{call} {algorithm}".strip(), nbytes=nbytes,
+                section=section, operation=f"{call}{' round' * (section == TURNS)} {algorithm}".strip(), nbytes=nbytes,
                 iterations=parameters.iterations, seconds=float(longest[0]),
+                payloads=comm.size if section == TURNS else 1,
+                messages=() if tally is None else await _profile(comm, tally),
             )
         )  # fmt: skip
     return records
@@ -88,11 +105,38 @@ def _blocks(parameters: Parameters, algorithms: tuple[str, ...]) -> Iterator[tup
                 yield section, algorithm, nbytes
 
 
+async def _profile(comm: Comm, tally: Tally) -> tuple[tuple[str, int, int, int, int], ...]:
+    """Return the messages of all ranks: level, smallest and largest size of the class, number, bytes."""
+    found = np.zeros((len(LEVELS), CLASSES, 2), int)
+    for (level, nbytes), count in tally.counts.items():
+        found[LEVELS.index(level), nbytes.bit_length()] += count, count * nbytes
+    await comm.Allreduce(IN_PLACE, found, SUM)
+    return tuple(
+        (level, (1 << bits) >> 1, max((1 << bits) - 1, 0), int(count), int(nbytes))
+        for level, classes in zip(LEVELS, found, strict=True)
+        for bits, (count, nbytes) in enumerate(classes)
+        if count
+    )
+
+
+def _notes(records: RecordList) -> Iterator[str]:
+    """Yield the profiles."""
+    for record in records:
+        for level in LEVELS:
+            classes = [
+                f"{least}-{most} bytes: {count}, {nbytes} in all"
+                for its, least, most, count, nbytes in record.messages
+                if its == level
+            ]
+            if classes:
+                yield f"{record.operation} of {record.nbytes}, at {level} level: {'; '.join(classes)}"
+
+
 class _Data:
     """What a rank gives to a call and gets of it."""
 
-    def __init__(self, call: str, comm: Comm, nbytes: int) -> None:
-        self.call, self.comm, self.nbytes = call, comm, nbytes
+    def __init__(self, call: str, comm: Comm, nbytes: int, *, in_turn: bool = False) -> None:
+        self.call, self.comm, self.nbytes, self.in_turn = call, comm, nbytes, in_turn
         rank, size = comm.rank, comm.size
         blocks = size if call in ("Scatter", "Alltoall", "Reduce_scatter_block") else 1
         self.given = [self._contents(rank, block) for block in range(blocks)]
@@ -110,12 +154,19 @@ class _Data:
         """Make the call so many times."""
         method = partial(getattr(self.comm, self.call), algorithm=algorithm)
         for _ in range(count):
-            if self.call == "Barrier":
-                await method()
-            elif self.call == "Bcast":
-                await method(self.into)
-            else:
-                await method(self.out, self.into)
+            for root in range(self.comm.size if self.in_turn else 1):
+                self._count()
+                if self.call == "Barrier":
+                    await method()
+                elif self.call == "Bcast":
+                    await method(self.into, root)
+                else:
+                    await method(self.out, self.into)
+
+    def _count(self) -> None:
+        tally = current(NAME).tally
+        if tally is not None:
+            tally.add("collective", self.nbytes)
 
     def verify(self) -> None:
         """Raise ConduitError where this rank got what it should not."""
@@ -127,8 +178,10 @@ class _Data:
         rank, everyone = self.comm.rank, range(self.comm.size)
         if self.call == "Barrier" or (rank and self.call in ("Gather", "Reduce")):
             return None
-        if self.call in ("Bcast", "Scatter"):
-            return self._contents(0, rank if self.call == "Scatter" else 0)
+        if self.call == "Bcast":
+            return self._contents(0, 0)
+        if self.call == "Scatter":
+            return self._contents(0, rank)
         block = rank if self.call in ("Alltoall", "Reduce_scatter_block") else 0
         upto = rank + 1 if self.call == "Scan" else len(everyone)
         all_ = [self._contents(each, block) for each in range(upto)]
@@ -161,17 +214,16 @@ def program(options: CollOptions) -> Program:
     Raises:
         BadRequest: a conduit is not MPI's, an algorithm is unknown, or an option has no use.
     """
-    check(NAME, options)
-    if options.pairing != "next":
-        raise BadRequest(f"--pairing {options.pairing} means nothing to {NAME}; leave it out")
+    check(NAME, options, pairing=False)
     algorithms = _algorithms(options.algorithms, options.sections)
     return Program(
         name=NAME,
-        main=partial(on_mpi(measure), algorithms=algorithms),
+        main=partial(on_mpi(measure), algorithms=algorithms, profile=options.profile),
         sections="".join(CALLS),
         sizes=SIZES,
         segment=lambda parameters, limits: 0,
-        settings={"algorithms": options.algorithms},
+        settings={"algorithms": options.algorithms, "profile": options.profile or None},
+        notes=_notes,
         views=tuple(_views(algorithms)),
         marks=library_marks,
     )
@@ -188,6 +240,7 @@ def coll(options: Annotated[CollOptions, Parameter(name="*")] = CollOptions()) -
     """Time of MPI's collectives by size and algorithm, results verified.
 
     Sections: A Barrier; B Bcast; C Scatter; D Gather; E Allgather; F Alltoall;
-    G Reduce; H Allreduce; I Reduce_scatter_block; J Scan.
+    G Reduce; H Allreduce; I Reduce_scatter_block; J Scan;
+    K Bcast by each rank in turn.
     """
     return execute(program(options), options)

@@ -26,13 +26,15 @@ class MpiOptions(BenchmarkOptions):
     local: Annotated[Literal["in", "out"], UNUSED] = "out"
 
 
-def check(program: str, options: MpiOptions) -> None:
-    """Raise BadRequest where a conduit is not MPI's, or an option means nothing."""
+def check(program: str, options: MpiOptions, *, pairing: bool = True) -> None:
+    """Raise BadRequest where a conduit is not MPI's, or an option means nothing; so does that of `pairing` to some."""
     for text in options.conduit:
         if text.partition(":")[0].strip() != "mpi":
             raise BadRequest(f"--conduit {text}: {program} measures MPI libraries; give mpi:library=scampi or another")
     if options.local != "out":
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
+    if options.pairing != "next" and not pairing:
+        raise BadRequest(f"--pairing {options.pairing} means nothing to {program}; leave it out")
 
 
 def library_marks(spec: Any) -> list[SizeMark]:

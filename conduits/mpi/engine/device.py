@@ -137,6 +137,12 @@ class Device(ABC):
     def __init__(self, engine: Matching) -> None:
         self.engine = engine
 
+    def begin_pass(self) -> None:  # noqa: B027  most have nothing to do here
+        """Begin a poll; `miss_ps` of it are on the CPU's time already."""
+
+    def end_pass(self) -> None:  # noqa: B027
+        """End a poll: nothing is pending, or it has done enough."""
+
     @abstractmethod
     def send(self, send: Send) -> None:
         """Begin a send to another rank, behind those to the same one; what must wait is kept here.

@@ -270,7 +270,7 @@ class EngineComm:
         """Begin a send of all bytes of a buffer."""
         if dest == PROC_NULL:
             return CompletedRequest()
-        data = readable(buf)
+        data = buf if buf.__class__ is memoryview and buf.format == "B" and buf.ndim == 1 else readable(buf)
         return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
 
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | CompletedRequest:
@@ -316,7 +316,8 @@ class EngineComm:
         """Begin a receive into a buffer, at most as many bytes as it has."""
         if source == PROC_NULL:
             return CompletedRequest()
-        return self._engine.begin_receive(self.context + hidden, source, tag, writable(buf))
+        known = buf.__class__ is memoryview and buf.format == "B" and buf.ndim == 1 and not buf.readonly
+        return self._engine.begin_receive(self.context + hidden, source, tag, buf if known else writable(buf))
 
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
         """Make a persistent receive."""

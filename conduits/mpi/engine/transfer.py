@@ -105,7 +105,12 @@ class Send(Transfer):
         mode: Mode,
         number: int,
     ) -> None:
-        super().__init__(engine, context, tag, data)
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.dest = dest
         self.source = source
         self.mode = mode
@@ -140,7 +145,12 @@ class Receive(Transfer):
     def __init__(
         self, engine: TransferEngine, context: int, tag: int, data: memoryview, source: int, number: int
     ) -> None:
-        super().__init__(engine, context, tag, data)
+        self.engine = engine
+        self.context = context
+        self.tag = tag
+        self.data = data
+        self.over = self.cancelled = False
+        self.error = None
         self.source = source
         self.nbytes = 0
         self.arrival: object = None
@@ -150,7 +160,8 @@ class Receive(Transfer):
     @property
     def room(self) -> int:
         """How many bytes of the message are wanted: it may be longer than the buffer."""
-        return min(self.nbytes, len(self.data))
+        wanted, room = self.nbytes, len(self.data)
+        return wanted if wanted < room else room
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""

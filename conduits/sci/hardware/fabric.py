@@ -76,7 +76,7 @@ class SciFabric:
         self.exports: defaultdict[int, dict[int, Any]] = defaultdict(dict)
         """What each host has exported, by segment id; the driver's."""
         self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
-        """Segments that a host has and nobody has touched yet; the driver's."""
+        """Segments of a host that are not touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._rings: list[dict[int, Ring]] = [{} for _ in torus.shape]

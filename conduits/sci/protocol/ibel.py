@@ -158,7 +158,7 @@ class Ibel(SciPath):
         ]
 
     def source(self, queue: IbelQueue) -> int:
-        """Return whose messages are in a queue."""
+        """Return the ranks that have messages in a queue."""
         return queue.source
 
 
@@ -206,7 +206,7 @@ class SingleBuffer(Ibel):
         message.source, self._waits_for = self._waits_for, None
 
     def source(self, queue: IbelQueue) -> int:
-        """Return whose messages are in a queue; a reply is of the rank that was asked."""
+        """Return the ranks that have messages in a queue; a reply is of the rank that was asked."""
         return queue.source if self._waits_for is None or queue.source != _REPLIES else self._waits_for
 
     def slots_in_use(self) -> list[str]:
@@ -214,7 +214,7 @@ class SingleBuffer(Ibel):
         return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
 
     def slot_holders(self, dest: int) -> tuple[int, ...]:
-        """Return the rank whose reply is awaited, whoever the next request is for."""
+        """Return the rank whose reply is awaited, for whichever rank the next request is."""
         return (dest,) if self._waits_for is None else (self._waits_for,)
 
 

@@ -50,7 +50,11 @@ class FilledSlot:
 
 
 class PairedSlots(SciPath):
-    """One rank's end: its control and command segments, and its slots at others."""
+    """One rank's end: its control and command segments, and its slots at others.
+
+    Invariants: a slot pair to a peer is in the free list kept here, or belongs to one request that has no reply yet.
+    The number of pairs never changes.  So when a request is handled its reply slot is free, and a reply never waits.
+    """
 
     miss_ps = c.ps(c.POLL_MISS)
 

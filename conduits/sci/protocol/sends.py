@@ -29,7 +29,7 @@ class ThroughSlot:
         issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
 
     Attributes:
-        rank: whose it is, for errors of the hardware.
+        rank: its rank, for errors of the hardware.
     """
 
     __slots__ = (

@@ -90,7 +90,7 @@ class _Receive:
 
 
 class NiuFabric(RdmaFabric, Protocol):
-    """The fabric, as NIUs know it; `Fabric` says what each is."""
+    """The fabric, as NIUs know it; `ArcticFabric` says what each is."""
 
     fifo: bool
     capacity: tuple[int, int]

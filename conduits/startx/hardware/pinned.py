@@ -18,7 +18,7 @@ class PinnedMemory:
     """The pinned region of a host: a finite one, of which processes get buffers.
 
     Args:
-        host: whose it is.
+        host: its host.
     """
 
     __slots__ = ("_buffers", "_end", "host", "memory")

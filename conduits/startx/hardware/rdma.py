@@ -47,6 +47,7 @@ class Armed(NamedTuple):
         nbytes: its size.
         ready: when each piece is in pinned memory, picoseconds; empty: all of it is.
         done: called when the last byte has left.
+        posted: whether the engine is told of each piece when it is there (`RdmaOut.post`); `ready` is empty then.
     """
 
     target: int
@@ -54,6 +55,7 @@ class Armed(NamedTuple):
     nbytes: int
     ready: Sequence[int]
     done: Tell
+    posted: bool = False
 
 
 class RdmaStatistics(NamedTuple):
@@ -75,7 +77,7 @@ class RdmaNiu(Protocol):
 
 
 class RdmaFabric(Protocol):
-    """The fabric, as engines know it; `Fabric` says what each is."""
+    """The fabric, as engines know it; `ArcticFabric` says what each is."""
 
     kernel: Kernel
     network: Arctic
@@ -94,7 +96,7 @@ class RdmaOut:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaOut]]
@@ -107,6 +109,8 @@ class RdmaOut:
         if self._kernel.observe is not None:
             self._kernel.observe(self)
         self._armed: dict[int, Armed] = {}
+        self._posts: dict[int, int] = {}  # pieces of posted transfers that are in pinned memory, by channel
+        self._starved = False  # waits for a piece to be posted
         self._granted: deque[tuple[int, Armed, int]] = deque()
         self._now: tuple[int, Armed, int] | None = None
         self._sent = 0
@@ -138,6 +142,24 @@ class RdmaOut:
             )
         self._fabric.memory(self._host).check(armed.address, armed.nbytes)
         self._armed[channel] = armed
+        if armed.posted:
+            self._posts[channel] = 0
+
+    def post(self, channel: int) -> None:
+        """Take note that the next piece of a posted transfer is in pinned memory, from now on.
+
+        Raises:
+            StartXError: no such transfer waits for pieces.
+        """
+        if channel not in self._posts:
+            raise StartXError(
+                f"host {self._host}: a piece is posted to RDMA channel {channel}, where no transfer waits for any; arm "
+                "one first"
+            )
+        self._posts[channel] += 1
+        if self._starved and self._now is not None and self._now[0] == channel:
+            self._starved = False
+            self._feed()
 
     def granted(self, channel: int, source: int, nbytes: int, address: int) -> None:
         """Take a grant: the transfer of `channel` may go to `address` of host `source`, as soon as its turn comes.
@@ -204,13 +226,16 @@ class RdmaOut:
         self._feed()
 
     def _feed(self) -> None:
-        """Packetize the next piece, once it is there and nobody holds the engine."""
+        """Packetize the next piece, once it is there and the engine is not held."""
         assert self._now is not None
         now, (channel, armed, address) = self._kernel.now, self._now
         self._stopped = bool(self._holds)
         if self._stopped:
             return
         index = self._sent // self._fabric.piece
+        if armed.posted and index >= self._posts[channel]:
+            self._starved = True
+            return
         ready = max(self._held_until, armed.ready[index] if armed.ready else 0)
         if ready > now:
             self._kernel.call(ready, self._feed)
@@ -256,6 +281,7 @@ class RdmaOut:
             return
         self._transfers += 1
         self._bytes += armed.nbytes
+        self._posts.pop(self._now[0], None)
         armed.done()
         self._next()
 
@@ -283,7 +309,7 @@ class RdmaIn:
 
     Args:
         fabric: the cluster.
-        host: whose engine it is.
+        host: its host.
     """
 
     OBSERVED: ClassVar[type[RdmaIn]]
@@ -359,7 +385,7 @@ class RdmaIn:
 
 
 class _ObservedIn(RdmaIn):
-    """An engine that tells of each transfer for which it is open, from the appointment to the last byte."""
+    """An engine that tells of each transfer for which it is open, from the grant to the last byte."""
 
     _since: int
 

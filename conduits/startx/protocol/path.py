@@ -7,7 +7,7 @@ rank's poll with the processor taken.  So messages of high priority always find 
 waits for a slot or for room polls.
 
 A poll looks at the NIU.  It loads packets for whomever they are, puts those of other ranks of the host
-into their inboxes, gives appointments, and then handles this rank's messages.
+into their inboxes, gives grants, and then handles this rank's messages.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class StartXPath(Path):
             path.port.notify()
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
-        """Take a packet for this rank, whoever has loaded it."""
+        """Take a packet for this rank, whichever process has loaded it."""
         if kind == wire.HEAD and wire.stream_packets(payload) == 1:
             if wire.goes_by_rdma(payload):
                 self._reception.head(payload, source, slot, is_reply)
@@ -260,7 +260,7 @@ class StartXPath(Path):
             self._free.append(slot)
         return message
 
-    # -- appointments --------------------------------------------------------------------------
+    # -- rendezvous ----------------------------------------------------------------------------
 
     def _next_duty(self) -> Message | None:
         """Do the next thing that is due besides messages, as a chain; None if nothing is."""
@@ -278,13 +278,13 @@ class StartXPath(Path):
         return LATER
 
     def _grant(self) -> Steps:
-        """Give the next appointment, to whichever rank of this host it is with."""
+        """Give the next grant, to whichever rank of this host it is with."""
         request = yield self._book
         if request is not None:
             yield Granting(self, request).begin
 
     def _book(self, done: Done) -> None:
-        """Take the next wish; another process may have been faster."""
+        """Take the next request; another process may have been faster."""
         now, request = self.kernel.now, self.smp.rendezvous.grant()
         done(now if request is None else now + BOOK_PS, request)
 
@@ -339,7 +339,7 @@ class StartXPath(Path):
 
 
 class Granting(PacketSend):
-    """The grant of an appointment, stored by whoever polls.
+    """The grant of a rendezvous, stored by the process that polls.
 
     Args:
         path: of the process that stores it.

@@ -1,22 +1,22 @@
-"""The appointments of one NIU: who may send to whom by RDMA, and when.  A state machine, no clock, no I/O.
+"""The rendezvous of one NIU: who may send to whom by RDMA, and when.  A state machine, no clock, no I/O.
 
 All NIUs run the same one, kept in the memory that the processes of the SMP share.  A transfer goes
 through these states:
 
-    asked      the sender has asked for the receiver; its bytes wait in a pinned buffer
+    asked      the sender has asked for the receiver (RTS); its bytes wait in a pinned buffer
     put off    the receiver's rank wants the sender's rank itself, has asked first, and is the lower one
-    granted    the receiving engine and the receiver's buffer are this transfer's alone
+    granted    (CTS) the receiving engine and the receiver's buffer are this transfer's alone
     arrived    all of it is in the buffer: the engine is free, the buffer is not yet
     emptied    the receiver has copied it out: the buffer is free
 
-Grants go to the wish that came first among those that could begin: the engine is free, the buffer of
+Grants go to the request that came first among those that could begin: the engine is free, the buffer of
 their receiver is free, and they are not put off.
 
 Why nothing deadlocks: a granted transfer needs no processor and waits for nothing but its sender's
-engine, which works on granted transfers only.  A wish is put off by a transfer of a lower rank alone, and
+engine, which works on granted transfers only.  A request is put off by a transfer of a lower rank alone, and
 such a transfer is not put off by the same pair; so chains of waiting have one link.
 
-Why nobody starves: a wish is put off at most once, when it comes, and by a transfer that has been asked
+Why none starves: a request is put off at most once, when it comes, and by a transfer that has been asked
 for; and what came later is granted before it only while it cannot begin.
 
 Source: the paper, sections 2 and 4 (exclusive right, rendezvous, tie-breaking); the rule "the lower rank
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 
 class TransferRequest:
-    """A rank's wish to send something to a rank of this NIU.
+    """A rank's request to send (RTS) something to a rank of this NIU.
 
     Attributes:
         source: the rank that sends.
@@ -50,12 +50,12 @@ class TransferRequest:
 
 
 class Rendezvous:
-    """The appointments of one NIU; all begins free.
+    """The rendezvous of one NIU; all begins free.
 
     Attributes:
         grantable: whether `grant` would give one now.
-        booked: the wish that has been granted and has not arrived yet.
-        put_off: how many wishes have been put off so far.
+        booked: the request that has been granted and has not arrived yet.
+        put_off: how many requests have been put off so far.
     """
 
     __slots__ = ("_asked", "_requests", "_taken", "booked", "grantable", "put_off")
@@ -95,7 +95,7 @@ class Rendezvous:
         self._look()
 
     def grant(self) -> TransferRequest | None:
-        """Take the wish that may begin now, None if there is none; engine and buffer are its own from here on."""
+        """Take the request that may begin now, None if there is none; engine and buffer are its own from here on."""
         found = self._first()
         if found is not None:
             self._requests.remove(found)
@@ -118,7 +118,7 @@ class Rendezvous:
 
     @property
     def waiting(self) -> int:
-        """How many wishes have not been granted."""
+        """How many requests have not been granted."""
         return len(self._requests)
 
     def _first(self) -> TransferRequest | None:

@@ -1,4 +1,4 @@
-"""What the processes of an SMP share in its memory: the NIU's lock, its appointments, one another's inboxes."""
+"""What the processes of an SMP share in its memory: the NIU's lock, its rendezvous, one another's inboxes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SmpPath(Protocol):
     """One rank's end of the network, as the processes of its host know it.
 
     Attributes:
-        rank: whose.
+        rank: the one that it belongs to.
         port: the rank's port.
     """
 
@@ -43,7 +43,7 @@ class SmpPath(Protocol):
     port: PathPort
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
-        """Take a packet for this rank, whoever has loaded it."""
+        """Take a packet for this rank, whichever process has loaded it."""
 
     def open(self, request: TransferRequest, source: int, by: StartXProcess, after: int) -> int:
         """Open the engine for what this rank has been granted; return how long the grant takes process `by`."""

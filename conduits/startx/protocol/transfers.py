@@ -238,7 +238,7 @@ class Reception:
         self._request(coming, min(coming.nbytes, self.buffer.nbytes))
 
     def ask(self, payload: bytes, source: int, slot: int, is_reply: int) -> None:
-        """Take the wish for a further part.
+        """Take the request for a further part.
 
         Raises:
             BadPacket: it is not the next one.
@@ -260,7 +260,7 @@ class Reception:
         path.smp.rendezvous.request(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
 
     def granted(self, request: TransferRequest) -> None:
-        """The wish has been granted: its bytes are what comes next."""
+        """The request has been granted: its bytes are what comes next."""
         assert isinstance(request.place, RdmaPart)
         self._coming = request.place
 
@@ -301,7 +301,7 @@ class Reception:
             self._over()
 
     def _copy(self, size: int) -> None:
-        """Spend the time of copying a piece to the segment; nobody looks at it before all of the part is there."""
+        """Spend the time of copying a piece to the segment; it is not looked at before all of the part is there."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)

@@ -131,7 +131,7 @@ class StoreMapping:
         """Wait until all that this process has stored to that host is in its memory, or known to be lost.
 
         Args:
-            then: called as `then(when, status)`: it is known here at `when`; `status` is a `Status`, 0 if all
+            then: called as `then(when, status)`: it is known here at `when`; `status` is an `ErrorStatus`, 0 if all
                 since the last fence is in memory.  What it does not tell is which stores were lost.
 
         Returns:

@@ -70,7 +70,7 @@ class SunfireWindow(ImportWindow):
     """An import of one process.
 
     Args:
-        process: whose.
+        process: the one that it belongs to.
         entry: the memory.
         channel: the way there.
     """

@@ -135,7 +135,7 @@ class FireLinkFabric:
     def _reroute_soon(self) -> None:
         if not self._rerouting:
             self._rerouting = True
-            # A background event: where nothing else happens any more, nobody needs the new tables.
+            # A background event: where nothing else happens any more, the new tables are not needed.
             self.kernel.background(self.kernel.now + REROUTE_PS, self._reroute)
 
     def _reroute(self) -> None:

@@ -125,7 +125,7 @@ class Interface(Component):
     """A network interface, with a data path to its host's crossbar.
 
     Attributes:
-        host: whose it is.
+        host: its host.
         index: which of the host's.
         path: the data path, for both directions together.
         lanes_out, lanes_in: lanes that begin and end here.

@@ -18,8 +18,8 @@ class Processor:
     Attributes:
         host: where it is.
         index: which CPU of the host.
-        cesr: its cluster error status register, a `Status`: faults of its own transactions alone.  Reading
-            it costs `CESR_READ`; whoever reads it clears it.
+        cesr: its cluster error status register, an `ErrorStatus`: faults of its own transactions alone.  Reading
+            it costs `CESR_READ`; a read clears it.
         alarm: called in the event in which the register gets an error, or in which system software finds that no
             path is left to a host that it stores to; stands for the CPU's next look.
         stolen: called as `stolen(ticks)` when an interrupt takes this CPU, picoseconds.

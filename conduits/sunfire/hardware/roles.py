@@ -1,6 +1,6 @@
 """What the cluster, a processor and one of its channels are to the runs of lines that stand below them.
 
-`Fabric`, `Processor` and `Channel` say what each attribute is.
+`FireLinkFabric`, `Processor` and `StoreChannel` say what each attribute is.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Flight:
     """A run of lines.
 
     Args:
-        channel: whose.
+        channel: the one that it belongs to.
         lines: how many.
         most: lines of a piece.
 

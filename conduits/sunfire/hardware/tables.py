@@ -4,7 +4,7 @@ An *entry* is a range of memory that others reach, and what they may do there.  
 that are issued from then on; what is under way still lands.
 
 An *interrupt range* is declared to be no memory.  An interrupt is an ordinary store of a line, so user code may send
-one.  The receiving NI writes the sender's identity over the line's first bytes, where nobody can forge it, and hands
+one.  The receiving NI writes the sender's identity over the line's first bytes, where it cannot be forged, and hands
 the line to the processor that the table names.
 
 Source: Sistare and Jackson, sections 2.5 and 2.6; that the identity is host and processor, 4 bytes each, is ours.
@@ -39,7 +39,7 @@ class TableEntry:
     """A range of a host's memory in the tables of its NIs.
 
     Attributes:
-        host: whose memory it is.
+        host: its host.
         memory: its bytes.
         nbytes: its size.
         number: its id, -1 while it is in no table.

@@ -73,7 +73,7 @@ class HostService:
         kernel.at(cpu.free, done, cpu.free)
 
     def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
+        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern none yet."""
         if offset < self._layout.pool_at:
             self._readers[offset // self._layout.queue_bytes].request_landed(writer, memory, offset, data)
 
@@ -97,7 +97,7 @@ class Connections:
     """The connections of one rank.
 
     Args:
-        rank: whose.
+        rank: the one that it belongs to.
         controller: of its process, for all NIs.
         config: job and options.
         keep: whether to keep what was written last into each postbox, so that it can be written again.

@@ -4,7 +4,7 @@ Sun MPI's directed poll looks at the connection that the call names.  A call of 
 when it waits (`ep.block_until(..., ranks=...)`, puts and gets, a request that waits for a reply to free its slot), and
 what comes from others must be handled all the same, else ranks that wait in a ring would wait for ever.  So queues take
 turns, poll by poll: those of the ranks that the rank waits for at every second poll, the others in between; where
-it waits for nobody in particular, all of them.
+it waits for no rank in particular, all of them.
 
 A poll that misses costs one look.  A message is found when the turn of its queue comes; the looks until then are
 counted, not simulated.

@@ -252,7 +252,7 @@ class SunfirePath(TendedPath):
             self.connections.import_pair(peer)
             self._new_queue()
         if peer.received >= self._outstanding:
-            peer.answered.popleft()  # so many requests later that reply has been taken
+            peer.answered.popleft()  # that many requests later its reply has been taken
         peer.received += 1
 
     # -- reports -------------------------------------------------------------------------------

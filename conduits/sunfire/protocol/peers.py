@@ -58,7 +58,7 @@ class SunfirePeer:
         rank, host: who and where.
         place: its place among the ranks of its host.
         credits: requests that may still be sent to it before a reply comes.
-        room: request postboxes that are free and promised to nobody.
+        room: request postboxes that are free and not promised.
         requests: the queue there for requests from here; None until connected.
         area: this rank's area there.
         pair: memory here for its acknowledgements and replies.

@@ -3,7 +3,7 @@
 A pool serves all receivers on its host.  Its one writer allocates without asking anybody, and gets a block back
 when the receiver acknowledges the postbox that pointed to it.
 
-A block whose writing failed is *withdrawn*: what was on its way to it may still land, so nobody gets it before a
+A block whose writing failed is *withdrawn*: what was on its way to it may still land, so it is not given out before a
 memory barrier was good.
 
 Source: SIS 3 (small and large blocks); sizes sf.sis.block_small, sf.sis.block_large, sf.q.buffer.
@@ -83,6 +83,9 @@ class Grant:
 
 class BlockPool:
     """The free list of one pool, kept by its writer.
+
+    Invariants: every block is in one place, the free list, an open grant or the withdrawn ones.  `free_bytes` is the
+    sum of the free blocks, and `reserved` is never more than that.  So a message that has reserved blocks gets them.
 
     Args:
         shape: how it is cut.

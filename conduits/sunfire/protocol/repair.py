@@ -59,7 +59,7 @@ class RepairPath(SafePath, Protocol):
 
 
 def store(remote: BarrierImport, offset: int, data: Buffer, announced: bool = False) -> Act:
-    """Return the act of storing whole lines; `announced`: nobody is told of them before the next store."""
+    """Return the act of storing whole lines; `announced`: they are not told of before the next store."""
 
     def act(done: Done) -> None:
         end = remote.mapping.store(offset, data, done, announced)

@@ -46,7 +46,7 @@ class StoreChain:
         cpu: the rank's, which is taken until the end.
 
     Attributes:
-        rank: whose it is, for errors.
+        rank: its rank, for errors.
     """
 
     __slots__ = ("_act", "_cpu", "_done", "_kernel", "_mapping", "_rest", "_then", "rank")

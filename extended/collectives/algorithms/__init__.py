@@ -1,6 +1,9 @@
 """All algorithms, by call and name, and which one is taken where the user names none.
 
 An algorithm is a class with one interface (`algorithm.Algorithm`); to add one, write it and put it into the table.
+Calls with a root go along trees, for any root: flat, halving, binomial, two-level, chains (`trees`).  Calls without one
+go by dissemination, rings or pairwise exchange.  Which is fastest depends on the size, the number of ranks, and what
+the network says of its messages (`estimates`).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class PairEstimate:
     most: int
 
     def messages(self, nbytes: int) -> int:
-        """Return how many messages so many bytes take."""
+        """Return how many messages that many bytes take."""
         return max(1, -(-nbytes // self.most))
 
 
@@ -71,7 +71,7 @@ class Model:
     eager_bytes: int
 
     def way(self, nbytes: int, *, on_host: bool) -> PairEstimate:
-        """Return how so many bytes go."""
+        """Return how that many bytes go."""
         if nbytes > self.eager_bytes:
             return self.on_host_large if on_host else self.off_host_large
         return self.on_host if on_host else self.off_host
@@ -81,7 +81,7 @@ class Model:
         return (self.on_host if on_host else self.off_host).start if nbytes > self.eager_bytes else 0.0
 
     def transfer(self, way: PairEstimate, nbytes: int, sharing: int = 1) -> float:
-        """Return the time from sending data until it has been received, with so many ranks on the way out."""
+        """Return the time from sending data until it has been received, with that many ranks on the way out."""
         return way.start + (way.messages(nbytes) - 1) * max(way.send, way.receive) + sharing * nbytes * way.byte
 
 

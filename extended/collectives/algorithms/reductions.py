@@ -69,7 +69,7 @@ class DisseminationAllReduce(Algorithm):
     name = "dissemination"
 
     def connects(self, size: int) -> bool:
-        """Where each rank has a partner at once, whoever waits has told the one it waits for."""
+        """Where each rank has a partner at once, the one that waits has told the one it waits for."""
         return size & (size - 1) == 0
 
     def run(self, call: CollectiveCall) -> Steps:

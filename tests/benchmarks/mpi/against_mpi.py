@@ -21,6 +21,7 @@ from extended import Extended
 
 ROUNDS = 7
 MB = 1 << 20
+IN_A_ROW = 4
 
 
 def quartile(took):
@@ -98,6 +99,25 @@ def bare_megabyte(MPI, comm, times):
     return quartile(took)
 
 
+def bare_megabytes(MPI, comm, data, times):
+    """Return what 1 MB takes of several in a row, which are answered together."""
+    none = np.zeros(0, np.uint8)
+    comm.Barrier()
+    took = []
+    for _ in range(times):
+        began = perf_counter()
+        if comm.Get_rank():
+            for request in [comm.Irecv(part, 0) for part in data]:
+                request.Wait()
+            comm.Send(none, 0)
+        else:
+            for request in [comm.Isend(part, 1) for part in data]:
+                request.Wait()
+            comm.Recv(none, 1)
+        took.append((perf_counter() - began) / IN_A_ROW)
+    return quartile(took)
+
+
 def bare_reduce(MPI, comm, nbytes, times):
     """Return what an Allreduce of doubles takes."""
     mine, total = np.ones(nbytes // 8), np.zeros(nbytes // 8)
@@ -126,7 +146,7 @@ async def pairs(ep, rounds):
 
     await ep.attach(ask, answer)
     x = await Extended.attach(ep)
-    small, large = bytes(8), np.zeros(MB, np.uint8)
+    small, large = bytes(8), np.ones((IN_A_ROW, MB), np.uint8)
     best = {}
 
     def note(name, seconds):
@@ -154,17 +174,27 @@ async def pairs(ep, rounds):
             took.append(perf_counter() - began)
         return took
 
+    async def puts(times):
+        took = []
+        for _ in range(0 if ep.rank else times):
+            began = perf_counter()
+            await x.wait_all([await x.put_nb(1, place * MB, part) for place, part in enumerate(large)])
+            took.append((perf_counter() - began) / IN_A_ROW)
+        return took
+
     for _ in range(rounds):
         note("bare ping-pong, 88 bytes, blocking", bare_ping_pong(MPI, comm, 88, 1000, "blocking"))
         note("bare ping-pong, 88 bytes, persistent", bare_ping_pong(MPI, comm, 88, 1000, "persistent"))
         note("bare put of 8 bytes", bare_one_sided(MPI, comm, "put", 1000))
         note("bare get of 8 bytes", bare_one_sided(MPI, comm, "get", 1000))
         note("bare 1 MB", bare_megabyte(MPI, comm, 50))
+        note("bare 1 MB of several", bare_megabytes(MPI, comm, large, 20))
         for name, work, times in (
             ("short round trip", trips, 1000),
             ("put of 8 bytes", partial(repeat, lambda: x.put(1, 0, small)), 500),
             ("get of 8 bytes", partial(repeat, lambda: x.get(1, 0, 8)), 500),
-            ("put of 1 MB", partial(repeat, lambda: x.put(1, 0, large)), 50),
+            ("put of 1 MB", partial(repeat, lambda: x.put(1, 0, large[0])), 50),
+            ("put of 1 MB of several", puts, 20),
         ):
             await x.barrier()
             took = await work(times)
@@ -207,6 +237,7 @@ def show(best):
         ("put of 8 bytes", "bare put of 8 bytes"),
         ("get of 8 bytes", "bare get of 8 bytes"),
         ("put of 1 MB", "bare 1 MB"),
+        ("put of 1 MB of several", "bare 1 MB of several"),
         ("all_reduce of 8 bytes", "bare all_reduce of 8 bytes"),
         (f"all_reduce of {MB} bytes", f"bare all_reduce of {MB} bytes"),
     ):
@@ -224,7 +255,7 @@ def main(options):
                 return done.returncode
         return 0
     ranks = spec.cls.announced(spec.options)
-    result = conduit.run(pairs if ranks == 2 else reductions, ROUNDS, conduit=spec.text, segment=2 * MB)
+    result = conduit.run(pairs if ranks == 2 else reductions, ROUNDS, conduit=spec.text, segment=IN_A_ROW * MB)
     if spec.cls.join(spec.options).rank == 0:
         print(f"{ranks} processes, {spec.text}")
         show(result.values[0])

@@ -1,4 +1,4 @@
-"""The appointment protocol under arbitrary interleavings: no double booking, no deadlock, nobody starves.
+"""The rendezvous protocol under arbitrary interleavings: no double booking, no deadlock, nobody starves.
 
 The machine has three hosts with two ranks each.  Messages between hosts arrive in any order, engines and
 processors act whenever chance lets them.  What may be granted is worked out again here, from the history.
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
             self.books[host].arrived()
 
     def possible(self, host):
-        """The wishes that may be granted now by the rules, first come first."""
+        """The requests that may be granted now by the rules, first come first."""
         if self.coming[host] is not None:
             return []
         return [
@@ -167,7 +167,7 @@ TestAppointments = Machine.TestCase
 
 
 def test_a_flood_of_the_lower_rank_does_not_starve_the_higher():
-    """Rank 0 asks rank 2 again and again, through both channels; rank 2's wish is put off by what it met only."""
+    """Rank 0 asks rank 2 again and again, through both channels; rank 2's request is put off by what it met only."""
     book = Rendezvous()
     book.asked(0, 0, 2)
     book.asked(1, 0, 2)

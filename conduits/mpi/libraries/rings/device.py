@@ -49,11 +49,13 @@ class RingCosts:
         build_ps: making an entry: its header, and finding the place for it.
         take_ps: taking an entry that is there: reading its header, and finding out what it is.
         buffer_ps: finding an eager buffer, or giving one back.
+        piece_ps: making, or taking, the entry of a piece; None: as other entries.
     """
 
     build_ps: int
     take_ps: int
     buffer_ps: int
+    piece_ps: int | None = None
 
 
 class RingDevice(Device):
@@ -71,6 +73,9 @@ class RingDevice(Device):
         self.layout = layout
         self.eager_limit = layout.eager_buffers * layout.eager
         self._costs = costs
+        self._build_ps, self._take_ps = (
+            (usual, usual if costs.piece_ps is None else costs.piece_ps) for usual in (costs.build_ps, costs.take_ps)
+        )
         self._memory = memory
         self._pairs: dict[int, RingPair] = {}
         self._ready: dict[RingPair, None] = {}  # where there may be something to do
@@ -189,7 +194,7 @@ class RingDevice(Device):
 
     def _entry(self, pair: RingPair, header: RingHeader, data: bytes = b"") -> Act:
         """Return the act that stores an entry."""
-        self.engine.cpu.free += self._costs.build_ps
+        self.engine.cpu.free += self._build_ps[header.kind == PIECE]
         end = pair.layout.end_of_entry(header.sequence - 1)
         return partial(pair.writer.store, end - HEADER - len(data), data + header.pack())
 
@@ -238,7 +243,7 @@ class RingDevice(Device):
         if header is None:
             return False
         engine = self.engine
-        engine.cpu.free += self._costs.take_ps
+        engine.cpu.free += self._take_ps[header.kind == PIECE]
         data = pair.inline_data(header.nbytes) if header.kind == INLINE else b""
         pair.taken += 1
         if header.kind <= ENVELOPE:

@@ -481,10 +481,15 @@ class SunmpiDevice(Device):
             self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
 
     def keep(self, message: _Message, piece: _Piece) -> None:
-        """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these."""
-        if piece not in message.pieces:
-            message.pieces.append(piece)
+        """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these.
+
+        Of an empty one nothing is left, and its postboxes must not be acknowledged again: they may have been used anew.
+        """
         piece.kept = bool(piece.nbytes)
+        if not piece.kept:
+            message.pieces.remove(piece)
+        elif piece not in message.pieces:
+            message.pieces.append(piece)
         self.engine.worker.do(self._keep(message, piece))
 
     def _keep(self, message: _Message, piece: _Piece) -> Steps:

@@ -14,10 +14,10 @@ from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.rings.device import RingCosts, RingDevice
+from conduits.mpi.libraries.rings.device import RingCosts
+from conduits.mpi.libraries.rings.host import HostRings
 from conduits.mpi.libraries.rings.shared import SharedRegions
 from conduits.mpi.libraries.rings.wire import RingLayout as NodeLayout
-from conduits.mpi.libraries.rings.writer import Writer
 from conduits.mpi.libraries.sunmpi import constants as c
 from conduits.mpi.libraries.sunmpi.connections import AreaService, DeviceConfig
 from conduits.mpi.libraries.sunmpi.device import SunmpiCosts, SunmpiDevice
@@ -103,30 +103,6 @@ class SunmpiOptions(SunfireMachine):
         return None if self.config == "sis" else c.whole(c.Q_RENDEZVOUS)
 
 
-class NodeMemory(RingDevice):
-    """How messages between ranks of one host travel: postboxes and buffers in the memory that they share.
-
-    Args:
-        engine: the rank's.
-        layout: sizes.
-        costs: what the protocol takes.
-        memory: what copies on the host pass through.
-        shared: the regions on the host.
-    """
-
-    def __init__(
-        self, engine: Matching, layout: NodeLayout, costs: RingCosts, memory: HostMemory, shared: SharedRegions
-    ) -> None:
-        super().__init__(engine, layout, costs, memory)
-        self.miss_ps = 0  # polls are the other device's
-        self._shared = shared
-        shared.join(engine.rank, self)
-
-    def connect(self, peer: int) -> Writer:
-        """Return how this rank stores for `peer`."""
-        return self._shared.writer(self.engine.rank, peer)
-
-
 class Sunmpi(Installation):
     """Sun MPI on one job's cluster."""
 
@@ -170,7 +146,7 @@ class Sunmpi(Installation):
             self._memories[host] = memory
             self._shared[host] = SharedRegions(self.kernel, memory, self.host, self._node_layout)
         memory = self._memories[host]
-        node = NodeMemory(engine, self._node_layout, self._node_costs, memory, self._shared[host])
+        node = HostRings(engine, self._node_layout, self._node_costs, memory, self._shared[host])
         process = self.cluster.process(engine.rank, engine.cpu)
         return SunmpiDevice(engine, self._config, self._costs, memory, node, process)
 

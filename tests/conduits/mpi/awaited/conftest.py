@@ -2,7 +2,7 @@
 
 import pytest
 
-LIBRARIES = ["scampi", "sunmpi"]
+LIBRARIES = ["scampi", "sunmpi", "start"]
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -300,7 +300,8 @@ def test_an_option_chooses_what_is_usual():
     assert job("scampi", "") == job("scampi:collectives=flat", "") == job("scampi", "binomial")
     for style in ("nodes", "broadcast"):
         assert job(f"scampi:collectives={style}", "") == job("scampi", "two-stage") != job("scampi", "binomial")
-    assert job("sunmpi", "") == job("sunmpi", "two-stage") != job("sunmpi", "binomial")
+    for library in ("sunmpi", "start"):
+        assert job(library, "") == job(library, "two-stage") != job(library, "binomial")
 
 
 def test_placement_decides_what_leaves_a_host():

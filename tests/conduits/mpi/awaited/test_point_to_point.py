@@ -252,7 +252,9 @@ def test_buffered_sends_need_room_in_the_buffer(library):
     assert got == [b"a" * 1000, b"b" * 1000]
 
 
-NOTHING_EAGER = {"scampi": "channel_inline_threshold=0,eager_count=0", "sunmpi": "short=0,rendezvous=1"}
+NOTHING_EAGER = {
+    "scampi": "channel_inline_threshold=0,eager_count=0", "sunmpi": "short=0,rendezvous=1", "start": "pool=0",
+}  # fmt: skip
 """By library, options under which a message of 1,000 bytes waits for its receive."""
 
 

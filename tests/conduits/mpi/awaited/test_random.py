@@ -10,7 +10,7 @@ import conduit
 from conduits.mpi import MPI
 
 MODES = ("Isend", "Issend", "Ibsend")
-SIZES = (0, 1, 24, 25, 559, 560, 561, 2000, 2001, 3911, 3912, 16383, 16384, 16385, 32768, 40000)
+SIZES = (0, 1, 24, 25, 559, 560, 561, 1024, 1025, 2000, 2001, 3911, 3912, 16383, 16384, 16385, 32768, 40000)
 OPTIONS = (
     "scampi",
     "scampi:order=weak",
@@ -23,6 +23,10 @@ OPTIONS = (
     "sunmpi:short=0,rendezvous=1,poll=directed",
     "sunmpi:config=q,stripes=2,poll=directed,fault=ni0.0~700us/300us",
     "sunmpi:order=weak,pool=32768,fault=links%1e-3",
+    "start",
+    "start:order=weak,fifo=no,inbox=1",
+    "start:pool=600,buffer=4096,low_queue=2,access=word",
+    "start:crossover=0,crossover_shared=0,pool=0,order=weak,piece=1024",
 )
 
 

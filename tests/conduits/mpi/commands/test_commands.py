@@ -1,4 +1,4 @@
-"""mpi-pingpong, mpi-bandwidth and mpi-coll: what they measure, show and refuse."""
+"""The benchmarks of MPI libraries: what they measure, show and refuse."""
 
 import json
 
@@ -9,12 +9,13 @@ import conduit
 from conduit.benchmarks import execute
 from conduits.mpi import MPI
 from conduits.mpi.collectives.algorithms import named
-from conduits.mpi.commands import bandwidth, coll, pingpong
+from conduits.mpi.commands import bandwidth, coll, logp, pingpong, traffic
 from conduits.mpi.commands.options import MpiOptions
+from conduits.mpi.commands.patterns import PATTERNS
 
 
 def measured(tmp_path, module, **options):
-    kind = coll.CollOptions if module is coll else MpiOptions
+    kind = {coll: coll.CollOptions, traffic: traffic.PatternOptions}.get(module, MpiOptions)
     chosen = kind(**{"iterations": 3, "json": tmp_path / "out.json"} | options)
     console = Console(record=True, width=160, quiet=True)
     assert execute(module.program(chosen), chosen, console) == 0
@@ -63,7 +64,8 @@ def test_bandwidth_is_the_sum_of_the_pairs(tmp_path):
 
 def test_every_algorithm_of_every_collective_has_its_rows(tmp_path):
     (run,) = measured(tmp_path, coll, ranks=4, ranks_per_host=2, iterations=1, max_size=8, algorithms="all")
-    expected = {f"{call} {name}" for call in coll.CALLS.values() for name in named(call)}
+    calls = {f"{call}{' round' * (letter == 'K')}": named(call) for letter, call in coll.CALLS.items()}
+    expected = {f"{call} {name}" for call, names in calls.items() for name in names}
     assert {record["operation"] for record in run["records"]} == expected
     assert all(record["microseconds"] > 0 for record in run["records"])
 
@@ -74,7 +76,7 @@ def test_usual_algorithms_and_odd_sizes(tmp_path):
     assert [run["conduit"] for run in runs] == ["mpi", spec]
     for run in runs:
         names = [record["operation"] for record in run["records"] if record["bytes"] in (0, 7)]
-        assert names == list(coll.CALLS.values())
+        assert names == [*list(coll.CALLS.values())[:-1], "Bcast round"]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,13 @@ def test_usual_algorithms_and_odd_sizes(tmp_path):
         (bandwidth, {"local": "in"}, "--local in means nothing to mpi-bandwidth"),
         (bandwidth, {"ranks": 1}, "--ranks 1 is too few for mpi-bandwidth; give at least 2"),
         (coll, {"pairing": "cross"}, "--pairing cross means nothing to mpi-coll"),
+        (logp, {"pairing": "cross"}, "--pairing cross means nothing to mpi-logp"),
+        (logp, {"max_size": 63}, "--max-size 63 is too small for what mpi-logp measures; give at least 64"),
+        (traffic, {"ranks": 6}, "--ranks 6 is no power of 2, and all patterns but uniform .* or --patterns uniform"),
+        (traffic, {"patterns": "ring"}, "--patterns 'ring' is not known; give all, or some of uniform,baseline,"),
+        (traffic, {"offered": "8,much"}, "--offered '8,much' are no rates; give MB per second above 0, as 8,32,128"),
+        (traffic, {"offered": "0"}, "--offered '0' are no rates"),
+        (traffic, {"min_size": 0}, "--min-size 0 is no mean of sizes; give at least 1"),
         (coll, {"algorithms": "ring,fast"}, "--algorithms 'fast' is not known; give all, or some of binomial,"),
         (
             coll,
@@ -95,3 +104,109 @@ def test_usual_algorithms_and_odd_sizes(tmp_path):
 def test_what_is_refused(tmp_path, module, options, match):
     with pytest.raises(conduit.BadRequest, match=match):
         measured(tmp_path, module, **options)
+
+
+def test_the_parameters_of_logp_are_those_of_their_formulas(tmp_path):
+    (run,) = measured(tmp_path, logp, conduit=("mpi:library=sunmpi",), min_size=0, max_size=64, iterations=2)
+    found = {(record["operation"], record["bytes"]): record["microseconds"] for record in run["records"]}
+    trips = [found["RTT(m)", nbytes] for nbytes in (0, 1, 64)]
+    gaps = [found["g(m)", nbytes] for nbytes in (0, 1, 64)]
+    assert [gap - gaps[0] for gap in gaps] == pytest.approx([trip - trips[0] for trip in trips])
+    both = found["o_s(m)", 1] + found["o_r(m)", 1]
+    latency = trips[0] / 2 - gaps[0]
+    assert found["L of parameterized LogP", 0] == pytest.approx(latency)
+    assert found["L", 0] == pytest.approx(latency + gaps[1] - both)
+    assert (found["o", 0], found["g", 0], found["G", 0]) == pytest.approx((both / 2, gaps[1], gaps[2] / 64))
+    assert 0 < gaps[0] < trips[0] / 2  # messages overlap
+
+    async def main(comm):
+        ep, nothing = conduit.current(), bytearray(0)
+        for count in (1, 2000):
+            began = ep.now
+            for _ in range(count):
+                await (comm.Recv if comm.rank else comm.Send)(nothing, 1 - comm.rank)
+        return (ep.now - began) / count * 1e6
+
+    assert gaps[0] == pytest.approx(max(MPI.run(main, ranks=2, library="sunmpi").values), rel=0.05)
+
+
+def test_a_host_s_ranks_do_not_measure_among_themselves_where_there_are_others(tmp_path):
+    (near,) = measured(tmp_path, logp, ranks=2, ranks_per_host=2, sections="B", max_size=64)
+    (far,) = measured(tmp_path, logp, ranks=4, ranks_per_host=2, sections="B", max_size=64)
+    latency = [run["records"][0]["microseconds"] for run in (near, far)]
+    assert 0 < latency[0] < latency[1]
+
+
+def test_traffic_is_what_was_drawn_and_no_more_gets_through_than_is_offered(tmp_path):
+    options = {"ranks": 8, "ranks_per_host": 2, "patterns": "all", "offered": "40,400", "iterations": 3, "seed": 3}
+    (run,) = measured(tmp_path, traffic, sections="D", **options)
+    hosts = [rank // 2 for rank in range(8)]
+    rows = {(record["section"], record["operation"]): record for record in run["records"]}
+    for section in "D":
+        for pattern in (traffic.UNIFORM, *PATTERNS):
+            for rate in (40, 400):
+                plans = [traffic.draw(rank, 8, pattern, section, 4096, rate, 3, 3) for rank in range(8)]
+                moved, last = [0, 0], max(plan.times[-1] for plan in plans)
+                for rank, plan in enumerate(plans):
+                    for size, dest in zip(plan.sizes, plan.dests, strict=True):
+                        assert pattern != traffic.UNIFORM or dest != rank
+                        moved[hosts[rank] != hosts[dest]] += size
+                for where, nbytes in zip(("on-node", "off-node"), moved, strict=True):
+                    record = rows.pop((section, f"{pattern} {where} at {rate}"), None)
+                    assert (record is not None) == (nbytes > 0)
+                    if record:
+                        seconds = record["microseconds"] * record["iterations"] * 1e-6
+                        assert record["mb_per_s"] == pytest.approx(nbytes / 2**20 / seconds)
+                        assert record["offered_mb_per_s"] == pytest.approx(nbytes / 2**20 / last)
+                        assert record["mb_per_s"] < record["offered_mb_per_s"]
+    assert not rows
+
+
+def test_what_is_drawn_has_its_means():
+    for section, spread in (("A", 1 / 3), ("D", 1)):
+        plan = traffic.draw(1, 4, traffic.UNIFORM, section, 1000, 10, 4000, 0)
+        gaps = [after - before for before, after in zip((0, *plan.times), plan.times, strict=False)]
+        assert sum(plan.sizes) / 4000 == pytest.approx(1000, rel=0.05)
+        assert sum(gaps) / 4000 == pytest.approx(1000 / (10 * 2**20), rel=0.05)
+        variance = sum((size - 1000) ** 2 for size in plan.sizes) / 4000 / 1000**2
+        assert variance == pytest.approx(spread, rel=0.1)
+        assert {dest: plan.dests.count(dest) / 4000 for dest in (0, 2, 3)} == pytest.approx(
+            dict.fromkeys((0, 2, 3), 1 / 3), rel=0.1
+        )
+
+
+def test_each_rank_broadcasts_in_its_turn_and_messages_are_counted(tmp_path):
+    algorithms = "binomial,scatter-allgather"
+    options = {"ranks": 4, "ranks_per_host": 2, "iterations": 2, "min_size": 100, "max_size": 100}
+    (run,) = measured(tmp_path, coll, sections="BK", algorithms=algorithms, profile=True, **options)
+    found = {record["operation"]: record for record in run["records"]}
+    assert list(found) == [
+        "Bcast binomial", "Bcast scatter-allgather", "Bcast round binomial", "Bcast round scatter-allgather"
+    ]  # fmt: skip
+
+    def counts(name):
+        return {
+            (each["level"], each["from"], each["to"]): (each["messages"], each["bytes"])
+            for each in found[name]["messages"]
+        }
+
+    calls, sends = 4 * 2, 3 * 2  # of all ranks; down a tree
+    assert counts("Bcast binomial") == {
+        ("collective", 64, 127): (calls, calls * 100), ("channel", 64, 127): (sends, sends * 100),
+    }  # fmt: skip
+    assert counts("Bcast round binomial") == {
+        ("collective", 64, 127): (4 * calls, 4 * calls * 100), ("channel", 64, 127): (4 * sends, 4 * sends * 100),
+    }  # fmt: skip
+    # A quarter or half of the data down the tree, then three quarters round the ring of each of four.
+    assert counts("Bcast scatter-allgather")["channel", 16, 31] == (2 * (2 + 12), 2 * (2 + 12) * 25)
+    assert counts("Bcast scatter-allgather")["channel", 32, 63] == (2, 2 * 50)
+    one, all_ = found["Bcast binomial"]["microseconds"], found["Bcast round binomial"]["microseconds"]
+    assert 2 * one < all_ < 5 * one
+
+
+def test_polling_is_an_option_of_the_library(tmp_path):
+    general, directed = measured(
+        tmp_path, pingpong, sections="A", min_size=8, max_size=8, ranks=4,
+        conduit=("mpi:library=sunmpi", "mpi:library=sunmpi,poll=directed"),
+    )  # fmt: skip
+    assert directed["records"][0]["microseconds"] < general["records"][0]["microseconds"]

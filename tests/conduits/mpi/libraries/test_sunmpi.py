@@ -296,3 +296,24 @@ def test_constants_name_their_sources():
     assert "s.t1.lat.on" in anchors["sis.entry"]
     assert "q.t4.on.1" in anchors["q.entry"]
     assert Sunmpi.constants[: len(list(c.CONSTANTS))] == tuple(c.CONSTANTS)
+
+
+def test_postboxes_of_an_empty_message_that_waits_are_acknowledged_once():
+    """Acknowledged again when it is received they would be free, or not, by what they held before."""
+
+    async def main(comm):
+        got, nothing = np.zeros(1, int), bytearray()
+        if comm.rank == 0:
+            await comm.Send(nothing, 1, 9)
+        for part in range(2):
+            for number in range(100):
+                if comm.rank == 0:
+                    await comm.Send(np.array([number]), 1, 3)
+                else:
+                    await comm.Recv(got, 0, 3)
+            if comm.rank == 1 and not part:
+                await comm.Recv(nothing, 0, 9)
+            await comm.Sendrecv(nothing, 1 - comm.rank, 4, nothing, 1 - comm.rank, 4)
+        return int(got[0])
+
+    assert MPI.run(main, ranks=2, library="sunmpi:postboxes=71").values[1] == 99

@@ -1,0 +1,85 @@
+"""Why an event happened when it did: which event scheduled it, and what the time between is made of.
+
+From the event that ends something one can go back, cause by cause, to the one that began it: these events are its
+critical path, and the times between them add up to all that it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any, NamedTuple
+
+from conduit.sim.actions import acting
+from conduit.sim.kernel import Kernel
+from conduit.sim.labels import Labelled, Parts
+
+
+class EventCause(NamedTuple):
+    """An event with what scheduled it.
+
+    Attributes:
+        when: it happened, picoseconds.
+        since: it was scheduled.
+        action: what it does; a method of hardware or of a port.
+        parts: what the time from `since` on is made of, from its end backwards as far as it is known: picoseconds and
+            names of constants.
+        cause: the event in which, or after which a task scheduled it; None: before the first.
+    """
+
+    when: int
+    since: int
+    action: Callable[..., object]
+    parts: Parts
+    cause: EventCause | None
+
+    @property
+    def name(self) -> str:
+        """What the event does, `Class.method`."""
+        return getattr(acting(self.action), "__qualname__", "")
+
+
+class CausalKernel(Kernel):
+    """A kernel that knows the cause of the event that runs, or after which a task runs.
+
+    Attributes:
+        cause: that event, None before the first.
+    """
+
+    __slots__ = ("cause",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.cause: EventCause | None = None
+
+    def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `Kernel.at`, with the cause."""
+        self._schedule(when, action, args)
+
+    def call(self, when: int, action: Callable[[], object]) -> None:
+        """As `Kernel.call`, with the cause."""
+        self._schedule(when, action, ())
+
+    def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
+        """As `Kernel.background`; what happened last before it counts as its cause, since nothing else went on."""
+
+        def run() -> None:
+            before = self.cause
+            self.cause = EventCause(self.now, 0 if before is None else before.when, action, (), before)
+            action(*args)
+
+        super().background(int(when), run)
+
+    def advance(self, when: int) -> bool:
+        """As `Kernel.advance`; time stays a plain number."""
+        return super().advance(int(when))
+
+    def _schedule(self, when: int, action: Callable[..., object], args: tuple[Any, ...]) -> None:
+        parts = when.parts if isinstance(when, Labelled) else ()
+        event = EventCause(int(when), self.now, action, parts, self.cause)
+
+        def run() -> None:
+            self.cause = event
+            action(*args)
+
+        heappush(self._heap, (event.when, next(self._tickets), run))

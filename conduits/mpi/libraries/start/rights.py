@@ -1,0 +1,107 @@
+"""Who may send by RDMA to one SMP, and when.  A state machine, no clock, no I/O.
+
+All processes of an SMP share it, in their memory.  The NIU receives one transfer at a time, into the one system buffer
+that there is for what comes.  A sender *asks* a process for the right to send; that process *grants* it, at a poll of
+its own, and is committed from then on: it copies what comes until all of it is there.
+
+Where two processes want each other the lower rank goes first, if it has asked: the other's wish is *put off* until that
+transfer has left.
+
+Why nothing deadlocks: who has asked has all that it will send in a system buffer of its own SMP, or is filling that,
+and needs nobody for it.  So a transfer that was granted ends by itself, and who is committed to it goes on.
+A wish is put off by a transfer of a lower rank alone, which is not put off by the same pair.
+
+Source: the paper, sections 2 and 4 (exclusive right, commitment, rendezvous, tie-breaking); "the lower rank sends
+first" is assumed (sx.gap.tiebreak).
+"""
+
+from __future__ import annotations
+
+
+class RdmaWish:
+    """A rank's wish to send something to a rank of this SMP.
+
+    Attributes:
+        source: the rank that sends.
+        target: the rank that receives.
+        receive: number of the receive, at the receiver.
+        nbytes: how much.
+        put_off: whether a transfer the other way goes first.
+    """
+
+    __slots__ = ("nbytes", "put_off", "receive", "source", "target")
+
+    def __init__(self, source: int, target: int, receive: int, nbytes: int) -> None:
+        self.source = source
+        self.target = target
+        self.receive = receive
+        self.nbytes = nbytes
+        self.put_off = False
+
+
+class RdmaRights:
+    """The rights of one SMP; all begins free.
+
+    Attributes:
+        taken: whether something is being received.
+        resting: the rank that leaves the engine to others for a while, None where none does.
+    """
+
+    __slots__ = ("_asked", "_wishes", "resting", "taken")
+
+    def __init__(self) -> None:
+        self._wishes: list[RdmaWish] = []
+        self._asked: tuple[int, int] | None = None
+        self.taken = False
+        self.resting: int | None = None
+
+    # -- what ranks of this SMP send -----------------------------------------------------------------
+
+    @property
+    def sending(self) -> bool:
+        """Whether the system buffer for what leaves is in use."""
+        return self._asked is not None
+
+    def ask(self, source: int, target: int) -> None:
+        """Rank `source` of this SMP asks for rank `target` of another one; the system buffer is its own."""
+        if self._asked is not None:
+            raise AssertionError(f"rank {self._asked[0]} has asked already, for rank {self._asked[1]}")
+        self._asked = source, target
+
+    def sent(self) -> None:
+        """The last byte has left: the system buffer is free, and what the transfer put off may begin."""
+        self._asked = None
+        for wish in self._wishes:
+            wish.put_off = False
+
+    # -- what they receive -----------------------------------------------------------------------------
+
+    def wish(self, wish: RdmaWish) -> None:
+        """A rank of another SMP asks for one of this."""
+        wish.put_off = wish.target < wish.source and self._asked == (wish.target, wish.source)
+        self._wishes.append(wish)
+
+    def grantable(self, rank: int) -> bool:
+        """Return whether `rank` may grant one of the wishes for it now."""
+        return not self.taken and rank != self.resting and self._first(rank) is not None
+
+    def grant(self, rank: int) -> RdmaWish | None:
+        """Take the first wish for `rank` that may begin, None where none may; the engine is its own from then on."""
+        wish = self._first(rank) if self.grantable(rank) else None
+        if wish is not None:
+            self._wishes.remove(wish)
+            self.taken = True
+            self.resting = None
+        return wish
+
+    def emptied(self, rank: int) -> bool:
+        """`rank` has copied out what came; return whether it rests now, because others have wishes."""
+        if not self.taken:
+            raise AssertionError(f"rank {rank} ends what was not granted")
+        self.taken = False
+        rests = any(wish.target != rank and not wish.put_off for wish in self._wishes)
+        self.resting = rank if rests else None
+        return rests
+
+    def _first(self, rank: int) -> RdmaWish | None:
+        return next((wish for wish in self._wishes if wish.target == rank and not wish.put_off), None)

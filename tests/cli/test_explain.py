@@ -1,0 +1,62 @@
+"""`conduit explain`."""
+
+import json
+
+import pytest
+
+
+def test_a_table_and_the_constants_behind_it(command):
+    status, out, err = command("explain", "--size", "100")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "round trip, medium, 100 bytes, on sci: 16.917054 us"
+    assert len(lines[1]) == 100
+    assert set(lines[1]) <= set("ps-nra")
+    assert "send: store header" in out
+    assert "am.build  0.9 us, anchor: 1.800 us, 10.6 %" in lines
+    assert out.endswith("of no constant: 0.053 us, 0.3 %\n")
+
+
+def test_json_adds_up(command, tmp_path):
+    status, out, _ = command("explain", "--conduit", "t3e", "--op", "get", "--size", "1K", "--json", "-")
+    assert status == 0
+    found = json.loads(out)
+    assert (found["operation"], found["category"], found["bytes"]) == ("get", None, 1024)
+    assert sum(step["ps"] for step in found["steps"]) == found["ps"]
+    assert {step["rank"] for step in found["steps"]} <= {0, 1, None}
+    named = sum(each["ps"] for each in found["constants"])
+    assert named == sum(sum(step["constants_ps"].values()) for step in found["steps"])
+    assert all(each["source"] and each["kind"] for each in found["constants"])
+    path = tmp_path / "life.json"
+    assert command("explain", "--conduit", "t3e", "--op", "get", "--size", "1K", "--json", str(path)).out
+    assert json.loads(path.read_text()) == found
+
+
+@pytest.mark.parametrize(("size", "category"), [("0", "short"), ("1", "medium"), ("2K", "medium"), ("2049", "long")])
+def test_the_category_that_carries_the_size(command, size, category):
+    assert command("explain", "--size", size).out.startswith(f"round trip, {category}, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--conduit", "mpi:library=mpi4py"), "runs in real time, and only simulated networks can be explained"),
+        (("--op", "push"), "--op push is no operation; there are: am, get, put"),
+        (("--op", "put", "--category", "long"), "--category long is of messages, and --op put has none; leave it out"),
+        (
+            ("--category", "short", "--size", "1"),
+            "is more than a short message carries on 'sci': at most 0 bytes",
+        ),
+        (
+            ("--category", "medium", "--size", "1M"),
+            "is more than a medium message carries on 'sci': at most 2048",
+        ),
+        (("--size", "1G"), "is more than a long message carries on 'sci'"),
+        (("--size", "-1"), "-1"),
+        (("--json", "no/such/file"), "name a file in a folder that exists"),
+    ],
+)
+def test_wrong_calls(command, words, told):
+    status, out, err = command("explain", *words)
+    assert (status, out) == (2, "")
+    assert told in err

@@ -1,0 +1,153 @@
+"""Windows of teams, several at once, cancelled calls, and the memory that they give back."""
+
+import numpy as np
+import pytest
+import trio
+
+import conduit
+from extended import Extended, windows
+from extended.windows import Win
+
+
+def test_windows_of_teams_and_of_all_beside_each_other(network):
+    """Ranks are those of the team, whose own barriers and end do not matter to its windows."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(ep.rank % 2, -ep.rank)
+        own = await Win.Allocate(16, 8, comm=team)
+        whole = await Win.Create(np.zeros(2, "i8"), 8, comm=x)
+        await team.barrier_notify()
+        await own.Fence()
+        await whole.Fence()
+        await own.Put(np.full(1, ep.rank), (team.rank + 1) % team.size)
+        await whole.Put(np.full(1, ep.rank), (ep.rank + 1) % ep.size, 1)
+        await own.Fence()
+        await whole.Fence()
+        await team.barrier_wait()
+        found = [int(np.frombuffer(win.tomemory(), "i8")[at]) for at, win in ((0, own), (1, whole))]
+        left = team.job_rank((team.rank - 1) % team.size)
+        await team.destroy()
+        await own.Fence()
+        await own.Free()
+        await whole.Free()
+        return found, left
+
+    for rank, ((mine, all_of_them), left) in enumerate(conduit.run(main, ranks=5, conduit=network).values):
+        assert mine == left
+        assert all_of_them == (rank - 1) % 5
+
+
+def test_ranks_without_a_window_attach_by_themselves():
+    async def main(ep, attach):
+        x = await Extended.attach(ep)
+        team = await x.split(0 if ep.rank else None)
+        if team is not None:
+            await (await Win.Allocate(8, comm=team)).Free()
+        elif attach:
+            await windows.attach(x)
+
+    conduit.run(main, True, ranks=3, conduit="loggp")
+    with pytest.raises(conduit.Deadlock, match=r"first window of the job, for which all ranks attach"):
+        conduit.run(main, False, ranks=3, conduit="loggp")
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_memory_is_given_back(part):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(ep.rank // 2) if part else x
+        for _ in range(20):
+            win = await Win.Allocate(x.ep.segment.nbytes // 3, comm=team)
+            await win.Fence()
+            await win.Free()
+        await x.barrier()
+        await x.all_alloc(x.ep.segment.nbytes)
+
+    conduit.run(main, ranks=4, conduit="loggp", segment=4096)
+
+
+def test_no_room_is_told_to_every_rank_of_a_team():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        team = await x.split(ep.rank % 2)
+        with pytest.raises(conduit.BadRequest, match=r"Win\.Allocate: no room for 5000 bytes on each rank"):
+            await Win.Allocate(5000, comm=team)
+        await (await Win.Allocate(50, comm=team)).Free()
+
+    conduit.run(main, ranks=4, conduit="loggp", segment=4096)
+
+
+def test_a_fence_that_was_cancelled_is_ended_by_the_next():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(64, 8, comm=x)
+        await win.Fence()
+        await win.Put(np.full(1, ep.rank), 1 - ep.rank)
+        if ep.rank == 0:
+            with trio.move_on_after(1e-4) as scope:
+                await win.Fence()
+            assert scope.cancelled_caught
+        else:
+            await ep.compute(1e-3)
+        await win.Fence()
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    assert list(conduit.run(main, conduit="loggp").values) == [1, 0]
+
+
+def test_a_start_and_a_wait_that_were_cancelled_can_be_called_again(network):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Allocate(64, 8, comm=x)
+        if ep.rank == 0:
+            with trio.move_on_after(1e-6):
+                await win.Start([1])
+            await win.Start([1])
+            await win.Put(np.full(1, 5), 1)
+            await ep.compute(2e-3)
+            await win.Complete()
+        else:
+            await ep.compute(1e-3)
+            await win.Post([0])
+            with trio.move_on_after(1e-4) as scope:
+                await win.Wait()
+            assert scope.cancelled_caught
+            assert not await win.Test()
+            await win.Wait()
+        found = int(np.frombuffer(win.tomemory(), "i8")[0])
+        await win.Free()
+        return found
+
+    assert conduit.run(main, conduit=network).values[1] == 5
+
+
+def test_an_access_that_was_cancelled_goes_on_or_has_not_begun():
+    """Of many pieces, to memory that is not in the segment."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        win = await Win.Create(np.zeros(5000, "u1"), comm=x)
+        await win.Fence()
+        if ep.rank == 0:
+            with trio.move_on_after(2e-5):
+                await win.Put(np.ones(5000, "u1"), 1)
+        await win.Fence()
+        found = set(win.tomemory().tolist())
+        await win.Free()
+        return found
+
+    assert conduit.run(main, conduit="loggp:max_medium=512,max_long=1000").values[1] in ({0}, {1})
+
+
+def test_a_job_with_windows_is_the_same_each_time(both_ways):
+    async def main(ep):
+        win = await Win.Allocate(64, 8, comm=await Extended.attach(ep))
+        await win.Lock_all()
+        await win.Accumulate(np.ones(2), 0)
+        await win.Unlock_all()
+        await win.Free()
+
+    both_ways.run(main, ranks=4)
