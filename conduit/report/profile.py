@@ -9,7 +9,7 @@ import attrs
 
 from conduit.report.observer import ReportRecording
 from conduit.timeline import Account, accounts
-from conduit.timeline.recording import NEVER, Life
+from conduit.timeline.recording import NEVER, MessageLife
 
 Interval = tuple[int, int]
 
@@ -92,7 +92,7 @@ class Profile:
     lines: list[LineUse]
     links: list[LinkUse]
     late: list[LatePoll]
-    lives: list[Life]
+    lives: list[MessageLife]
 
     @property
     def working(self) -> int:
@@ -124,13 +124,13 @@ def profile(recording: ReportRecording) -> Profile:
     )
 
 
-def ends(life: Life) -> tuple[int, int]:
+def ends(life: MessageLife) -> tuple[int, int]:
     """Return who sent a message, and to whom."""
     message = life.message
     return (message.dest, message.source) if message.reply else (message.source, message.dest)
 
 
-def _lines(recording: ReportRecording, lives: Iterable[Life]) -> list[LineUse]:
+def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LineUse]:
     found: dict[str, LineUse] = {}
     for waits in recording.waits:
         for wait in waits:
@@ -155,9 +155,9 @@ def _links(recording: ReportRecording) -> list[LinkUse]:
     return sorted(found, key=lambda use: (-use.busy, use.name))
 
 
-def _late(recording: ReportRecording, lives: Iterable[Life]) -> list[LatePoll]:
+def _late(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LatePoll]:
     """Find who computed between the sending of a message to it and the poll that noticed it."""
-    coming: dict[int, list[Life]] = defaultdict(list)
+    coming: dict[int, list[MessageLife]] = defaultdict(list)
     for life in lives:
         source, dest = ends(life)
         if source != dest and life.noticed != NEVER and life.noticed > life.end:
