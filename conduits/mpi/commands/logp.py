@@ -42,7 +42,7 @@ BY_SIZE = ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)")
 
 
 @attrs.frozen
-class MessageTiming:
+class LogpMeasurement:
     """What was timed of messages of one size, seconds: round trip, send, receive."""
 
     trip: float
@@ -73,7 +73,7 @@ class LogpProbe:
                 return each
             before, count = each, 2 * count
 
-    async def timing(self, nbytes: int) -> MessageTiming:
+    async def timing(self, nbytes: int) -> LogpMeasurement:
         """Return the times of one size."""
         data, nothing = np.full(nbytes, 7, np.uint8), np.zeros(0, np.uint8)
         sends = trips = receives = 0.0
@@ -92,7 +92,7 @@ class LogpProbe:
             await self.comm.Recv(data, self.peer)
             if number >= self.warmup:
                 receives += self.ep.now - began
-        return MessageTiming(trip, sends / self.count, receives / self.count)
+        return LogpMeasurement(trip, sends / self.count, receives / self.count)
 
     async def _flood(self, count: int) -> float:
         nothing = np.zeros(0, np.uint8)
@@ -153,7 +153,7 @@ async def measure(ep: Endpoint, comm: Comm, parameters: Parameters, progress: Pr
 
 
 def _records(
-    parameters: Parameters, shown: list[int], timings: dict[int, MessageTiming], gap: float
+    parameters: Parameters, shown: list[int], timings: dict[int, LogpMeasurement], gap: float
 ) -> Iterator[Record]:
     def record(section: str, name: str, nbytes: int | None, seconds: float) -> Record:
         return Record(
