@@ -12,7 +12,7 @@ def testsmall(options: Annotated[BenchmarkOptions, Parameter(name="*")] = Benchm
 """
 
 from conduit.benchmarks.barrier import BenchmarkBarrier
-from conduit.benchmarks.execute import Program, execute
+from conduit.benchmarks.execute import Program, execute, measure
 from conduit.benchmarks.operation import ExplainedOperation, Mark
 from conduit.benchmarks.options import BenchmarkOptions, Parameters
 from conduit.benchmarks.pairs import BenchmarkPair, pair
@@ -37,6 +37,7 @@ __all__ = [
     "SizeMark",
     "View",
     "execute",
+    "measure",
     "pair",
     "sizes",
 ]

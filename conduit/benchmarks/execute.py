@@ -3,7 +3,7 @@
 import os
 import pickle
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -53,6 +53,7 @@ class Program:
         totals: whether a column shows the time of all iterations.
         views: what pictures show of it.
         marks: sizes that pictures mark on a conduit.
+        shown: names of the parameters that mean something to it and are printed; None: all.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Program:
     totals: bool = True
     views: tuple[View, ...] = ()
     marks: Callable[[Spec], Iterable[SizeMark]] = message_marks
+    shown: Collection[str] | None = None
 
 
 def execute(program: Program, options: BenchmarkOptions, console: Console | None = None) -> int:
@@ -97,21 +99,10 @@ def execute(program: Program, options: BenchmarkOptions, console: Console | None
         check_file(option, path)
     check_trace(options.trace, specs)
     plans = [_plan(program, options, spec) for spec in specs]
-    part = os.environ.pop(_PART, "")
-    if part:
-        spec, plan = specs[int(part)], plans[int(part)]
-        _hand_over(_run(program, options, spec, plan, console))
-        return 0
     runs: list[ConduitResults] = []
     try:
         with tracing(options.trace):
-            for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
-                if processes.wanted(spec):
-                    runs.append(_in_processes(options, spec, number))
-                else:
-                    runs.append(_run(program, options, spec, plan, console))
-                if runs[-1].interrupted:
-                    raise KeyboardInterrupt
+            runs.extend(_measured(program, options, specs, plans, console))
     finally:  # what was measured is shown even if a later conduit fails, or Ctrl-C ends it
         if runs and output.is_first():
             print_runs(console, runs, program.rate, options.columns)
@@ -122,6 +113,39 @@ def execute(program: Program, options: BenchmarkOptions, console: Console | None
             if options.csv is not None:
                 write_file("csv", options.csv, runs_as_csv(runs))
     return 0
+
+
+def measure(program: Program, options: BenchmarkOptions, console: Console) -> Iterator[ConduitResults]:
+    """Run a benchmark on each conduit and yield the results, for a command with tables of its own.
+
+    In a process that was started to be a rank there are none: it hands them over.
+
+    Args:
+        program: the benchmark.
+        options: what the user asked for; files are the command's affair.
+        console: where parameters and progress appear.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, after the results so far.
+        conduit.ConduitError: as `execute`.
+    """
+    specs = [parse_spec(text) for text in options.conduit]
+    yield from _measured(program, options, specs, [_plan(program, options, spec) for spec in specs], console)
+
+
+def _measured(
+    program: Program, options: BenchmarkOptions, specs: Sequence[Spec], plans: Sequence[Plan], console: Console
+) -> Iterator[ConduitResults]:
+    part = os.environ.pop(_PART, "")
+    if part:  # how many ranks there are is what was started
+        _hand_over(_run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console))
+        return
+    for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
+        in_processes = processes.wanted(spec)
+        run = _in_processes(options, spec, number) if in_processes else _run(program, options, spec, plan, console)
+        yield run
+        if run.interrupted:
+            raise KeyboardInterrupt
 
 
 def _in_processes(options: BenchmarkOptions, spec: Spec, number: int) -> ConduitResults:
@@ -194,8 +218,9 @@ def _run(
     parameters, segment, note = plan
     hosts: tuple[int, ...] = ()
     announced = False
+    own = attrs.asdict(parameters)
     shown = {
-        **attrs.asdict(parameters),
+        **{name: value for name, value in own.items() if program.shown is None or name in program.shown},
         **program.settings,
         "ranks_per_host": options.ranks_per_host,
         "segment": segment,

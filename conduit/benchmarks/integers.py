@@ -33,3 +33,17 @@ Integer = Annotated[int, Parameter(converter=_integer)]
 
 Size = Annotated[int, Parameter(converter=_size)]
 """The type of an option that is a number of bytes: a whole number, or with K, M or G for 2**10, 2**20, 2**30."""
+
+
+def _integers(type_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Convert whole numbers that are joined by commas."""
+    words = [word.strip() for token in tokens for word in token.value.split(",")]
+    try:
+        return tuple(int(word) for word in words)
+    except ValueError:
+        wrong = next(word for word in words if not re.fullmatch(r"[-+]?\d+", word))
+        raise ValueError(f"'{wrong}' is no integer; give whole numbers, joined by commas") from None
+
+
+Integers = Annotated[tuple[int, ...], Parameter(converter=_integers, n_tokens=1, negative=())]
+"""The type of an option that is one or several whole numbers, joined by commas."""

@@ -81,7 +81,7 @@ TREE = _constant(
     "h.t4.origin.shmem.16: binary tree broadcast of 8 bytes among 16, with a barrier; gives call.put",
 )  # fmt: skip
 PUT = _constant(
-    "call.put", 1700, "ns", "anchor",
+    "call.put", 1800, "ns", "anchor",
     "h.t4.origin.shmem.16: of a put, a fence or a quiet, alike: with it the tree takes tree.16 here, the barrier made "
     "of messages; tests/conduits/test_one_sided_anchors.py has the program",
 )  # fmt: skip

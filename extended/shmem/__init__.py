@@ -52,6 +52,7 @@ from extended.shmem.constants import (
     VENDOR_STRING,
 )
 from extended.shmem.contexts import Ctx
+from extended.shmem.filtering import filtered_mean
 from extended.shmem.locks import ShmemLock
 from extended.shmem.pe import PE, attach
 from extended.shmem.run import run, run_async
@@ -103,6 +104,7 @@ __all__ = [
     "ShmemLock",
     "ShmemTeam",
     "attach",
+    "filtered_mean",
     "run",
     "run_async",
 ]

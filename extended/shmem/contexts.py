@@ -32,11 +32,13 @@ class OperationStream:
         self.ended = False
         self._puts: list[Handle[Any]] = []
         self._gets: list[Handle[Any]] = []
+        self._unordered: dict[int, list[Handle[Any]]] = {}
         self._enough = _ENOUGH
 
-    def put(self, handle: Handle[Any]) -> None:
-        """Take note of a put."""
+    def put(self, handle: Handle[Any], dest: int) -> None:
+        """Take note of a put, and to which rank a fence must order it."""
         self._puts.append(handle)
+        self._unordered[dest] = [*self._unordered.pop(dest, ()), handle]
         self._forget()
 
     def get(self, handle: Handle[Any]) -> None:
@@ -48,18 +50,34 @@ class OperationStream:
         if len(self._puts) + len(self._gets) > self._enough:
             self._puts = [handle for handle in self._puts if not handle.done]
             self._gets = [handle for handle in self._gets if not handle.done]
+            self._unordered = {
+                dest: left
+                for dest, handles in self._unordered.items()
+                if (left := [handle for handle in handles if not handle.done])
+            }
             self._enough = 2 * (len(self._puts) + len(self._gets)) + _ENOUGH
 
     async def order(self) -> None:
-        """Complete the puts: the extended layer orders nothing else."""
-        puts, self._puts = self._puts, []
-        await self._wait(puts, [])
+        """Order the puts: by the network's own fences, else by completing them, since messages have no order."""
+        rma = self.x.ep.rma
+        if rma is None:
+            puts, self._puts = self._puts, []
+            await self._wait(puts, [])
+            return
+        await self.x.ep.poll()
+        dests = list(self._unordered)
+        for dest in dests:
+            # Complete puts need no fence, but a call that finds all complete has its price as well.
+            if dest == dests[-1] or not all(handle.done for handle in self._unordered[dest]):
+                await rma.fence(dest)
+            self._unordered.pop(dest, None)
 
     async def complete(self) -> None:
         """Complete all that was begun."""
         puts, gets = self._puts, self._gets
         self._puts, self._gets = [], []
         await self._wait(puts, gets)
+        self._unordered.clear()
 
     async def _wait(self, puts: list[Handle[Any]], gets: list[Handle[Any]]) -> None:
         try:

@@ -91,7 +91,7 @@ class ShmemTransfers(Base):
         return self._begin_put(stream, rank, offset, data, bulk=True)
 
     async def _begin_put(self, stream: OperationStream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
-        stream.put(await self._x.put_nb(rank, offset, data, bulk=bulk))
+        stream.put(await self._x.put_nb(rank, offset, data, bulk=bulk), rank)
 
     @public()
     def iput(
@@ -123,7 +123,7 @@ class ShmemTransfers(Base):
 
         async def begin() -> None:
             self._x.ep.charge(copied=taken.nbytes)
-            stream.put(await self._x.put_strided_nb(rank, offset, (far * taken.itemsize,), taken.copy()))
+            stream.put(await self._x.put_strided_nb(rank, offset, (far * taken.itemsize,), taken.copy()), rank)
 
         return begin()
 

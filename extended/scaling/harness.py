@@ -1,0 +1,184 @@
+"""Times a test in a series of trials, and looks at what it moved.
+
+In a trial every PE flushes its caches, waits for the others, reads the clock, runs the code under test and what closes
+it, reads the clock and waits for the others.  The time of a trial is that of the PE that took longest (mechanisms.md
+4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import conduit
+from extended.scaling import patterns
+from extended.scaling.library import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from extended.scaling.library import Array, OneSidedLibrary
+    from extended.scaling.patterns import Form
+
+    Code = Callable[[], Awaitable[None]]
+
+SETTLED = 10e-3
+"""Seconds in which whatever was on its way has arrived, retransmissions included."""
+
+
+async def series(
+    library: OneSidedLibrary, code: Code, expected: Array | None, trials: int, untimed: Code | None = None
+) -> Array:
+    """Run the trials of a test; return the seconds of each, the same on every PE.
+
+    Args:
+        library: of this PE.
+        code: what is timed.
+        expected: what is in this PE's target afterwards, NaN where nothing counts; None: not looked at.
+        trials: how many.
+        untimed: what ends each trial outside of the clock.
+
+    Raises:
+        conduit.ConduitError: wrong numbers have arrived.
+    """
+    taken = np.zeros(trials)
+    for trial in range(trials):
+        library.flush()
+        await _begin_together(library)
+        began = library.ep.now
+        await code()
+        taken[trial] = library.ep.now - began
+        if untimed is not None:
+            await untimed()
+        await library.barrier()
+        _look(library, expected)
+        library.target[:] = 0
+    return await _longest(library, taken)
+
+
+async def distant(library: OneSidedLibrary, count: int, trials: int) -> Array:
+    """Run the first test; return the seconds of each trial (first axis) with each partner, from PE 1 on.
+
+    PE 0 takes one partner after the other within a trial: with others idle there is nothing to wait for between them.
+
+    Args:
+        library: of this PE.
+        count: numbers in a message.
+        trials: how many.
+
+    Raises:
+        conduit.ConduitError: wrong numbers have arrived.
+    """
+    taken = np.zeros((trials, library.size - 1))
+    for trial in range(trials):
+        await _begin_together(library)
+        for partner in range(1, library.size):
+            library.flush()
+            began = library.ep.now
+            await patterns.distant(library, count, partner)
+            await library.close()
+            taken[trial, partner - 1] = library.ep.now - began if library.rank == 0 else 0.0
+            if library.rank == 0:
+                _look(library, numbers(partner, count))
+        await library.barrier()
+    return await _longest(library, taken)
+
+
+async def shift(library: OneSidedLibrary, count: int, form: Form, trials: int) -> Array:
+    """Run the second test; arguments and result as `series`."""
+
+    async def code() -> None:
+        await patterns.shift(library, count, form)
+        await library.close()
+
+    return await series(library, code, numbers((library.rank - 1) % library.size, count), trials)
+
+
+async def naive(library: OneSidedLibrary, count: int, trials: int) -> Array:
+    """Run the third test; arguments and result as `series`."""
+
+    async def code() -> None:
+        await patterns.naive(library, count)
+        await library.close()
+
+    return await series(library, code, numbers(0, count) if library.rank else None, trials)
+
+
+async def tree(library: OneSidedLibrary, count: int, form: Form, trials: int, *, whole: bool) -> Array:
+    """Run the fourth test; arguments and result as `series`.
+
+    The root's data lies in its target, from where all others hand on.
+
+    Args:
+        library: of this PE.
+        count: numbers that are broadcast.
+        form: get, with tokens, or put.
+        trials: how many.
+        whole: whether the barriers and fences with which MPI-2's listing begins and ends are timed.
+    """
+    wanted = numbers(0, count)
+
+    async def inner() -> None:
+        await library.broadcast(count, form)
+
+    async def listing() -> None:
+        await library.open_tree(form)
+        await inner()
+        await library.close_tree()
+
+    taken = np.zeros(trials)
+    for trial in range(trials):
+        library.target[:] = wanted if library.rank == 0 else 0
+        library.reset()
+        if whole:
+            taken[trial] = (await series(library, listing, wanted, 1))[0]
+            continue
+        await library.open_tree(form)
+        taken[trial] = (await series(library, inner, wanted, 1, library.close_tree))[0]
+    return taken
+
+
+async def alltoall(library: OneSidedLibrary, count: int, trials: int, *, stagger: bool) -> Array:
+    """Run the fifth test; arguments and result as `series`, and as `patterns.alltoall`."""
+    rank = library.rank
+    wanted = np.concatenate([numbers(pe, library.size * count)[rank * count :][:count] for pe in range(library.size)])
+    wanted[rank * count : (rank + 1) * count] = 0
+
+    async def code() -> None:
+        await patterns.alltoall(library, count, stagger=stagger)
+        await library.close()
+
+    return await series(library, code, wanted, trials)
+
+
+async def _begin_together(library: OneSidedLibrary) -> None:
+    """Wait for all PEs; simulated ones go on at one instant, with no message on its way.
+
+    The barriers of these machines let all go at once.  Ours is made of messages: it lets them go one after the other,
+    and its last replies would arrive under the code that is timed.  So no two trials would be alike.
+    """
+    await library.barrier()
+    if not library.ep.simulated:
+        return
+    latest = float(await library.x.all_reduce(library.ep.now, "max"))
+    # In the order of their numbers, then together: who comes first at one instant is the same in each trial.
+    await library.ep.compute(latest + SETTLED * (1 + library.rank / library.size) - library.ep.now)
+    await library.ep.poll()
+    await library.ep.compute(latest + SETTLED * 3 - library.ep.now)
+
+
+def _look(library: OneSidedLibrary, expected: Array | None) -> None:
+    if expected is None:
+        return
+    wrong = np.flatnonzero(library.target[: expected.size] != expected)
+    if wrong.size:
+        at = int(wrong[0])
+        raise conduit.ConduitError(
+            f"shmem-tests: PE {library.rank} has {library.target[at]} at index {at} by {library.name}, "
+            f"where {expected[at]} should have arrived"
+        )
+
+
+async def _longest(library: OneSidedLibrary, taken: Any) -> Array:
+    return np.asarray(await library.x.all_reduce(taken, "max"))

@@ -1,0 +1,126 @@
+"""The five tests move what they should, in times that repeat, by either library on any network."""
+
+import json
+
+import pytest
+
+from conduit import BadRequest
+from conduit.commands.cli import call
+from extended.scaling.plan import FORMS, LIBRARIES, TESTS, blocks
+
+ALL = ["loggp", "sci", "sunfire", "startx", "udp", "origin", "t3e", "origin:rma=am", "mpi:library=scampi"]
+WITHOUT_NOISE = 1e-9
+
+
+def measured(capsys, *words):
+    """Run the command; return its results from JSON."""
+    assert call(["shmem-tests", "--json", "-", *words]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def forms_of():
+    return [(test, library, form) for (test, library), forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize("spec", ALL)
+def test_every_test_runs_on_every_network(capsys, spec):
+    (run,) = measured(capsys, "--conduit", spec, "--ranks", "5", "--sizes", "8,4000", "--trials", "2")
+    found = {(record["test"], record["library"], record["bytes"]) for record in run["records"]}
+    assert found == {(test, library, nbytes) for test in TESTS for library in LIBRARIES for nbytes in (8, 4000)}
+    assert all(record["microseconds"] >= 0 for record in run["records"])
+
+
+@pytest.mark.parametrize(("test", "library", "form"), forms_of())
+@pytest.mark.parametrize("ranks", ["2", "3", "8"])
+def test_forms(capsys, test, library, form, ranks):
+    words = ("--test", test, "--library", library, "--form", form, "--sizes", "8,10000", "--trials", "2")
+    for run in measured(capsys, *words, "--ranks", ranks):
+        assert [record["form"] for record in run["records"]] == [form, form]
+
+
+@pytest.mark.parametrize("spec", ["origin", "t3e"])
+def test_without_noise_all_trials_after_the_first_are_alike(capsys, spec):
+    words = ("--conduit", spec, "--ranks", "16", "--sizes", "8,1000", "--trials", "5")
+    (run,) = measured(capsys, *words)
+    assert len(run["records"]) == 2 * len(TESTS) * len(LIBRARIES)
+    for record in run["records"]:
+        _, *later = record["trials_us"]
+        assert later == pytest.approx([later[0]] * 4, rel=WITHOUT_NOISE), record["operation"]
+        assert record["microseconds"] == pytest.approx(later[0], rel=WITHOUT_NOISE)
+
+
+def test_distant_messages_tell_each_partner_and_their_mean(capsys):
+    (run,) = measured(
+        capsys, "--conduit", "origin", "--ranks", "6", "--test", "distant", "--sizes", "8", "--trials", "3"
+    )
+    for record in run["records"]:
+        assert len(record["partners_us"]) == 5
+        assert record["microseconds"] == pytest.approx(sum(record["partners_us"]) / 5)
+    near, *_, far = run["records"][0]["partners_us"]
+    assert near < far  # the other processor of the node
+
+
+def test_a_hot_memory_is_worse_without_the_stagger(capsys):
+    words = ("--conduit", "t3e", "--ranks", "16", "--test", "alltoall", "--library", "shmem", "--sizes", "1000")
+    ((staggered,), (plain,)) = (
+        measured(capsys, *words, "--trials", "2", *more) for more in (("--stagger",), ("--no-stagger",))
+    )
+    assert plain["records"][0]["microseconds"] > staggered["records"][0]["microseconds"]
+
+
+def test_what_encloses_the_tree_of_mpi_can_be_left_out_of_the_clock(capsys):
+    words = (
+        "--conduit",
+        "origin",
+        "--ranks",
+        "8",
+        "--test",
+        "tree",
+        "--library",
+        "mpi2",
+        "--sizes",
+        "8",
+        "--trials",
+        "2",
+    )
+    ((whole,), (inner,)) = (measured(capsys, *words, more) for more in ("--whole", "--no-whole"))
+    assert inner["records"][0]["microseconds"] < whole["records"][0]["microseconds"] / 2
+
+
+def test_tables(capsys):
+    words = ["--ranks", "2,4", "--test", "shift", "--sizes", "8", "--trials", "2", "--conduit", "t3e"]
+    assert call(["shmem-tests", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    title = lines.index("circular right shift: every PE at once, microseconds")
+    words = [line.split() for line in lines[title + 1 :] if line.strip(" ─")]
+    assert words[:2] == [["t3e"], ["bytes", "PEs", "shmem", "get", "mpi2", "get", "ratio"]]
+    assert words[2][:2] == ["8", "2"]
+    assert words[3][:1] == ["4"]
+    assert float(words[2][4]) == pytest.approx(float(words[2][3]) / float(words[2][2]), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--test", "naive", "--form", "put"), "--form put: naive by shmem is made of gets alone"),
+        (("--test", "tree", "--library", "shmem", "--form", "get"), "--form get: tree by shmem is made of puts alone"),
+        (("--trials", "1"), "--trials 1 is too small; the first one does not count, so give at least 2"),
+        (("--ranks", "1"), "--ranks 1 is too few for shmem-tests; give at least 2"),
+        (("--sizes", "12"), "--sizes 12 is no number of 8-byte reals; give multiples of 8"),
+        (("--ranks", "4,x"), "'x' is no integer; give whole numbers, joined by commas"),
+    ],
+)
+def test_wrong_calls(capsys, words, said):
+    assert call(["shmem-tests", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_the_plan_has_the_sizes_of_the_paper():
+    plan = blocks(TESTS, ("shmem",), None, ())
+    assert [(block.test, block.nbytes) for block in plan] == [
+        ("distant", 8), ("distant", 10_000), ("distant", 1_000_000), ("shift", 8), ("shift", 10_000),
+        ("shift", 1_000_000), ("naive", 8), ("naive", 10_000), ("tree", 8), ("tree", 10_000), ("tree", 1_000_000),
+        ("alltoall", 8), ("alltoall", 1_000), ("alltoall", 10_000),
+    ]  # fmt: skip
+    with pytest.raises(BadRequest, match="made of gets alone"):
+        blocks(("naive",), ("mpi2",), "put", ())
