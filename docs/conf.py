@@ -35,6 +35,7 @@ nitpick_ignore_regex = [
     (
         r"py:class",
         r"Array|Atomics|Bounds|Description|DTypeLike|Events|Handlers|Indices|Main|Model|Number|Offsets|Op|P|Parts|Pieces|Runtime"
+        r"|Completion|SharedParts"
         r"|Source|Strides|T|T_co|Target|Task|Values",
     ),
     # Of modules that are not public: some appear in signatures.

@@ -34,7 +34,7 @@ class Limits:
 
 @attrs.frozen(kw_only=True)
 class MessageCosts:
-    """What messages between two ranks take while no other rank sends; seconds.
+    """What messages between two ranks take while no other rank sends, and what changes where others do; seconds.
 
     Attributes:
         start: a short message, half of a round trip with its polls.
@@ -43,6 +43,9 @@ class MessageCosts:
         medium_byte: each byte of a medium payload.
         long_start: a long message whose payload is large, without its bytes.
         long_byte: each byte of a large payload of a long message.
+        flight_bytes: of a payload on their way from one rank to another at most; None where it is all of it.
+        crowd_bytes: on their way to one rank from all others together, beyond which they are sent twice; None where
+            that is any number.
     """
 
     start: float
@@ -51,6 +54,8 @@ class MessageCosts:
     medium_byte: float
     long_start: float
     long_byte: float
+    flight_bytes: int | None = None
+    crowd_bytes: int | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -56,7 +56,7 @@ class ProcessJob:
         number = self._processes.rank
         self._clock = WallClock(crowded=_crowded(self._processes))
         self._clock.on_interrupt = self._interrupted
-        self._clock.describe = reports.describe
+        self._clock.expulsion.describe = reports.describe
         network = spec.cls(spec.options, setup, self._clock)
         self._rank = MessageRank(spec, setup, network, number)
         run = partial(run_tasks, self._clock, first=number)

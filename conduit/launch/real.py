@@ -46,7 +46,7 @@ class RealJob:
         assert stall_limit is None
         self._clock = WallClock()
         self._clock.on_interrupt = self._interrupted
-        self._clock.describe = reports.describe
+        self._clock.expulsion.describe = reports.describe
         self._spec = spec
         network = spec.cls(spec.options, setup, self._clock)
         self._ranks = [MessageRank(spec, setup, network, rank) for rank in range(setup.ranks)]

@@ -15,16 +15,14 @@ from time import perf_counter_ns
 from typing import Protocol
 
 import attrs
-import outcome
 import trio
 
 from conduit.contract.world import Told
+from conduit.wall import expulsion
 
 IDLE_NS = 5_000_000  # of polling in one idle stretch of Trio's loop
 BUSY_NS = 100_000  # between two polls while tasks keep Trio busy
 NAP_S = 1e-6  # asked for; the system makes some 65 us of it
-GRACE_NS = 5_000_000_000  # for clean-up under a shield, once the job is ending
-_NOT_OURS = ("to_thread_run_sync", "_nested_child_finished")  # of Trio: what it waits for there must not be disturbed
 
 
 class WallEnding(BaseException):
@@ -82,15 +80,13 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
         """The ports with tasks that wait."""
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
-        self.describe: Callable[[trio.lowlevel.Task], str] = str
-        """Returns a task's name and line."""
+        self.expulsion = expulsion.Expulsion(WallEnding, self.end.abandoned)
+        """Lets out who does not leave a job that is ending."""
         self.crowded = crowded
         self._zero = perf_counter_ns()
         self._polled = self._zero
-        self._closed = 0
         self._woken = False
         self._guard = trio.Event()
-        self._main: trio.lowlevel.Task | None = None
 
     # -- conduit.contract.World ----------------------------------------------------------------
 
@@ -120,14 +116,13 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
-        self._main = trio.lowlevel.current_task()
         try:
             await self._guard.wait()
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
             self.end.closing = True
-            self._closed = perf_counter_ns()
+            self.expulsion.begin(trio.lowlevel.current_task())
             for port in list(self.polling):
                 port.let_out()
 
@@ -147,12 +142,12 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """Poll until a task can run, `deadline` has come, or 5 ms have passed; sleep only where no call waits."""
-        if self.end.closing and perf_counter_ns() - self._closed > GRACE_NS:
-            self._expel()
+        if self.end.closing and self.expulsion.is_due():
+            self.expulsion.expel()
             return 0
         if not self.polling or self.ending:
             left = deadline - self.current_time()
-            return min(left, GRACE_NS / 1e9) if self.end.closing else left
+            return min(left, expulsion.GRACE_NS / 1e9) if self.end.closing else left
         limit = perf_counter_ns() + IDLE_NS
         if deadline != math.inf:
             limit = min(limit, self._zero + round(deadline * 1e9))
@@ -175,6 +170,8 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """Note which rank runs."""
         self.task = task
+        if self.end.closing:
+            self.expulsion.step(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now."""
@@ -195,30 +192,8 @@ class WallClock(trio.abc.Clock, trio.abc.Instrument):
             self.fail(error)
         self._polled = perf_counter_ns()
 
-    def _expel(self) -> None:
-        """Let tasks out of bare Trio waits that a shield keeps from cancellation, when their time is over (D6)."""
-        self._closed = perf_counter_ns()
-        for task in _waiting_leaves(self._main):
-            self.end.abandoned.append(f"a shielded wait was ended by force: {self.describe(task)}")
-            trio.lowlevel.reschedule(task, outcome.Error(WallEnding()))
-
 
 @trio.lowlevel.disable_ki_protection
 def _poll_all(ports: list[Poller]) -> None:
     for port in ports:
         port.step()
-
-
-def _waiting_leaves(task: trio.lowlevel.Task | None) -> list[trio.lowlevel.Task]:
-    """Return the tasks below `task` that have no children which could end first, and are in no thread's hands."""
-    if task is None:
-        return []
-    found: list[trio.lowlevel.Task] = []
-    pending = [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-    while pending:
-        task = pending.pop()
-        children = [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-        pending += children
-        if not children and not any(frame.f_code.co_name in _NOT_OURS for frame, _ in task.iter_await_frames()):
-            found.append(task)
-    return found

@@ -85,4 +85,7 @@ def off_host(options: CostOptions) -> MessageCosts | None:
         medium_byte=2 / options.rate + 2 / host.copy_bytes_per_s,
         long_start=seconds(start if limited else start + last),
         long_byte=(seconds(window) / options.window if limited else seconds(pace)) / PART,
+        flight_bytes=options.window * PART,
+        # What waits for others before it, and for its acknowledgement, longer than `rto` is sent again.
+        crowd_bytes=(ps(options.rto) - full.whole - bare.whole) // pace * PART,
     )

@@ -72,3 +72,27 @@ def filled(ep: Endpoint, offset: int, nbytes: int, key: int = 0) -> None:
 def natively(case: Case) -> bool:
     """Say whether puts, gets and some atomics are the network's own operations, without a message."""
     return case.has_option("rma") and bool(case.options.rma == "native")
+
+
+async def before_late_answers(x: Any, settled: list[bool], late: float = 1e-2) -> None:
+    """Leave rank 0 with a free slot to rank 1, which answers late: what rank 0 calls now, it begins.
+
+    A network that has lost something of a barrier holds its slot until it was sent again.  So both poll until rank 0
+    has had an answer.  Rank 1 learns of that by no message, which would take a slot.
+
+    Args:
+        x: the layer, of a job of two simulated ranks.
+        settled: an empty list that both ranks share.
+        late: seconds for which rank 1 does not poll; a tenth of them is over when rank 0 goes on.
+    """
+    ep = x.ep
+    await x.barrier()
+    if ep.rank == 0:
+        await x.get(1, 0, 1)
+        settled.append(True)
+        await ep.compute(late / 10)
+    else:
+        while not settled:
+            await ep.compute(1e-5)
+            await ep.poll()
+        await ep.compute(late)

@@ -8,8 +8,7 @@ import trio
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
-from extended import Extended
-from extended.conformance.programs import ROOM, attached, filled, holds, segment_for
+from extended.conformance.programs import ROOM, attached, before_late_answers, filled, holds, segment_for
 
 
 @pytest.mark.rule("X26")
@@ -43,23 +42,17 @@ def test_what_is_cancelled_before_it_begins_does_nothing(case: Case) -> None:
     assert all(counts["payload_bytes_sent"] == 0 for counts in result.statistics)
 
 
-async def _late(x: Extended) -> None:
-    """Let rank 1 poll late, so that rank 0 gives up before its answer can come; it goes on 9 ms earlier."""
-    await x.put(1 - x.ep.rank, 0, b"\0")  # whatever the conduit has to set up is set up
-    await x.barrier()
-    await x.ep.compute(1e-2 if x.ep.rank == 1 else 1e-3)
-
-
 @pytest.mark.rule("X27", "X10")
 @pytest.mark.simulated
 def test_a_put_whose_wait_is_cancelled_goes_on(case: Case) -> None:
     """The next sync waits for it, and then it is there."""
     case = case.by_messages()
     case = case.with_ranks(2)
+    settled: list[bool] = []
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
-        await _late(x)
+        await before_late_answers(x, settled)
         if ep.rank == 0:
             with trio.move_on_after(1e-3) as scope:
                 await x.put(1, 0, pattern(20))
@@ -77,11 +70,12 @@ def test_a_get_whose_wait_is_cancelled_goes_on(case: Case) -> None:
     """Its buffer is lent until the next sync."""
     case = case.by_messages()
     case = case.with_ranks(2)
+    settled: list[bool] = []
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         filled(ep, 100, 20, ep.rank)
-        await _late(x)
+        await before_late_answers(x, settled)
         if ep.rank == 0:
             out = bytearray(20)
             with trio.move_on_after(1e-3) as scope:
@@ -102,11 +96,12 @@ def test_a_handle_can_be_waited_for_again(case: Case) -> None:
     """After a cancelled wait for it alone, among others, or for some."""
     case = case.by_messages()
     case = case.with_ranks(2)
+    settled: list[bool] = []
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         filled(ep, 100, 20, ep.rank)
-        await _late(x)
+        await before_late_answers(x, settled)
         if ep.rank == 0:
             handle = await x.get_nb(1, 100, 20)
             with trio.move_on_after(1e-4) as first:
@@ -139,10 +134,12 @@ def test_a_transfer_in_pieces_is_cancelled_wholly_or_not_at_all(case: Case, form
     if size > ROOM:
         pytest.skip(f"max_medium={case.limits.max_medium} and max_long_request={chunk} leave no room for pieces")
 
+    settled: list[bool] = []
+
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         filled(ep, size, size, ep.rank)
-        await _late(x)
+        await before_late_answers(x, settled)
         if ep.rank == 0:
             data, out = bytearray(pattern(size)), bytearray(size)
             with trio.move_on_after(1e-3):

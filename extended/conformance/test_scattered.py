@@ -15,7 +15,7 @@ from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.patterns import pattern
 from conduit.conformance.programs import linger
-from extended.conformance.programs import attached, filled, holds, left, right, room_for
+from extended.conformance.programs import attached, before_late_answers, filled, holds, left, right, room_for
 
 OFFSETS = [70, 0, 21, 300, 28]
 PLACES = [byte + offset for offset in OFFSETS for byte in range(7)]
@@ -332,14 +332,13 @@ def test_one_in_many_messages_is_cancelled_wholly_or_not_at_all(case: Case, kind
     most = room_for(case, 8)
     count, nbytes = 14, most // 2 + 8  # one element in each message, where that is the largest of all
     offsets = [2 * nbytes * number for number in range(count)]
+    settled: list[bool] = []
 
     async def main(ep: Endpoint) -> None:
         x = await attached(ep)
         if ep.rank == 1 and kind == "get":
             filled(ep, 0, 2 * nbytes * count, 5)
-        await x.put(1 - ep.rank, 0, ep.segment[:1].copy())  # whatever the conduit has to set up is set up
-        await x.barrier()
-        await ep.compute(1e-2 if ep.rank == 1 else 1e-3)
+        await before_late_answers(x, settled)
         if ep.rank == 0:
             out = np.zeros((count, nbytes), np.uint8)
             with trio.move_on_after(1e-3):

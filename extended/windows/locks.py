@@ -32,7 +32,7 @@ _SHARES = (1 << 32) - 1  # of the first word; above is 1 more than the rank that
 
 
 @attrs.define(eq=False)
-class Hold:
+class WindowHold:
     """This rank's lock of one rank of a window, wanted or had.
 
     Attributes:
@@ -66,7 +66,7 @@ class Place:
         drained: whether somebody has said that the last share was given back.
     """
 
-    hold: Hold
+    hold: WindowHold
     ticket: int
     ahead: int = -1
     first: bool = False
@@ -100,7 +100,7 @@ class WindowLocks:
 
     # ----------------------------------------------------------------------------------------------- taking and giving
 
-    async def take(self, hold: Hold, what: str) -> None:
+    async def take(self, hold: WindowHold, what: str) -> None:
         """Take a lock, and wait until this rank has it; cancelled, it leaves the queue.
 
         What others depend on cannot be cancelled: changes of the words, and what is told.
@@ -128,7 +128,7 @@ class WindowLocks:
             hold.place = place
         hold.held = True
 
-    async def give(self, hold: Hold) -> None:
+    async def give(self, hold: WindowHold) -> None:
         """Give a lock back that this rank has."""
         hold.held = False
         place = hold.place
@@ -138,7 +138,7 @@ class WindowLocks:
             await self._say(place, -1)
             await self._leave(place)
 
-    async def _share(self, hold: Hold) -> bool:
+    async def _share(self, hold: WindowHold) -> bool:
         """Take a share, unless a rank wants the lock alone; return whether this rank has one."""
         with trio.CancelScope(shield=True):
             if not await self._words.fetch_add(hold.home, hold.word, 1) >> 32:
@@ -146,7 +146,7 @@ class WindowLocks:
         await self._unshare(hold)
         return False
 
-    async def _unshare(self, hold: Hold) -> None:
+    async def _unshare(self, hold: WindowHold) -> None:
         with trio.CancelScope(shield=True):
             before = await self._words.fetch_sub(hold.home, hold.word, 1)
             if before >> 32 and before & _SHARES == 1:
@@ -183,7 +183,7 @@ class WindowLocks:
 
     # ------------------------------------------------------------------------------------------------------- the queue
 
-    async def _enter(self, hold: Hold) -> Place:
+    async def _enter(self, hold: WindowHold) -> Place:
         """Stand in the queue."""
         self._ticket = (self._ticket + 1) % _TICKETS
         place = self._places[self._ticket] = Place(hold, self._ticket)

@@ -8,7 +8,7 @@ import attrs
 
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
-from extended.windows.locks import Hold
+from extended.windows.locks import WindowHold
 from extended.windows.part import conflict
 from extended.windows.records import GET, PUT, Accesses, AccessRecord
 
@@ -109,7 +109,7 @@ class Operations:
         self._enough = dict[int, int]()
         self._accesses: dict[int, Accesses] = {}
         self._turn = 0  # of the epochs between fences
-        self._holds: dict[int, Hold] = {}  # by the rank that is locked
+        self._holds: dict[int, WindowHold] = {}  # by the rank that is locked
         self._unlocked = False  # Lock_all was told that nobody else locks
         self._told = set[int]()  # ranks that know of accesses under a lock
         self._costs: dict[str, float] = {}
@@ -283,7 +283,7 @@ class Operations:
 
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """Take the lock of a rank; cancelled, it leaves the queue."""
-        hold = Hold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
+        hold = WindowHold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
         self._holds[rank] = hold
         try:
             await self._service.locks.take(hold, what)

@@ -3,6 +3,7 @@
 import pytest
 
 import conduit
+from conduits.udp.protocol.parts import PART
 from extended.commands.logp import Probe
 
 SPECS = (
@@ -75,3 +76,39 @@ def test_a_network_that_does_not_know_says_none(spec):
         return ep.costs.off_host
 
     assert conduit.run(main, ranks=2, conduit=spec).values == [None, None]
+
+
+async def crowd(ep, nbytes):
+    """All send so many bytes to rank 0 at once, twice: the first time opens the connections."""
+    got = []
+
+    def take(token, payload):
+        got.append(token.rank)
+
+    await ep.attach(take)
+    for number in (1, 2):
+        if ep.rank:
+            await ep.request_long(0, take, bytes(nbytes), (ep.rank - 1) * nbytes)
+        else:
+            await ep.block_until(lambda number=number: len(got) == number * (ep.size - 1))
+        await ep.attach()
+    return ep.costs.off_host
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["udp", "udp:window=8", "udp:rto=1ms", "udp:rate=1e9"])
+@pytest.mark.parametrize("senders", [3, 7, 15])
+def test_what_a_crowd_may_send_goes_once_and_much_more_does_not(spec, senders):
+    """Within 20 %, as all costs are."""
+
+    def sent_again(nbytes):
+        settings = {"ranks": 1 + senders, "ranks_per_host": 1, "segment": senders * nbytes}
+        result = conduit.run(crowd, nbytes, conduit=spec, **settings)
+        return sum(counts["udp_retransmissions"] for counts in result.statistics), result.values[0]
+
+    said = sent_again(1)[1]
+    datagrams = round(0.8 * said.crowd_bytes) // PART // senders
+    nbytes = datagrams * PART - 100  # with what goes before them
+    assert sent_again(nbytes if nbytes < said.flight_bytes else 4 * nbytes)[0] == 0
+    if said.flight_bytes * senders > 2 * said.crowd_bytes:
+        assert sent_again(4 * said.flight_bytes)[0] > senders

@@ -10,7 +10,7 @@ import trio
 
 import conduit
 
-NETWORKS = ["loggp", "origin", "sci", "sunfire", "startx", "t3e"]
+NETWORKS = ["loggp", "mpi:library=scampi", "origin", "sci", "sunfire", "startx", "t3e", "udp"]
 
 
 async def raises(ep):

@@ -13,7 +13,7 @@ from extended import Extended
 from extended.atomics import Atomic
 from extended.locks import Lock
 
-NETWORKS = ["loggp", "origin", "sci", "sunfire", "startx", "t3e"]
+NETWORKS = ["loggp", "mpi:library=scampi", "origin", "sci", "sunfire", "startx", "t3e", "udp"]
 BIG = 20_000  # bytes, more than is sent at once
 HEAP = 1 << 18
 FAR = 4096

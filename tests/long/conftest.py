@@ -7,7 +7,10 @@ import pytest
 
 from conduit.conformance.cases import cases
 
-NETWORKS = ("loggp", "loggp:slots=1", "sci", "sci:slots=1", "sunfire", "startx", "startx:slots=1")
+NETWORKS = (
+    "loggp", "loggp:slots=1", "sci", "sci:slots=1", "sunfire", "startx", "startx:slots=1", "origin", "t3e", "udp",
+    "udp:loss=0.05", "mpi:library=scampi", "mpi:library=sunmpi",
+)  # fmt: skip
 
 
 def pytest_addoption(parser):

@@ -14,7 +14,7 @@ from conduit.simnet.line import Line
 from conduit.simnet.waiting import Blocked, ForSlot
 from extended import Extended
 
-NETWORKS = ["loggp:slots=1", "loggp", "sci", "sunfire", "startx"]
+NETWORKS = ["loggp:slots=1", "loggp", "mpi:library=scampi", "origin", "sci", "sunfire", "startx", "udp:slots=1"]
 RANKS = 3
 
 

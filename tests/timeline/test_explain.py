@@ -27,7 +27,7 @@ def thresholds(spec, most):
     given = [value for value in attrs.asdict(spec.options).values() if type(value) is int]
     given += [each.value for each in spec.cls.constants if each.unit == "bytes" and type(each.value) is int]
     found = sorted({value for value in given if 8 <= value <= min(most, 9000)})
-    found = found[:: max(1, len(found) // 4)]
+    found = found[:: max(1, len(found) // 3)]
     return sorted(
         {0, 1, *(size + by for size in (*found, min(most, 9000)) for by in (-1, 0, 1) if 0 <= size + by <= most)}
     )
@@ -82,7 +82,7 @@ def test_lost_datagrams_are_explained_too():
     assert found.ticks / 2 < waited.ticks < 500_000_000  # of the 500 us of its option rto
 
 
-@pytest.mark.parametrize("network", [each for each in NETWORKS if "order=weak" not in each])  # whose delays are drawn
+@pytest.mark.parametrize("network", [each for each in NETWORKS if ":" not in each or each.startswith("mpi")])
 def test_constants_give_all_of_the_time_but_the_rest_of_polls(network):
     spec = parse_spec(network)
     known = {each.name for each in spec.cls.constants} | set(attrs.asdict(spec.options))

@@ -36,12 +36,21 @@ def _parts_of(module: str) -> list[str]:
         return []
     if not spec.submodule_search_locations:
         return [spec.origin] if spec.origin else []
+    return [path for folder in spec.submodule_search_locations for path in _parts_in(folder)]
+
+
+def _parts_in(folder: str) -> list[str]:
+    """Return the files and folders in one, of those that hold programs somewhere the parts of them that are none."""
     found = []
-    for folder in spec.submodule_search_locations:
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if os.path.isdir(path):
-                found += [path + os.sep] * (name not in _PROGRAMS)
-            elif name.endswith(".py"):
-                found.append(path)
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            if name not in _PROGRAMS:
+                found += _parts_in(path) if _holds_programs(path) else [path + os.sep]
+        elif name.endswith(".py"):
+            found.append(path)
     return found
+
+
+def _holds_programs(folder: str) -> bool:
+    return any(name in _PROGRAMS for _, names, _ in os.walk(folder) for name in names)

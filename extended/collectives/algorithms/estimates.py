@@ -10,6 +10,7 @@ Source: the model is that of A. Alexandrov, M. Ionescu, K. Schauser and C. Schei
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ import attrs
 from extended.collectives import trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from conduit import Endpoint
     from extended.collectives.staging import Staging
@@ -39,6 +40,8 @@ class PairEstimate:
         receive: of it, the receiver's share.
         byte: each byte of a payload.
         most: bytes of one message at most.
+        flight_bytes: on their way from one rank to another at most.
+        crowd_bytes: on their way to one rank from all, beyond which they are sent twice.
     """
 
     start: float
@@ -46,6 +49,8 @@ class PairEstimate:
     receive: float
     byte: float
     most: int
+    flight_bytes: float
+    crowd_bytes: float
 
     def messages(self, nbytes: int) -> int:
         """Return how many messages that many bytes take."""
@@ -99,8 +104,10 @@ def model_of(ep: Endpoint, medium_bytes: int, eager_bytes: int, staging: Staging
         return None
     ways = []
     for each, on_host in ((on, True), (off, False)):
-        small = PairEstimate(each.start, each.send, each.receive, each.medium_byte, medium_bytes)
-        large = PairEstimate(each.long_start, each.send, each.receive, each.long_byte + copy_byte, staging.slot_bytes)
+        most = tuple(math.inf if limit is None else limit for limit in (each.flight_bytes, each.crowd_bytes))
+        small = PairEstimate(each.start, each.send, each.receive, each.medium_byte, medium_bytes, *most)
+        byte = each.long_byte + copy_byte
+        large = PairEstimate(each.long_start, each.send, each.receive, byte, staging.slot_bytes, *most)
         staged = staging.pays(staging.slot_bytes, on_host=on_host) and staging.has_room()
         ways.append((small, large if staged else small))
     (near, near_large), (far, far_large) = ways
@@ -132,7 +139,7 @@ class _Cpus:
         self._model, self._topology = model, topology
         self.free = [0.0] * topology.size
 
-    def message(self, source: int, dest: int, nbytes: int, *, asked: bool = False) -> float:
+    def message(self, source: int, dest: int, nbytes: int, *, asked: bool = False, times: int = 1) -> float:
         """Send as soon as the sender can; return when the receiver has it, and is free again.
 
         Args:
@@ -140,6 +147,7 @@ class _Cpus:
             dest: rank of the team.
             nbytes: how much.
             asked: whether the receiver has asked for it from the beginning.
+            times: how often it is sent.
         """
         model, groups = self._model, self._topology.group_of
         near = groups[source] == groups[dest]
@@ -151,7 +159,7 @@ class _Cpus:
             begun = max(begun, ask if asked else self.free[dest] + ask)
         self.free[source] = begun + count * way.send + data
         arrived = begun + way.start - way.receive + data
-        taken = max(self.free[dest], arrived - data) + count * way.receive + data
+        taken = max(self.free[dest], arrived - data) + times * (count * way.receive + data)
         self.free[dest] = max(taken, arrived + way.receive)
         return self.free[dest]
 
@@ -162,6 +170,18 @@ class _Cpus:
 
 def _nodes(shape: Shape, topology: Topology) -> list[TreeNode]:
     return [shape(topology, 0, rank) for rank in range(topology.size)]
+
+
+def _times(model: Model, topology: Topology, dest: int, sizes: Mapping[int, int]) -> dict[int, int]:
+    """Return how often is sent what some ranks have for one at once: twice from those that are too many together."""
+    groups = topology.group_of
+    near = {source: groups[source] == groups[dest] for source in sizes}
+    ways = {source: model.way(nbytes, on_host=near[source]) for source, nbytes in sizes.items()}
+    flying = {
+        each: sum(min(sizes[source], ways[source].flight_bytes) for source in sizes if near[source] == each)
+        for each in (True, False)
+    }
+    return {source: 1 + (flying[near[source]] > ways[source].crowd_bytes) for source in sizes}
 
 
 def _scatter(shape: Shape) -> Callable[[Model, Topology, int], float]:
@@ -188,8 +208,10 @@ def _gather(shape: Shape) -> Callable[[Model, Topology, int], float]:
         for rank in reversed(order):
             node = nodes[rank]
             cpus.copy(rank, nbytes if node.children else 0)
-            for child in reversed(node.children):
-                cpus.message(child.rank, rank, (child.high - child.low) * nbytes, asked=True)
+            sizes = {child.rank: (child.high - child.low) * nbytes for child in node.children}
+            times = _times(model, topology, rank, sizes)
+            for source in reversed(sizes):
+                cpus.message(source, rank, sizes[source], asked=True, times=times[source])
         if not isinstance(nodes[0].order, range):
             cpus.copy(0, topology.size * nbytes)
         return cpus.free[0]

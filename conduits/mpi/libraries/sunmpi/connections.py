@@ -238,6 +238,8 @@ class Outward:
 
     def may_keep(self, nbytes: int) -> bool:
         """Return whether the other can keep so many bytes of short messages more."""
+        if self.short + nbytes <= self._layout.short_pool:
+            return True  # whatever the other has taken
         taken = 0 if self.acks is None else wire.NUMBER.unpack(self.acks.read(self._layout.taken_at, 8))[0]
         return self.short + nbytes - taken <= self._layout.short_pool
 

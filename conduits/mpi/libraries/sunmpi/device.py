@@ -24,7 +24,7 @@ from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
 from conduits.mpi.engine.device import Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
-from conduits.mpi.libraries.memory import HostMemory
+from conduits.mpi.libraries.memory import SMALL, HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
 from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.connections import DeviceConfig, Inward, Outward, PiecewiseSend, PostboxArea
@@ -253,8 +253,9 @@ class SunmpiDevice(Device):
 
     def _may_keep(self, way: Outward, nbytes: int) -> bool:
         """Return whether the receiver has room for a short message that it does not want yet."""
-        if not way.may_keep(nbytes):
-            self._reclaim(way)
+        if way.may_keep(nbytes):
+            return True
+        self._reclaim(way)
         return way.may_keep(nbytes)
 
     def _blocks(self, area: PostboxArea, sizes: Sequence[int], keep: int = 0) -> list[tuple[int, ...]] | None:
@@ -285,13 +286,34 @@ class SunmpiDevice(Device):
         first = blocks[0] if blocks else ()
         header = PostboxHeader(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
         way.room -= wire.count(nbytes if kind == wire.INLINE else wire.POINTER * len(first))
-        self.engine.worker.do(self._send_message(way, send, header, first))
+        worker = self.engine.worker
+        if kind == wire.INLINE and way.acks is not None and worker.idle:
+            self._send_short(way, send, header)
+            return
+        worker.do(self._send_message(way, send, header, first))
         if blocks is not None and len(blocks) > 1:
             large = PiecewiseSend(send, nbytes, layout.piece)
             large.blocks.extend(blocks[1:])
             way.large.append(large)
             self._movable[way] = None
             self.engine.notify()
+
+    def _send_short(self, way: Outward, send: Send, header: PostboxHeader) -> None:
+        """Send a short message by a connection that there is: `_send_message`, nearly always one store."""
+        engine, area = self.engine, way.area
+        engine.cpu.free += self._costs.build_ps
+        stores = way.place(header, bytes(send.data), ())
+        assert area.remote is not None
+        if len(stores) == 1:
+            ((offset, lines),) = stores
+            engine.worker.act(store(area.remote, offset, lines), partial(engine.sent, send))
+        else:
+            engine.worker.do(self._store_short(area.remote, stores, send))
+
+    def _store_short(self, remote: SafeImport, stores: Stores, send: Send) -> Steps:
+        for offset, lines in stores:
+            yield store(remote, offset, lines)
+        self.engine.sent(send)
 
     def _send_message(self, way: Outward, send: Send, header: PostboxHeader, blocks: tuple[int, ...]) -> Steps:
         if way.acks is None:
@@ -475,8 +497,12 @@ class SunmpiDevice(Device):
             return
         if not receive.room:
             self.engine.received(receive)
+        worker = self.engine.worker
         for piece in pieces:
-            self.engine.worker.do(self.copy_out(message, piece))
+            if worker.idle and message.kind == wire.INLINE and not piece.kept and 0 < receive.room <= SMALL:
+                worker.begin(partial(self._copy_short, message, piece))
+            else:
+                worker.do(self.copy_out(message, piece))
         if message.synchronous:
             self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
 
@@ -521,6 +547,21 @@ class SunmpiDevice(Device):
                 connection.told = connection.taken
                 told = (self._layout.taken_at, wire.line_of(connection.told))
                 yield from self._store_back(connection, connection.remember([told]))
+
+    def _copy_short(self, message: _Message, piece: _Piece) -> None:
+        """Copy a short message that has just come to its place; acknowledge it: `copy_out`, in an event."""
+        engine, receive, connection = self.engine, message.receive, message.connection
+        size = receive.room
+        engine.cpu.charge(engine.host.copy_ticks(size))
+        receive.data[:size] = message.data[:size]
+        receive.received = size
+        engine.received(receive)
+        stores = connection.acknowledge(piece.first, piece.count, wire.FREED)
+        if connection.remote is not None and len(stores) == 1:
+            ((offset, lines),) = stores
+            engine.worker.act(store(connection.remote, offset, lines))
+        else:
+            engine.worker.follow(self._store_back(connection, stores))
 
     def _read(self, message: _Message, piece: _Piece) -> bytes:
         """Return the data of a piece."""

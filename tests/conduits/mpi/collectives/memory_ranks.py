@@ -71,6 +71,8 @@ class Comm:
 class Costs:
     """Counts what ranks copy and combine."""
 
+    tally = None
+
     def __init__(self):
         self.bytes_copied = self.bytes_worked = 0
 
