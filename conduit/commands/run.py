@@ -30,6 +30,7 @@ from conduit.benchmarks.integers import Integer, Size
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
+from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
@@ -72,6 +73,7 @@ def run(
     stats: Annotated[bool, Parameter(negative="")] = False,
     json: File | None = None,
     trace: File | None = None,
+    report: Path | None = None,
     full_report: Path | None = None,
     traceback: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -97,6 +99,8 @@ def run(
             program prints goes to standard error.
         trace: File for what happened and when, as JSON that Perfetto and chrome://tracing open; several conduits follow
             one another in it.
+        report: Folder for report.html, a page on what the program did and what to change, and its pictures; where
+            there are several conduits each has a folder in there.
         full_report: File for the whole report of a job that gets no further, with every rank; as JSON if its name ends
             in .json.
         traceback: Show the lines of this package too in the traceback of a program that fails.
@@ -108,6 +112,7 @@ def run(
     runner = _runner(file)
     specs = [parse_spec(text) for text in conduit or (_default(runner),)]
     check_trace(trace, specs)
+    reported = Reported(report, specs, file.path)
     part = os.environ.pop(_PART, "")
     if part:
         json = None  # written by who has started this process, as is decided where its lines go
@@ -129,7 +134,7 @@ def run(
                     with _output(json):
                         runs.append(_in_processes(spec, ranks, number))
                     continue
-                with _report_in(full_report), _output(json):
+                with _report_in(full_report), _output(json), reported.job():
                     result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
                 if result is None:
                     return 1
@@ -137,6 +142,7 @@ def run(
                 if output.is_first():
                     output.end_lines()
                     with _output(json):
+                        reported.tell()
                         _print_end(result, stats=stats)
         if part:
             _hand_over(runs[0])

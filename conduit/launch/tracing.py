@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from conduit.contract import JobSetup
 from conduit.errors import ConduitError
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
+from conduit.report import ReportRecording
 from conduit.timeline import ChromeTrace, Recording, Timeline
 
 
@@ -46,6 +49,11 @@ def tracing(path: Path | None) -> Iterator[None]:
         raise ConduitError(f"--trace {path} cannot be written: {error.strerror}") from error
 
 
+def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
+    """Return an observer that records a job for its report."""
+    return ReportRecording(spec.text, setup.hosts, _place, _here)
+
+
 class _Written(Recording):
     """A recording that is written when its job is over."""
 
@@ -56,6 +64,14 @@ class _Written(Recording):
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
         super().ended(ticks, failed=failed)
         self._trace.add(self)
+
+
+def _here() -> str:
+    """Return the line of the program that is running, "" where none is."""
+    try:
+        return _place(trio.lowlevel.current_task())
+    except RuntimeError:  # in no task
+        return ""
 
 
 def _place(task: Any) -> str:

@@ -3,8 +3,20 @@
 Knows nothing of networks, jobs or benchmarks.  The same data give the same bytes.
 """
 
-from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, Picture
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
 from conduit.pictures.draw import check_drawing, draw
 from conduit.pictures.page import Page, number
 
-__all__ = ["AxisMark", "BarPanel", "Curve", "LinePanel", "Page", "Picture", "check_drawing", "draw", "number"]
+__all__ = [
+    "AxisMark",
+    "BarPanel",
+    "Curve",
+    "LinePanel",
+    "MatrixPanel",
+    "Page",
+    "Picture",
+    "StripPanel",
+    "check_drawing",
+    "draw",
+    "number",
+]

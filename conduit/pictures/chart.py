@@ -5,7 +5,7 @@ are dashed and markers filled.  So a picture of several networks (groups) and se
 of legend for each of them and not for each pair, and can be read in black and white.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import attrs
 
@@ -92,6 +92,43 @@ class BarPanel:
 
 
 @attrs.frozen(kw_only=True)
+class StripPanel:
+    """Rows of coloured stretches, each stretch of one group: parts of a whole, or what happened when.
+
+    Attributes:
+        title: above them; "" where the picture's own says enough.
+        x_label: with unit.
+        names: of the rows, from the top.
+        strips: for each row begin, end and group of each stretch, in order and without overlap.
+    """
+
+    title: str = ""
+    x_label: str
+    names: tuple[str, ...]
+    strips: tuple[tuple[tuple[float, float, int], ...], ...]
+
+
+@attrs.frozen(kw_only=True)
+class MatrixPanel:
+    """A square of numbers, darker where they are larger.
+
+    Attributes:
+        title: above it; "" where the picture's own says enough.
+        x_label: of the columns.
+        y_label: of the rows.
+        values: row by row.
+    """
+
+    title: str = ""
+    x_label: str
+    y_label: str
+    values: tuple[tuple[float, ...], ...]
+
+
+Panel: TypeAlias = LinePanel | BarPanel | StripPanel | MatrixPanel
+
+
+@attrs.frozen(kw_only=True)
 class Picture:
     """Panels with a title and a legend.
 
@@ -106,7 +143,7 @@ class Picture:
 
     name: str
     title: str
-    panels: tuple[LinePanel | BarPanel, ...]
+    panels: tuple[Panel, ...]
     groups: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
     marks: tuple[AxisMark, ...] = ()

@@ -11,9 +11,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conduit.errors import ConduitError
-from conduit.pictures.chart import BarPanel, Picture
+from conduit.pictures.chart import BarPanel, MatrixPanel, Picture, StripPanel
 from conduit.pictures.legend import blocks, draw_legend
-from conduit.pictures.panels import draw_bars, draw_lines, height_of
+from conduit.pictures.panels import draw_bars, draw_lines, draw_matrix, draw_strips, height_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,6 +103,10 @@ def _figure(picture: Picture) -> Figure:
         title = panel.title if several else picture.title
         if isinstance(panel, BarPanel):
             draw_bars(axes, panel, title)
+        elif isinstance(panel, StripPanel):
+            draw_strips(axes, panel, title)
+        elif isinstance(panel, MatrixPanel):
+            draw_matrix(axes, panel, title)
         else:
             draw_lines(axes, panel, picture.marks, title)
     if several:

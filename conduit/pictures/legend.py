@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from conduit.pictures.chart import BarPanel, Picture
+from conduit.pictures.chart import BarPanel, Picture, StripPanel
 from conduit.pictures.looks import bar, letter, line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def blocks(picture: Picture, width: float) -> list[LegendBlock]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    bars = all(isinstance(panel, BarPanel) for panel in picture.panels)
+    bars = all(isinstance(panel, BarPanel | StripPanel) for panel in picture.panels)
     groups = [
         Patch(**bar(number)) if bars else Line2D([], [], **line(number, 0)) for number in range(len(picture.groups))
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel
+from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Panel, StripPanel
 from conduit.pictures.looks import bar, colour, letter, line
 
 if TYPE_CHECKING:
@@ -15,14 +15,20 @@ _APART = 0.035
 """Between two letters of marks, as a part of the width."""
 _ROOM = 60
 """Characters below an x axis."""
+_NUMBERS = 16
+"""Rows of a matrix that has its numbers in it."""
 _ROW = 11
 """Points of a row of letters."""
 
 
-def height_of(panel: LinePanel | BarPanel) -> float:
+def height_of(panel: Panel) -> float:
     """Return the height of a panel in inches."""
     if isinstance(panel, LinePanel):
         return 3.9
+    if isinstance(panel, MatrixPanel):
+        return 4.4
+    if isinstance(panel, StripPanel):
+        return 0.9 + 0.3 * len(panel.names)
     bars = len(panel.names) * (len(panel.values) + 0.6)
     return max(1.6, 0.9 + 0.19 * bars)
 
@@ -141,4 +147,48 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)
+    axes.set_xlim(left=0, right=None if any(value for row in panel.values for value in row) else 1)
     axes.set_xlabel(panel.x_label)
+
+
+def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
+    """Draw rows of stretches."""
+    axes.set_title(title, loc="left")
+    groups = sorted({group for row in panel.strips for _, _, group in row})
+    for group in groups:
+        look = {**bar(group), "linewidth": 0.0}
+        for place, row in enumerate(panel.strips):
+            spans = [(begin, end - begin) for begin, end, which in row if which == group]
+            if spans:
+                axes.broken_barh(spans, (place - 0.4, 0.8), **look)
+    axes.set_yticks(range(len(panel.names)), panel.names)
+    axes.set_ylim(len(panel.names) - 0.5, -0.5)
+    axes.set_xlim(0, max((row[-1][1] for row in panel.strips if row), default=1) or 1)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(panel.x_label)
+
+
+def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
+    """Draw a square, with its numbers where there is room."""
+    axes.set_title(title, loc="left")
+    axes.imshow(panel.values, cmap="Greys", vmin=0, interpolation="nearest", aspect="equal")
+    axes.grid(visible=False)
+    most = max((value for row in panel.values for value in row), default=0)
+    if len(panel.values) <= _NUMBERS:
+        for y, row in enumerate(panel.values):
+            for x, value in enumerate(row):
+                if value:
+                    shade = "white" if value > most / 2 else "black"
+                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=7, color=shade)
+    step = max(1, -(-len(panel.values) // _NUMBERS))
+    axes.set_xticks(range(0, len(panel.values), step))
+    axes.set_yticks(range(0, len(panel.values), step))
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+
+
+def _short(value: float) -> str:
+    for power, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= power:
+            return f"{value / power:.3g}{suffix}"
+    return f"{value:.3g}"

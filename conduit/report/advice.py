@@ -1,0 +1,237 @@
+"""What is wrong with a program, in plain words, and what to do about it.
+
+Each check looks for one pattern in a profile, and says nothing below a share of the time that is worth a change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from statistics import median
+
+import attrs
+
+from conduit.contract import Category, Identity
+from conduit.report.observer import ReportRecording
+from conduit.report.profile import Profile, ends
+from conduit.timeline.recording import NEVER
+
+_WORTH = 0.1
+"""Of the time after the start, below which nothing is said."""
+_SMALL, _MANY = 64, 32
+"""Bytes of an element-wise access at most, and how many of them at least."""
+_ALIGNED = 8
+"""Bytes: what engines that move long payloads ask of addresses and sizes, as SCI's does."""
+
+
+@attrs.frozen
+class Advice:
+    """One thing to change.
+
+    Attributes:
+        what: is wrong, with figures.
+        remedy: what to do.
+        share: of the time after the start, about what is to be had; by it they are in order.
+    """
+
+    what: str
+    remedy: str
+    share: float
+
+
+def advice(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Return what to change, the most worthwhile first; of a job that took no time nothing."""
+    if not found.length:
+        return []
+    every = [
+        *_late_polls(found),
+        *_element_wise(recording, found),
+        *_hot_spots(found),
+        *_full_queues(recording, found),
+        *_unaligned(recording, found),
+        *_first_contacts(found),
+    ]
+    return sorted(every, key=lambda each: -each.share)
+
+
+def _us(ticks: float) -> str:
+    return f"{ticks / 1e6:,.1f} µs"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _late_polls(found: Profile) -> list[Advice]:
+    made = []
+    for late in found.late:
+        share = late.cost / found.working
+        if share < _WORTH:
+            continue
+        where = f" (at {late.waiters[0]})" if late.waiters else ""
+        made.append(
+            Advice(
+                f"Rank {late.rank} did not poll while others waited for it: it computed for {_us(late.unpolled)}, "
+                f"up to {_us(late.longest)} at a time, with {late.messages} messages under way to it. That cost the "
+                f"others {_us(late.cost)}{where}.",
+                "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs "
+                "handlers.",
+                share,
+            )
+        )
+    return made
+
+
+def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Many small messages from one line, each waited for there."""
+    waited: dict[tuple[str, int], tuple[int, int]] = {}
+    for rank, waits in enumerate(recording.waits):
+        for wait in waits:
+            count, ticks = waited.get((wait.place, rank), (0, 0))
+            waited[wait.place, rank] = count + 1, ticks + wait.end - wait.begin
+    sizes: dict[tuple[str, int], list[int]] = defaultdict(list)
+    peers: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+    replies = {life.message: life.nbytes for life in found.lives if life.message.reply}
+    spent: dict[tuple[str, int], int] = defaultdict(int)
+    for life in found.lives:
+        if not life.message.reply:
+            key = recording.lines.get(life.message, ""), life.message.source
+            sizes[key].append(life.nbytes + replies.get(life.message._replace(reply=True), 0))
+            peers[key][life.message.dest] += 1
+            spent[key] += life.end - life.begin
+    made = []
+    for key, payloads in sizes.items():
+        place, rank = key
+        count, ticks = waited.get(key, (0, 0))
+        share = (ticks + spent[key]) / found.working
+        small = 0 < median(payloads) <= _SMALL
+        if place and small and len(payloads) >= _MANY and count >= len(payloads) // 2 and share >= _WORTH:
+            peer, _ = peers[key].most_common(1)[0]
+            made.append(
+                Advice(
+                    f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} messages with "
+                    f"{median(payloads):.0f} bytes each, and waits for each one: {_percent(share)} of the time.",
+                    "Move a whole block at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
+                    "and wait once.",
+                    share,
+                )
+            )
+    return made
+
+
+def _hot_spots(found: Profile) -> list[Advice]:
+    """One rank that gets much more than its part of the requests, from most others."""
+    if found.ranks < 4:
+        return []
+    coming: Counter[int] = Counter()
+    sources: dict[int, set[int]] = defaultdict(set)
+    for life in found.lives:
+        source, dest = ends(life)
+        if source != dest and not life.message.reply:
+            coming[dest] += 1
+            sources[dest].add(source)
+    total = sum(coming.values())
+    made = []
+    for rank, count in coming.most_common(1):
+        others = len(sources[rank])
+        busy = (found.accounts[rank].overhead + found.accounts[rank].handlers) / found.working
+        if count >= _MANY and count > 3 * total / found.ranks and others >= found.ranks // 2:
+            made.append(
+                Advice(
+                    f"Rank {rank} is a hot spot: {count} of {total} requests go to it, from {others} ranks, and it "
+                    f"spends {_percent(busy)} of the time on messages.",
+                    "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
+                    "collect several requests in one.",
+                    max(busy, _WORTH),
+                )
+            )
+    return made
+
+
+def _full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Time that ranks waited for a free slot."""
+    by_rank: Counter[int] = Counter()
+    places: Counter[str] = Counter()
+    for rank, waits in enumerate(recording.waits):
+        for wait in waits:
+            if wait.what.startswith("a free request slot"):
+                by_rank[rank] += wait.end - wait.begin
+                places[wait.place] += wait.end - wait.begin
+    if not by_rank:
+        return []
+    rank, ticks = by_rank.most_common(1)[0]
+    share = ticks / found.working
+    if share < _WORTH:
+        return []
+    place, _ = places.most_common(1)[0]
+    return [
+        Advice(
+            f"Queues are full: {len(by_rank)} ranks waited for free request slots, rank {rank} for {_us(ticks)}, "
+            f"{_percent(share)} of the time{f', mostly at {place}' if place else ''}.",
+            "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
+            "has that option (`conduit show NAME`).",
+            share,
+        )
+    ]
+
+
+def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
+    """Long payloads that do not begin or end at a multiple of what engines ask for."""
+    longs = {life.message: life for life in found.lives if life.category >= Category.LONG and life.nbytes >= _ALIGNED}
+    if not longs:
+        return []
+    start: dict[Identity, int] = {}
+    loose = 0
+    for landed in recording.landings:
+        if isinstance(landed.origin, Identity) and landed.origin in longs:
+            start[landed.origin] = min(start.get(landed.origin, landed.offset), landed.offset)
+        elif landed.offset % _ALIGNED:
+            loose += 1  # whose origin the hardware does not say
+    odd = [message for message, offset in start.items() if offset % _ALIGNED]
+    if not odd and loose:
+        odd = list(longs)[:loose]
+    if not odd:
+        return []
+    share = sum(longs[message].end - longs[message].begin for message in odd) / found.working
+    if share < _WORTH:
+        return []
+    places = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd)
+    place, _ = places.most_common(1)[0]
+    return [
+        Advice(
+            f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
+            f"{f', mostly at {place}' if place else ''}: an engine moves such bytes only after a copy, or not at all. "
+            f"Their calls take {_percent(share)} of the time.",
+            f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
+            share,
+        )
+    ]
+
+
+def _first_contacts(found: Profile) -> list[Advice]:
+    """First messages between two ranks that took much longer than the later ones."""
+    trips: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for life in found.lives:
+        if life.noticed != NEVER and not life.message.reply and life.message.source != life.message.dest:
+            trips[life.message.source, life.message.dest].append(life.noticed - life.begin)
+    extra: Counter[int] = Counter()
+    pairs = 0
+    for (source, _), times in trips.items():
+        if len(times) > 1:
+            later = median(times[1:])
+            if times[0] > 3 * later:
+                extra[source] += int(times[0] - later)
+                pairs += 1
+    if not extra:
+        return []
+    rank, ticks = extra.most_common(1)[0]
+    share = ticks / found.working
+    if share < _WORTH:
+        return []
+    return [
+        Advice(
+            f"First contacts are in the measured part: the first message between two ranks took longer than the later "
+            f"ones, on {pairs} pairs, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the time.",
+            "Send one message along each pair before the clock starts, and a barrier after it.",
+            share,
+        )
+    ]

@@ -1,0 +1,122 @@
+"""The pictures of a report."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from conduit.pictures import BarPanel, MatrixPanel, Picture, StripPanel
+from conduit.report.observer import ReportRecording
+from conduit.report.profile import Profile
+from conduit.timeline import Account
+
+_PARTS = ("compute", "overhead", "handlers", "blocked", "polling", "copies", "start", "idle")
+"""Of the time of a rank, in the order of the legend."""
+_WHY = {"compute": 0, "handler": 2, "waiting": 3, "polling": 4, "copy": 5, "start": 6}
+"""By what a CPU's time is spent on, the index of its part; all else is overhead."""
+_OVERHEAD, _IDLE = 1, 7
+_COLUMNS = 400
+"""Stretches of a timeline: what fills most of each is drawn."""
+_MOST_LINKS = 12
+
+
+def drawings(recording: ReportRecording, found: Profile) -> list[Picture]:
+    """Return the pictures of a job that took time."""
+    made = [_parts(found), _timeline(recording, found), _matrix(found), _sizes(found)]
+    return [*made, _links(found)] if found.links else made
+
+
+def _parts(found: Profile) -> Picture:
+    strips = []
+    for account in found.accounts:
+        values, at = attrs.asdict(account), 0.0
+        row = []
+        for group, part in enumerate(_PARTS):
+            if values[part]:
+                row.append((at, at + values[part] / 1e6, group))
+                at += values[part] / 1e6
+        strips.append(tuple(row))
+    panel = StripPanel(x_label="time, µs", names=_ranks(found), strips=tuple(strips))
+    return Picture(name="time", title="What the time of each rank went to", panels=(panel,), groups=_PARTS)
+
+
+def _ranks(found: Profile) -> tuple[str, ...]:
+    return tuple(f"rank {rank}" for rank in range(found.ranks))
+
+
+def _timeline(recording: ReportRecording, found: Profile) -> Picture:
+    strips = tuple(_row(recording, rank, found.length) for rank in range(found.ranks))
+    panel = StripPanel(x_label="time, µs", names=_ranks(found), strips=strips)
+    return Picture(name="timeline", title="What each rank did, and when", panels=(panel,), groups=_PARTS)
+
+
+def _row(recording: ReportRecording, rank: int, length: int) -> tuple[tuple[float, float, int], ...]:
+    """Return for each stretch of time what filled most of it, alike ones joined."""
+    filled = np.zeros((len(_PARTS), _COLUMNS))
+    width = length / _COLUMNS
+    for begin, end, why in recording.cpu[rank]:
+        part = _WHY.get(why, _OVERHEAD)
+        first, last = int(begin / width), min(int(end / width), _COLUMNS - 1)
+        if first >= last:
+            filled[part, last] += end - begin
+            continue
+        filled[part, first] += (first + 1) * width - begin
+        filled[part, first + 1 : last] += width
+        filled[part, last] += end - last * width
+    filled[_IDLE] = np.maximum(width - filled.sum(axis=0), 0)
+    parts = filled.argmax(axis=0)
+    edges = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), _COLUMNS]
+    step = width / 1e6
+    return tuple((edges[i] * step, edges[i + 1] * step, int(parts[edges[i]])) for i in range(len(edges) - 1))
+
+
+def _matrix(found: Profile) -> Picture:
+    ranks = range(found.ranks)
+    panels = tuple(
+        MatrixPanel(
+            title=title, x_label="to rank", y_label="from rank",
+            values=tuple(tuple(float(counted[one, other]) for other in ranks) for one in ranks),
+        )
+        for title, counted in (("messages", found.messages), ("bytes of payload", found.nbytes))
+    )  # fmt: skip
+    return Picture(name="matrix", title="Who sends to whom", panels=panels)
+
+
+def _sizes(found: Profile) -> Picture:
+    """Return the histogram of sizes, in doubling classes, by count and by bytes."""
+    counts: dict[int, int] = {}
+    for nbytes, count in found.sizes.items():
+        counts[nbytes.bit_length()] = counts.get(nbytes.bit_length(), 0) + count
+    nbytes_of = {each: 0 for each in counts}
+    for nbytes, count in found.sizes.items():
+        nbytes_of[nbytes.bit_length()] += nbytes * count
+    classes = sorted(counts)
+    names = tuple(
+        "none" if not each else str(1) if each == 1 else f"{1 << each - 1} to {(1 << each) - 1}" for each in classes
+    )
+    panels = (
+        BarPanel(title="messages", x_label="messages", names=names, values=(tuple(float(counts[c]) for c in classes),)),
+        BarPanel(title="bytes", x_label="bytes", names=names, values=(tuple(float(nbytes_of[c]) for c in classes),)),
+    )
+    return Picture(name="sizes", title="Messages by bytes of payload", panels=panels)
+
+
+def _class(bits: int) -> str:
+    """Name the sizes with so many bits."""
+    return ("none", "1")[bits] if bits < 2 else f"{1 << bits - 1} to {(1 << bits) - 1}"
+
+
+def _links(found: Profile) -> Picture:
+    shown = found.links[:_MOST_LINKS]
+    values = tuple(100 * use.busy / found.length for use in shown)
+    panel = BarPanel(x_label="% of the job's time", names=tuple(use.name for use in shown), values=(values,))
+    return Picture(name="links", title="Links and engines: how long they were taken", panels=(panel,))
+
+
+def account_row(account: Account) -> list[float]:
+    """Return the parts of an account in microseconds, in the order of `_PARTS`."""
+    values = attrs.asdict(account)
+    return [values[part] / 1e6 for part in _PARTS]
+
+
+PARTS = _PARTS

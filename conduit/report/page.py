@@ -1,0 +1,81 @@
+"""The page of a report, and the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from conduit.pictures import Page, draw
+from conduit.report.advice import Advice, advice
+from conduit.report.drawings import PARTS, account_row, drawings
+from conduit.report.observer import ReportRecording
+from conduit.report.profile import Profile, profile
+
+_MOST = 20
+"""Lines of the program that the page shows."""
+
+
+def write_report(recording: ReportRecording, folder: Path, program: str) -> list[Advice]:
+    """Write the report of a job that is over: report.html, which needs nothing but itself, and its pictures as SVG.
+
+    Args:
+        recording: the job.
+        folder: where to; it exists.
+        program: what ran.
+
+    Returns:
+        What the report begins with.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    found = profile(recording)
+    told = advice(recording, found)
+    page = Page(f"{program} on {recording.conduit}")
+    _first_screen(page, recording, found, told)
+    if found.length:
+        for picture in drawings(recording, found):
+            svg = draw(picture).svg
+            (folder / f"{picture.name}.svg").write_bytes(svg)
+            page.picture(svg, picture.title)
+    _tables(page, found)
+    (folder / "report.html").write_text(page.html(), encoding="utf-8")
+    return told
+
+
+def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: Sequence[Advice]) -> None:
+    ended = "failed" if recording.failed else "ended well"
+    page.text(
+        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of them "
+        f"after the start, {len(found.lives)} messages; the job {ended}."
+    )
+    if told:
+        page.warnings((each.what, each.remedy) for each in told)
+    else:
+        page.text(
+            "Nothing stands out: no late polls, full queues, hot spots, element-wise accesses or unaligned payloads."
+        )
+
+
+def _tables(page: Page, found: Profile) -> None:
+    page.heading("Lines of the program")
+    titles = ("line", "waits", "waited µs", "requests", "bytes")
+    rows = [(use.place, use.waits, use.waited / 1e6, use.requests, use.nbytes) for use in found.lines]
+    page.table(titles, rows[:_MOST])
+    if rows[_MOST:]:
+        page.table(titles, rows[_MOST:], folded=f"{len(rows) - _MOST} further lines")
+    page.heading("Figures")
+    times = [(rank, *account_row(account)) for rank, account in enumerate(found.accounts)]
+    page.table(("rank", *(f"{part} µs" for part in PARTS)), times, folded="Time of each rank")
+    pairs = [(*way, found.messages[way], found.nbytes[way]) for way in sorted(found.messages)]
+    page.table(("from", "to", "messages", "bytes"), pairs, folded="Messages between ranks")
+    page.table(("bytes", "messages"), sorted(found.sizes.items()), folded="Messages by size")
+    links = [
+        (use.name, use.busy / 1e6, 100 * use.busy / found.length if found.length else 0.0, use.nbytes, use.transfers)
+        for use in found.links
+    ]
+    page.table(("link or engine", "taken µs", "%", "bytes", "transfers"), links, folded="Links and engines")
+    late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
+    if late:
+        titles = ("rank", "messages", "computed µs", "longest µs", "cost others µs")
+        page.table(titles, late, folded="Ranks that polled late")

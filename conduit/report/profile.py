@@ -1,0 +1,220 @@
+"""What a recording comes to: time of ranks, bytes between them, sizes, links, lines of the program, late polls."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from conduit.report.observer import ReportRecording
+from conduit.timeline import Account, accounts
+from conduit.timeline.recording import NEVER, MessageLife
+
+Interval = tuple[int, int]
+
+
+@attrs.define
+class LineUse:
+    """What one line of the program did.
+
+    Attributes:
+        place: "file:line in function".
+        waits: how often a task waited there.
+        waited: picoseconds of these waits.
+        requests: how many it made.
+        nbytes: payload of these and of their replies.
+    """
+
+    place: str
+    waits: int = 0
+    waited: int = 0
+    requests: int = 0
+    nbytes: int = 0
+
+
+@attrs.frozen
+class LinkUse:
+    """How a link or an engine was used: picoseconds taken, bytes and transfers."""
+
+    name: str
+    busy: int
+    nbytes: int
+    transfers: int
+
+
+@attrs.frozen
+class LatePoll:
+    """A rank that computed while messages for it had been sent.
+
+    Attributes:
+        rank: which.
+        messages: how many.
+        unpolled: picoseconds that it computed while one of them lay there or was on its way.
+        cost: picoseconds that other ranks were blocked meanwhile, the sum of them.
+        longest: picoseconds of the longest such stretch.
+        waiters: the lines at which the others waited.
+    """
+
+    rank: int
+    messages: int
+    unpolled: int
+    cost: int
+    longest: int
+    waiters: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Profile:
+    """What a job comes to; times in picoseconds.
+
+    Attributes:
+        conduit: the spec.
+        ranks: how many.
+        length: of the job.
+        accounts: the time of each rank, which adds up to the length.
+        messages: by sender and receiver, how many.
+        nbytes: by sender and receiver, the payload.
+        sizes: by size of payload, how many messages.
+        lines: of the program, the one that waited longest first.
+        links: the one that was taken longest first.
+        late: ranks that polled late, the costliest first.
+        lives: every message.
+    """
+
+    conduit: str
+    ranks: int
+    length: int
+    accounts: list[Account]
+    messages: Counter[tuple[int, int]]
+    nbytes: Counter[tuple[int, int]]
+    sizes: Counter[int]
+    lines: list[LineUse]
+    links: list[LinkUse]
+    late: list[LatePoll]
+    lives: list[MessageLife]
+
+    @property
+    def working(self) -> int:
+        """Picoseconds after the first rank has built its queues and connections: what programs can change."""
+        return max(self.length - min(account.start for account in self.accounts), 1)
+
+
+def profile(recording: ReportRecording) -> Profile:
+    """Return what a recording of a job that is over comes to."""
+    lives = list(recording.lives())
+    messages: Counter[tuple[int, int]] = Counter()
+    nbytes: Counter[tuple[int, int]] = Counter()
+    for life in lives:
+        way = ends(life)
+        messages[way] += 1
+        nbytes[way] += life.nbytes
+    return Profile(
+        conduit=recording.conduit,
+        ranks=recording.ranks,
+        length=recording.length,
+        accounts=accounts(recording),
+        messages=messages,
+        nbytes=nbytes,
+        sizes=Counter(life.nbytes for life in lives),
+        lines=_lines(recording, lives),
+        links=_links(recording),
+        late=_late(recording, lives),
+        lives=lives,
+    )
+
+
+def ends(life: MessageLife) -> tuple[int, int]:
+    """Return who sent a message, and to whom."""
+    message = life.message
+    return (message.dest, message.source) if message.reply else (message.source, message.dest)
+
+
+def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LineUse]:
+    found: dict[str, LineUse] = {}
+    for waits in recording.waits:
+        for wait in waits:
+            if wait.place:
+                line = found.setdefault(wait.place, LineUse(wait.place))
+                line.waits += 1
+                line.waited += wait.end - wait.begin
+    for life in lives:
+        place = recording.lines.get(life.message._replace(reply=False), "")
+        if place:
+            line = found.setdefault(place, LineUse(place))
+            line.requests += not life.message.reply
+            line.nbytes += life.nbytes
+    return sorted(found.values(), key=lambda line: (-line.waited, -line.nbytes, line.place))
+
+
+def _links(recording: ReportRecording) -> list[LinkUse]:
+    found = [
+        LinkUse(name, sum(carried.end) - sum(carried.begin), sum(carried.nbytes), len(carried))
+        for name, carried in recording.links.items()
+    ]
+    return sorted(found, key=lambda use: (-use.busy, use.name))
+
+
+def _late(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LatePoll]:
+    """Find who computed between the sending of a message to it and the poll that noticed it."""
+    coming: dict[int, list[MessageLife]] = defaultdict(list)
+    for life in lives:
+        source, dest = ends(life)
+        if source != dest and life.noticed != NEVER and life.noticed > life.end:
+            coming[dest].append(life)
+    blocked = [_spans(recording, rank, "waiting") for rank in range(recording.ranks)]
+    found = []
+    for rank, own in coming.items():
+        computing = _spans(recording, rank, "compute")
+        late = [life for life in own if overlap([(life.end, life.noticed)], computing)]
+        stretches = intersection(union((life.end, life.noticed) for life in late), computing)
+        senders = {ends(life)[0] for life in late}
+        cost = sum(overlap(stretches, blocked[each]) for each in senders)
+        if cost:
+            places = Counter(
+                wait.place
+                for each in senders
+                for wait in recording.waits[each]
+                if wait.place and overlap([(wait.begin, wait.end)], stretches)
+            )
+            found.append(
+                LatePoll(
+                    rank, len(late), sum(end - begin for begin, end in stretches), cost,
+                    max(end - begin for begin, end in stretches), tuple(place for place, _ in places.most_common(3)),
+                )
+            )  # fmt: skip
+    return sorted(found, key=lambda late: (-late.cost, late.rank))
+
+
+def _spans(recording: ReportRecording, rank: int, why: str) -> list[Interval]:
+    return union((span.begin, span.end) for span in recording.cpu[rank] if span.why == why)
+
+
+def union(intervals: Iterable[Interval]) -> list[Interval]:
+    """Return the same times as intervals that are in order and do not touch."""
+    joined: list[list[int]] = []
+    for begin, end in sorted(intervals):
+        if joined and begin <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], end)
+        else:
+            joined.append([begin, end])
+    return [(begin, end) for begin, end in joined]
+
+
+def intersection(one: Sequence[Interval], other: Sequence[Interval]) -> list[Interval]:
+    """Return what two lists of `union` have in common."""
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        begin, end = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if begin < end:
+            found.append((begin, end))
+        if one[i][1] < other[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def overlap(one: Sequence[Interval], other: Sequence[Interval]) -> int:
+    """Return how long two lists of `union` have in common."""
+    return sum(end - begin for begin, end in intersection(one, other))
