@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 SETTLED = 10e-3
 """Seconds in which whatever was on its way has arrived, retransmissions included."""
 
+POLLS = 16
+"""Polls that find all of it: one may leave messages for the next."""
+
+APART = 10e-12
+"""Seconds from the beginning of one PE to that of the next: what decides who is first, and no more."""
+
 
 async def series(
     library: OneSidedLibrary, code: Code, expected: Array | None, trials: int, untimed: Code | None = None
@@ -162,10 +168,11 @@ async def _begin_together(library: OneSidedLibrary) -> None:
     if not library.ep.simulated:
         return
     latest = float(await library.x.all_reduce(library.ep.now, "max"))
-    # In the order of their numbers, then together: who comes first at one instant is the same in each trial.
-    await library.ep.compute(latest + SETTLED * (1 + library.rank / library.size) - library.ep.now)
-    await library.ep.poll()
-    await library.ep.compute(latest + SETTLED * 3 - library.ep.now)
+    await library.ep.compute(latest + SETTLED - library.ep.now)
+    for _ in range(POLLS):
+        await library.ep.poll()
+    # Times are rounded to picoseconds: a hair's breadth apart, the PEs come in the same order in each trial.
+    await library.ep.compute(latest + 3 * SETTLED + library.rank * APART - 0.25e-12 - library.ep.now)
 
 
 def _look(library: OneSidedLibrary, expected: Array | None) -> None:
