@@ -42,7 +42,7 @@ BY_SIZE = ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)")
 
 
 @attrs.frozen
-class Timing:
+class LogpMeasurement:
     """What was timed of messages of one size, seconds: round trip, send, receive."""
 
     trip: float
@@ -50,7 +50,7 @@ class Timing:
     receive: float
 
 
-class Probe:
+class LogpProbe:
     """The active side of the measurements.
 
     Args:
@@ -73,7 +73,7 @@ class Probe:
                 return each
             before, count = each, 2 * count
 
-    async def timing(self, nbytes: int) -> Timing:
+    async def timing(self, nbytes: int) -> LogpMeasurement:
         """Return the times of one size."""
         data, nothing = np.full(nbytes, 7, np.uint8), np.zeros(0, np.uint8)
         sends = trips = receives = 0.0
@@ -92,7 +92,7 @@ class Probe:
             await self.comm.Recv(data, self.peer)
             if number >= self.warmup:
                 receives += self.ep.now - began
-        return Timing(trip, sends / self.count, receives / self.count)
+        return LogpMeasurement(trip, sends / self.count, receives / self.count)
 
     async def _flood(self, count: int) -> float:
         nothing = np.zeros(0, np.uint8)
@@ -141,7 +141,7 @@ async def measure(ep: Endpoint, comm: Comm, parameters: Parameters, progress: Pr
     if ep.rank != active:
         return None
     progress.begin(len(chosen) + 1)
-    probe = Probe(ep, comm, peer, parameters.iterations, parameters.warmup)
+    probe = LogpProbe(ep, comm, peer, parameters.iterations, parameters.warmup)
     progress.advance("g(0)")
     gap = await probe.flood()
     await comm.Send(np.array([0]), peer)
@@ -152,7 +152,9 @@ async def measure(ep: Endpoint, comm: Comm, parameters: Parameters, progress: Pr
     return list(_records(parameters, shown, timings, gap))
 
 
-def _records(parameters: Parameters, shown: list[int], timings: dict[int, Timing], gap: float) -> Iterator[Record]:
+def _records(
+    parameters: Parameters, shown: list[int], timings: dict[int, LogpMeasurement], gap: float
+) -> Iterator[Record]:
     def record(section: str, name: str, nbytes: int | None, seconds: float) -> Record:
         return Record(
             section=section, operation=name, nbytes=nbytes, iterations=parameters.iterations,

@@ -62,7 +62,7 @@ class PatternOptions(MpiOptions):
 
 
 @attrs.frozen
-class Plan:
+class TrafficPlan:
     """What one process sends.
 
     Attributes:
@@ -78,7 +78,7 @@ class Plan:
 
 def draw(
     rank: int, processes: int, pattern: str, section: str, mean: int, rate: float, count: int, seed: object
-) -> Plan:  # fmt: skip
+) -> TrafficPlan:  # fmt: skip
     """Return what a process sends, the same wherever it is asked for.
 
     Args:
@@ -102,7 +102,7 @@ def draw(
         drawn = random.randint(0, 2 * mean) if of_sizes == "uniform" else random.expovariate(1 / mean)
         chosen.append(min(round(drawn), LONGEST * mean))
         dests.append((rank + random.randrange(1, processes)) % processes if fixed is None else fixed)
-    return Plan(tuple(times), tuple(chosen), tuple(dests))
+    return TrafficPlan(tuple(times), tuple(chosen), tuple(dests))
 
 
 async def measure(
@@ -130,7 +130,7 @@ async def measure(
     return records
 
 
-async def _play(ep: Endpoint, comm: Comm, plans: list[Plan]) -> float:
+async def _play(ep: Endpoint, comm: Comm, plans: list[TrafficPlan]) -> float:
     """Send and receive as the plans say; return the seconds until the last process is through."""
     me, mine = comm.rank, plans[comm.rank]
     expected = [
@@ -166,7 +166,7 @@ def _verify(me: int, expected: list[tuple[int, int]], buffers: list[_Array], sta
 
 
 def _records(
-    section: str, name: str, mean: int, hosts: tuple[int, ...], plans: list[Plan], seconds: float
+    section: str, name: str, mean: int, hosts: tuple[int, ...], plans: list[TrafficPlan], seconds: float
 ) -> Iterator[Record]:  # fmt: skip
     count, duration = len(plans[0].times), max(plan.times[-1] for plan in plans)
     for away, where in enumerate(WHERE):
