@@ -11,7 +11,7 @@ from extended.scaling.library import Array, OneSidedLibrary
 from extended.scaling.tree import children, is_leaf
 
 if TYPE_CHECKING:
-    from extended.scaling.patterns import Form
+    from extended.scaling.library import Form
 
 NO, YES = 0, 1
 

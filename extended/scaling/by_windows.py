@@ -17,7 +17,7 @@ from extended.windows import Win
 if TYPE_CHECKING:
     import conduit
     from extended import shmem
-    from extended.scaling.patterns import Form
+    from extended.scaling.library import Form
 
 ITEM = 8
 

@@ -18,8 +18,7 @@ from extended.scaling.library import numbers
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from extended.scaling.library import Array, OneSidedLibrary
-    from extended.scaling.patterns import Form
+    from extended.scaling.library import Array, Form, OneSidedLibrary
 
     Code = Callable[[], Awaitable[None]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import conduit
     from extended import shmem
-    from extended.scaling.patterns import Form
 
 Array: TypeAlias = npt.NDArray[np.float64]
+Form: TypeAlias = Literal["get", "put"]
 
 FLUSH = "cache_flush"
 """The name of its cost in a conduit's table of libraries' calls."""

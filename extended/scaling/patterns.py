@@ -5,12 +5,10 @@ Every function moves `count` numbers and returns when the paper's listing ends, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from extended.scaling.library import OneSidedLibrary
-
-Form: TypeAlias = Literal["get", "put"]
+    from extended.scaling.library import Form, OneSidedLibrary
 
 
 async def distant(library: OneSidedLibrary, count: int, partner: int) -> None:

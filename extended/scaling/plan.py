@@ -11,7 +11,7 @@ import conduit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from extended.scaling.patterns import Form
+    from extended.scaling.library import Form
 
 Test: TypeAlias = Literal["distant", "shift", "naive", "tree", "alltoall"]
 Library: TypeAlias = Literal["shmem", "mpi2"]

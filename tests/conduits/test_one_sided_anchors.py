@@ -7,7 +7,9 @@ import pytest
 
 import conduit
 from conduits import origin, t3e
-from extended import Extended
+from extended import Extended, shmem
+from extended.scaling import harness
+from extended.scaling.by_shmem import ByShmem
 
 MACHINES = ("origin", "t3e")
 GETS = {"origin": (2.5, 102.0, 7740.0), "t3e": (3.7, 40.0, 3010.0)}  # us; sh.*.get.8, 10k, 1m
@@ -127,34 +129,18 @@ async def distant_from(ep, getter, source):
 
 
 async def tree(ep):
-    """Broadcast 8 bytes by the binary tree of puts, fences and waits, and a barrier; the time, microseconds."""
-    x = await Extended.attach(ep)
-    await x.barrier()
-    await ep.compute(1e-3 - ep.now)
-    rank, size, begin = ep.rank, ep.size, ep.now
-    if rank == 0:
-        children = [size >> bit for bit in range(1, size.bit_length())]
-    else:
-        children = [rank + (1 << bit) for bit in range((rank & -rank).bit_length() - 2, 0, -1)]
-        if rank % 2 == 0:
-            await ep.block_until(lambda: ep.segment[8], what="the flag")
-            ep.segment[8] = 0
-    for child in children:
-        await ep.rma.put(child, 0, b"8 bytes.")
-        await ep.rma.fence(child)
-        await ep.rma.put(child, 8, b"\1".ljust(8))
-    if rank and rank % 2 == 0:
-        await ep.rma.put(rank + 1, 0, b"8 bytes.")
-    await ep.rma.quiet()
-    await x.barrier()
-    assert rank == 0 or bytes(ep.segment[:8]) == b"8 bytes."
-    return (ep.now - begin) * US
+    """Broadcast 8 bytes by the binary tree of puts, fences and waits, with its barrier; the trials, microseconds."""
+    pe = await shmem.attach(ep)
+    library = await ByShmem.made(pe, await pe.zeros(2))
+    library.use(1)
+    return [seconds * US for seconds in await harness.tree(library, 1, "put", 3, whole=True)]
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_tree_of_puts_and_fences_takes_what_its_anchor_says(machine):
-    found = max(conduit.run(tree, ranks=16, conduit=machine).values)
-    assert found == pytest.approx(TREE[machine], rel=0.01)
+    """The first trial is thrown away, as in the paper."""
+    _, *found = conduit.run(tree, ranks=16, conduit=machine).values[0]
+    assert found == pytest.approx([TREE[machine]] * 2, rel=0.01)
 
 
 async def get_and_fence(ep):
@@ -184,7 +170,7 @@ def test_a_library_cost_that_nobody_lists_is_zero():
         return ep.library_cost("nothing"), ep.library_cost("mpi_get")
 
     assert conduit.run(main, conduit="loggp").values[0] == (0.0, 0.0)
-    assert conduit.run(main, conduit="t3e").values[0] == (0.0, pytest.approx(1.159e-6))
+    assert conduit.run(main, conduit="t3e").values[0] == (0.0, pytest.approx(1.05e-6))
 
 
 @pytest.mark.slow
