@@ -6,6 +6,8 @@ first: a poll is one call, however many peers there are.
 
 from __future__ import annotations
 
+import numpy as np
+
 from conduits.mpi.interface import PlainComm, PlainLibrary, PlainRequest
 from conduits.mpi.wire import TAG
 
@@ -27,8 +29,9 @@ class Ring:
     __slots__ = ("_at", "_records", "buffer", "request")
 
     def __init__(self, library: PlainLibrary, comm: PlainComm, count: int, nbytes: int) -> None:
-        buffers = [bytearray(nbytes) for _ in range(count)]
-        self._records: list[tuple[PlainRequest, bytearray]] = [
+        memory = np.zeros(count * nbytes, np.uint8).data  # pages that no message comes to take no room
+        buffers = [memory[each * nbytes : (each + 1) * nbytes] for each in range(count)]
+        self._records: list[tuple[PlainRequest, memoryview]] = [
             (comm.Recv_init(buffer, library.ANY_SOURCE, TAG), buffer) for buffer in buffers
         ]
         self._at = 0
