@@ -348,6 +348,8 @@ def test_json():
             "seed": 0,
             "parameters": {"iterations": 10},
             "options": {"torus": [4, 2]},
+            "views": [],
+            "marks": [],
             "records": [one, one | {"driver_us": 90.0}],
         }
     ]
