@@ -104,10 +104,10 @@ def test_areas_are_counted_by_process_and_destination_host(jobs):
     assert {service.areas[rank].nbytes for service in services for rank in service.areas} == {layout.area_bytes}
     # Beside each rank's own segment: an area for each process and other host, a pair for each two processes.
     own = layout.segment_bytes(65536 + Sunfire.auxiliary)
-    sizes = [segment.nbytes for segment in job.cluster.exchange._published.values()]
+    sizes = [segment.nbytes for segment in job.cluster.directory._published.values()]
     assert Counter(sizes) == {own: 32, layout.area_bytes: 32 * 3, layout.pair_bytes: 32 * 24}
     # The hosts' tables let in nobody but the one that writes there; a segment is for all.
-    for segment in job.cluster.exchange._published.values():
+    for segment in job.cluster.directory._published.values():
         writers = [host for host in range(4) if segment.permission(host)]
         assert len(writers) == (4 if segment.nbytes == own else 1)
         assert segment.nbytes == layout.segment_bytes(65536) or writers != [segment.host]
