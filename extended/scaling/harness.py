@@ -1,8 +1,7 @@
 """Times a test in a series of trials, and looks at what it moved.
 
 In a trial every PE flushes its caches, waits for the others, reads the clock, runs the code under test and what closes
-it, reads the clock and waits for the others.  The time of a trial is that of the PE that took longest (mechanisms.md
-4.3).
+it, reads the clock and waits for the others.  The time of a trial is that of the PE that took longest.
 """
 
 from __future__ import annotations

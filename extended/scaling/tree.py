@@ -1,7 +1,7 @@
 """The binary tree of the broadcast: who hands on to whom.
 
 For a PE above 0 let k be the index of its lowest 1 bit: its parent is the PE with that bit cleared, its children are
-those that differ from it in one lower bit.  The larger subtree is served first (mechanisms.md 4.5).
+those that differ from it in one lower bit.  The larger subtree is served first.
 """
 
 
