@@ -164,9 +164,12 @@ class _Launcher:
             reader.thread.join(GRACE_S)
 
     def _tell_fallen(self) -> None:
-        ranks = sorted(set(self._fallen))
-        if len(ranks) == 1:
-            print(f"the process of rank {ranks[0]} has ended without a word, and the job with it", file=sys.stderr)
+        """Say whose process ended first, or among whose it is where several had ended before anybody looked."""
+        ranks = sorted(set(self._fallen or self._ranks.values()))
+        if not ranks:  # no rank has begun: the launcher itself has said what is wrong
+            return
+        which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
+        print(f"the process of {which} has ended without a word, and the job with it", file=sys.stderr)
 
     # -- called by the readers, each in its thread --------------------------------------------------
 
