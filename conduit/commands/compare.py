@@ -18,7 +18,10 @@ from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import json_text
 from conduit.benchmarks.integers import Integer, Size
 from conduit.commands.tables import grid
-from conduit.comparison import (
+from conduit.errors import BadRequest, ConduitError
+from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
+from conduit.options import like
+from conduit.seeing.comparison import (
     BenchmarkResult,
     Difference,
     comparison_page,
@@ -28,12 +31,9 @@ from conduit.comparison import (
     ratio_pictures,
     results_of,
 )
-from conduit.comparison.pages import most_changed, summary
-from conduit.comparison.results import from_json
-from conduit.errors import BadRequest, ConduitError
-from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
-from conduit.options import like
-from conduit.pictures import Picture, check_drawing, draw
+from conduit.seeing.comparison.pages import most_changed, summary
+from conduit.seeing.comparison.results import from_json
+from conduit.seeing.pictures import Picture, check_drawing, draw
 
 _OF_THE_JOB = ("ranks", "ranks-per-host")
 """Options of benchmarks that can be swept; all others are those of conduits."""

@@ -19,7 +19,7 @@ from conduit.launch.explaining import ExplainedExchange, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import OPERATIONS, Spec, installed, parse_spec
 from conduit.options import describe, in_effect
-from conduit.timeline.steps import HARDWARE, MessageStep
+from conduit.seeing.timeline.steps import HARDWARE, MessageStep
 
 _LETTERS = {
     "polling": "p", "send": "s", "wire": "-", "notice": "n", "timer": "t", "interrupt": "i", "receive": "r",

@@ -10,8 +10,8 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.tracing import report_recording
-from conduit.pictures import check_drawing
-from conduit.report import Advice, ReportRecording, write_report
+from conduit.seeing.pictures import check_drawing
+from conduit.seeing.report import Advice, ReportRecording, write_report
 
 
 class Reported:

@@ -12,12 +12,12 @@ from conduit.core.endpoint import Endpoint
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.simulated import SimulatedJob
 from conduit.launch.tracing import timeline_of
+from conduit.seeing.timeline.steps import MessageStep, PathEdge, steps_of
 from conduit.sim.actions import acting, rank_of
 from conduit.sim.causes import CausalKernel, EventCause
 from conduit.sim.timer import Timer
 from conduit.simnet import SimulatedPort
 from conduit.simnet.constants import keep_names
-from conduit.timeline.steps import MessageStep, PathEdge, steps_of
 
 Program = Callable[..., Awaitable[object]]
 """`async def main(ep, mark, *args)`, of two ranks; rank 0 calls `mark(ep)` before what is explained, and after it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from conduit.timeline import Timeline
+from conduit.seeing.timeline import Timeline
 
 
 @attrs.frozen

@@ -21,12 +21,12 @@ from conduit.launch.messages import MessageRank
 from conduit.launch.observing import tell_end
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
+from conduit.seeing.timeline import Timeline
 from conduit.sim import Kernel, kernel, run_tasks
 from conduit.sim.collector import PatientCollector
 from conduit.sim.observed import listen
 from conduit.sim.trace import Listener, TracingKernel, nobody
 from conduit.sim.units import ps
-from conduit.timeline import Timeline
 
 
 class SimulatedJob:

@@ -15,8 +15,8 @@ from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
-from conduit.report import ReportRecording
-from conduit.timeline import ChromeTrace, Recording, Timeline
+from conduit.seeing.report import ReportRecording
+from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
 
 def timeline_of(spec: Spec, setup: JobSetup) -> Timeline:

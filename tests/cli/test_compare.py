@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from conduit.commands.cli import call
-from conduit.comparison import differences, pictures, results_of
-from conduit.comparison.results import from_json
+from conduit.seeing.comparison import differences, pictures, results_of
+from conduit.seeing.comparison.results import from_json
 
 SMALL = ("--max-size", "64", "--sections", "AB", "--iterations", "2")
 

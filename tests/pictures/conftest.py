@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from conduit.pictures.draw import figure
+from conduit.seeing.pictures.draw import figure
 
 
 def _texts(drawn):

@@ -7,9 +7,9 @@ import matplotlib
 import pytest
 
 from conduit import ConduitError
-from conduit.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
-from conduit.pictures.draw import figure
-from conduit.pictures.looks import letter
+from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
+from conduit.seeing.pictures.draw import figure
+from conduit.seeing.pictures.looks import letter
 
 SIZES = (0.0, 1.0, 8.0, 64.0, 512.0, 4096.0, 65536.0, 1048576.0)
 

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-from conduit.pictures import Page
+from conduit.seeing.pictures import Page
 
 
 class Reader(HTMLParser):

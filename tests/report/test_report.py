@@ -12,7 +12,7 @@ import conduit
 from conduit.commands.cli import call
 from conduit.launch.observing import observed
 from conduit.launch.tracing import report_recording
-from conduit.report.profile import intersection, overlap, profile, union
+from conduit.seeing.report.profile import intersection, overlap, profile, union
 
 PROGRAMS = Path(__file__).parent / "programs"
 FILES = {"report.html", "time.svg", "timeline.svg", "matrix.svg", "sizes.svg", "links.svg"}

@@ -12,8 +12,8 @@ from conduit.errors import BadRequest, ConduitError
 from conduit.launch.explaining import explain, explain_named
 from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import parse_spec
-from conduit.timeline import Recording
-from conduit.timeline.steps import PathEdge, steps_of
+from conduit.seeing.timeline import Recording
+from conduit.seeing.timeline.steps import PathEdge, steps_of
 from extended.operations import get, put
 
 NETWORKS = [

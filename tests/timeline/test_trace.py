@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import conduit
 from conduit.errors import ConduitError, Deadlock
 from conduit.launch.tracing import tracing
-from conduit.timeline.recording import CpuSpan
-from conduit.timeline.tracks import lanes
+from conduit.seeing.timeline.recording import CpuSpan
+from conduit.seeing.timeline.tracks import lanes
 
 from .chrome_format import Loaded, check_nesting
 from .programs import SIMULATED, everything

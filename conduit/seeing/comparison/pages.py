@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conduit.comparison.differences import Difference
-from conduit.comparison.results import BenchmarkResult, labelled
 from conduit.options import value_text
-from conduit.pictures import Page, Picture
+from conduit.seeing.comparison.differences import Difference
+from conduit.seeing.comparison.results import BenchmarkResult, labelled
+from conduit.seeing.pictures import Page, Picture
 
 _MOST = 10
 """Rows of the table of what differs most."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Panel, StripPanel
-from conduit.pictures.looks import bar, colour, letter, line
+from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Panel, StripPanel
+from conduit.seeing.pictures.looks import bar, colour, letter, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from conduit.timeline.recording import Recording
+from conduit.seeing.timeline.recording import Recording
 
 _PARTS = {
     "start": "start",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from conduit.pictures import Page, draw
-from conduit.report.advice import Advice, advice
-from conduit.report.drawings import PARTS, account_row, drawings
-from conduit.report.observer import ReportRecording
-from conduit.report.profile import Profile, profile
+from conduit.seeing.pictures import Page, draw
+from conduit.seeing.report.advice import Advice, advice
+from conduit.seeing.report.drawings import PARTS, account_row, drawings
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile, profile
 
 _MOST = 20
 """Lines of the program that the page shows."""

@@ -11,9 +11,9 @@ from statistics import median
 import attrs
 
 from conduit.contract import Category, Identity
-from conduit.report.observer import ReportRecording
-from conduit.report.profile import Profile, ends
-from conduit.timeline.recording import NEVER
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile, ends
+from conduit.seeing.timeline.recording import NEVER
 
 _WORTH = 0.1
 """Of the time after the start, below which nothing is said."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from conduit.pictures.chart import BarPanel, Picture, StripPanel
-from conduit.pictures.looks import bar, letter, line
+from conduit.seeing.pictures.chart import BarPanel, Picture, StripPanel
+from conduit.seeing.pictures.looks import bar, letter, line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from conduit.pictures import BarPanel, MatrixPanel, Picture, StripPanel
-from conduit.report.observer import ReportRecording
-from conduit.report.profile import Profile
-from conduit.timeline import Account
+from conduit.seeing.pictures import BarPanel, MatrixPanel, Picture, StripPanel
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.profile import Profile
+from conduit.seeing.timeline import Account
 
 _PARTS = ("compute", "overhead", "handlers", "blocked", "polling", "copies", "start", "idle")
 """Of the time of a rank, in the order of the legend."""

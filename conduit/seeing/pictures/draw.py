@@ -11,9 +11,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conduit.errors import ConduitError
-from conduit.pictures.chart import BarPanel, MatrixPanel, Picture, StripPanel
-from conduit.pictures.legend import blocks, draw_legend
-from conduit.pictures.panels import draw_bars, draw_lines, draw_matrix, draw_strips, height_of
+from conduit.seeing.pictures.chart import BarPanel, MatrixPanel, Picture, StripPanel
+from conduit.seeing.pictures.legend import blocks, draw_legend
+from conduit.seeing.pictures.panels import draw_bars, draw_lines, draw_matrix, draw_strips, height_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.comparison.results import BenchmarkResult, Row, labelled
-from conduit.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture
-from conduit.pictures.chart import Scale
+from conduit.seeing.comparison.results import BenchmarkResult, Row, labelled
+from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture
+from conduit.seeing.pictures.chart import Scale
 
 SIZES = "payload, bytes (K = 2**10)"
 """The x axis of what is drawn over sizes."""

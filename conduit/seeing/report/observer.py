@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from conduit.contract import Identity
 from conduit.core.observer import LandingListener
-from conduit.timeline import Timeline
+from conduit.seeing.timeline import Timeline
 
 
 class Landed(NamedTuple):

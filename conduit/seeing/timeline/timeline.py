@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conduit.timeline.accounts import Account, accounts
-from conduit.timeline.chrome import ChromeTrace
-from conduit.timeline.recording import Recording
+from conduit.seeing.timeline.accounts import Account, accounts
+from conduit.seeing.timeline.chrome import ChromeTrace
+from conduit.seeing.timeline.recording import Recording
 
 
 class Timeline(Recording):

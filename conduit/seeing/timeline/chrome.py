@@ -22,9 +22,9 @@ from typing import TextIO
 import attrs
 
 from conduit.contract import Category
-from conduit.timeline.accounts import accounts
-from conduit.timeline.recording import NEVER, MessageLife, Recording
-from conduit.timeline.tracks import lanes, spans_of
+from conduit.seeing.timeline.accounts import accounts
+from conduit.seeing.timeline.recording import NEVER, MessageLife, Recording
+from conduit.seeing.timeline.tracks import lanes, spans_of
 
 _BUNCH = 2000  # events written at once
 

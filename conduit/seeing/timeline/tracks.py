@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from conduit.timeline.recording import CpuSpan, RecordedWait, Recording
+from conduit.seeing.timeline.recording import CpuSpan, RecordedWait, Recording
 
 
 class Slice(Protocol):

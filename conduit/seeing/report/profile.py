@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from conduit.report.observer import ReportRecording
-from conduit.timeline import Account, accounts
-from conduit.timeline.recording import NEVER, MessageLife
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.timeline import Account, accounts
+from conduit.seeing.timeline.recording import NEVER, MessageLife
 
 Interval = tuple[int, int]
 

@@ -3,9 +3,9 @@
 Knows nothing of networks, jobs or benchmarks.  The same data give the same bytes.
 """
 
-from conduit.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
-from conduit.pictures.draw import check_drawing, draw
-from conduit.pictures.page import Page, number
+from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
+from conduit.seeing.pictures.draw import check_drawing, draw
+from conduit.seeing.pictures.page import Page, number
 
 __all__ = [
     "AxisMark",

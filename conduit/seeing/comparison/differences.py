@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from conduit.comparison.charts import SIZES, file_name
-from conduit.comparison.results import BenchmarkResult, Row
 from conduit.errors import BadRequest
-from conduit.pictures import BarPanel, Curve, LinePanel, Picture
+from conduit.seeing.comparison.charts import SIZES, file_name
+from conduit.seeing.comparison.results import BenchmarkResult, Row
+from conduit.seeing.pictures import BarPanel, Curve, LinePanel, Picture
 
 _PANELS = 4
 """Of one picture."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.timeline.recording import CpuSpan, Recording
+from conduit.seeing.timeline.recording import CpuSpan, Recording
 
 HARDWARE = -1
 """Where a step is that takes no CPU's time."""

@@ -1,8 +1,0 @@
-"""The report of a program: what its recording comes to, what is wrong with it, and a page that says so."""
-
-from conduit.report.advice import Advice, advice
-from conduit.report.observer import ReportRecording
-from conduit.report.page import write_report
-from conduit.report.profile import Profile, profile
-
-__all__ = ["Advice", "Profile", "ReportRecording", "advice", "profile", "write_report"]

@@ -1,0 +1,8 @@
+"""What happened in a job and when: recorded through the doors, added up, and written as a trace."""
+
+from conduit.seeing.timeline.accounts import Account, accounts
+from conduit.seeing.timeline.chrome import ChromeTrace
+from conduit.seeing.timeline.recording import Recording
+from conduit.seeing.timeline.timeline import Timeline
+
+__all__ = ["Account", "ChromeTrace", "Recording", "Timeline", "accounts"]
