@@ -39,7 +39,7 @@ nitpick_ignore_regex = [
         r"|Source|Strides|T|T_co|Target|Task|Values",
     ),
     # Of modules that are not public: some appear in signatures.
-    (r"py:class", r"conduit\.\w+\.\w+\.\w+|conduit\.core\..*|extended\.(?!upc\.|shmem\.|windows\.)\w+\.\w+"),
+    (r"py:class", r"conduit\.\w+\.\w+(\.\w+)+|conduit\.core\..*|extended\.(?!upc\.|shmem\.|windows\.)\w+\.\w+"),
     (r"py:class", r"extended\.(upc|shmem|windows)\.\w+\.\w+"),
 ]
 
