@@ -147,7 +147,7 @@ class Page:
     def _execute(self, block: Block) -> str:
         printed = io.StringIO()
         code = compile("\n" * (block.line - 1) + block.body, str(self.path), "exec")
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):  # pages write files
             exec(code, {"__name__": "__page__"})  # running the page is the purpose
         return printed.getvalue()
 
