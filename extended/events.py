@@ -16,6 +16,7 @@ import trio
 import conduit
 from extended.buffers import EMPTY
 from extended.missing import Missing
+from extended.program_lines import program_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -28,9 +29,6 @@ T_co = TypeVar("T_co", covariant=True)
 PUT = 0
 GET = 1
 EVERYTHING = (PUT, GET)
-
-# Programs, although they are in the layer's package.
-_PROGRAMS = ("extended.commands.", "extended.conformance.")
 
 
 class Completion(Protocol):
@@ -396,14 +394,3 @@ def check_handles(call: str, handles: object) -> list[Handle[Any]]:
                 "and from access regions"
             )
     return found
-
-
-def program_line() -> tuple[str, int]:
-    """Return file and number of the program's line that is running: the innermost that is not the layer's or core's."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith(("extended.", "conduit.")) or module.startswith(_PROGRAMS):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
-    return "an unknown line", 0

@@ -25,8 +25,8 @@ import trio
 import conduit
 from extended import checks
 from extended.calls import public
-from extended.events import program_line
 from extended.outgoing import RequestQueue
+from extended.program_lines import program_line
 from extended.reporting import queue_text
 
 if TYPE_CHECKING:

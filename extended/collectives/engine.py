@@ -19,8 +19,8 @@ from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue
 from extended.collectives.signature import CollectiveMismatch, described, sign
 from extended.collectives.team_calls import Broken, Place, TeamCalls, TeamTable
-from extended.events import program_line
 from extended.missing import Missing
+from extended.program_lines import program_line
 from extended.reporting import team_name
 
 if TYPE_CHECKING:

@@ -10,37 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 import conduit
+from extended.front_ends import integer, shown
 
 Array: TypeAlias = npt.NDArray[Any]
 
 MOST = 1 << 62
 """No array has as many bytes."""
-
-
-def shown(value: object) -> str:
-    """Return how messages show a value."""
-    try:
-        text = repr(value)
-    except Exception:
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def integer(call: str, name: str, value: Any, least: int, most: int, what: str) -> int:
-    """Return an integer argument from `least` to `most`.
-
-    Raises:
-        conduit.BadRequest: it is none, or outside.
-    """
-    try:
-        number = index(value)
-    except TypeError:
-        raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, {what}"
-        ) from None
-    if not least <= number <= most:
-        raise conduit.BadRequest(f"{call}: {name}={shown(number)} is not possible; give {what}")
-    return number
 
 
 def pe_number(call: str, pe: Any, size: int, name: str = "pe") -> int:

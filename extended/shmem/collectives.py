@@ -8,8 +8,8 @@ import numpy as np
 
 import conduit
 import extended
+from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
-from extended.shmem.calls import public
 from extended.shmem.constants import OP
 from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
@@ -34,7 +34,7 @@ class ShmemCollectives(Base):
         arguments.same_dtype(call, there, here)
         return there, here
 
-    @public()
+    @public("pe")
     def barrier_all(self) -> Any:
         """Complete what was begun on the default context, and wait until all PEs are here."""
 
@@ -44,17 +44,17 @@ class ShmemCollectives(Base):
 
         return meet()
 
-    @public()
+    @public("pe")
     def sync_all(self) -> Any:
         """Wait until all PEs are here; completes no put."""
         return self._x.barrier()
 
-    @public()
+    @public("pe")
     def sync(self, team: Any = None) -> Any:
         """Wait until all PEs of a team are here; completes no put."""
         return self._team("pe.sync", team).barrier()
 
-    @public()
+    @public("pe")
     def broadcast(self, target: Any, source: Any, root: Any, size: Any = None, team: Any = None) -> Any:
         """Copy the first `size` elements of the root's `source` into `target` on all PEs, the root too.
 
@@ -87,7 +87,7 @@ class ShmemCollectives(Base):
 
         return copy()
 
-    @public()
+    @public("pe")
     def fcollect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """Concatenate `size` elements of each PE in `target`, on all PEs.
 
@@ -113,7 +113,7 @@ class ShmemCollectives(Base):
 
         return gather()
 
-    @public()
+    @public("pe")
     def collect(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """As `fcollect`, with a size of each PE's own."""
         call = "pe.collect"
@@ -136,7 +136,7 @@ class ShmemCollectives(Base):
 
         return gather()
 
-    @public()
+    @public("pe")
     def alltoall(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """Give each PE its `size` elements of `source`.
 
@@ -152,7 +152,7 @@ class ShmemCollectives(Base):
         """
         return self._exchange("pe.alltoall", target, source, 1, 1, size, team)
 
-    @public()
+    @public("pe")
     def alltoalls(
         self, target: Any, source: Any, tst: Any = 1, sst: Any = 1, size: Any = None, team: Any = None
     ) -> Any:
@@ -163,8 +163,8 @@ class ShmemCollectives(Base):
         members = self._team(call, team)
         there, here = self._both(call, target, source)
         what = "a distance of elements, 1 or more"
-        there = there[:: arguments.integer(call, "tst", tst, 1, arguments.MOST, what)]
-        here = here[:: arguments.integer(call, "sst", sst, 1, arguments.MOST, what)]
+        there = there[:: integer(call, "tst", tst, 1, arguments.MOST, what)]
+        here = here[:: integer(call, "sst", sst, 1, arguments.MOST, what)]
         if size is None and min(there.size, here.size) % members.size:
             raise conduit.BadRequest(
                 f"{call}: {min(there.size, here.size)} elements do not divide by {members.size} PEs; give size="
@@ -184,7 +184,7 @@ class ShmemCollectives(Base):
         there, here = self._both(call, target, source)
         name = str(op).lower() if isinstance(op, str) else ""
         if name not in _KINDS:
-            raise conduit.BadRequest(f"{call}: op={arguments.shown(op)} is not known; give one of {', '.join(_KINDS)}")
+            raise conduit.BadRequest(f"{call}: op={shown(op)} is not known; give one of {', '.join(_KINDS)}")
         if here.dtype.kind not in _KINDS[name]:
             raise conduit.BadRequest(f"{call}: {name} is not defined on dtype {here.dtype}; give numbers that have it")
         count = arguments.elements(call, size, {"target": there.size, "source": here.size})
@@ -194,7 +194,7 @@ class ShmemCollectives(Base):
 
         return reduce()
 
-    @public()
+    @public("pe")
     def reduce(self, target: Any, source: Any, op: Any = OP.SUM, size: Any = None, team: Any = None) -> Any:
         """Combine the first `size` elements of all PEs into `target`, in the order of the PEs.
 
@@ -211,37 +211,37 @@ class ShmemCollectives(Base):
         """
         return self._reduce("pe.reduce", target, source, op, size, team)
 
-    @public()
+    @public("pe")
     def and_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by and."""
         return self._reduce("pe.and_reduce", target, source, "and", size, team)
 
-    @public()
+    @public("pe")
     def or_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by or."""
         return self._reduce("pe.or_reduce", target, source, "or", size, team)
 
-    @public()
+    @public("pe")
     def xor_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by xor."""
         return self._reduce("pe.xor_reduce", target, source, "xor", size, team)
 
-    @public()
+    @public("pe")
     def max_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by max."""
         return self._reduce("pe.max_reduce", target, source, "max", size, team)
 
-    @public()
+    @public("pe")
     def min_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by min."""
         return self._reduce("pe.min_reduce", target, source, "min", size, team)
 
-    @public()
+    @public("pe")
     def sum_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by sum."""
         return self._reduce("pe.sum_reduce", target, source, "sum", size, team)
 
-    @public()
+    @public("pe")
     def prod_reduce(self, target: Any, source: Any, size: Any = None, team: Any = None) -> Any:
         """`reduce` by prod."""
         return self._reduce("pe.prod_reduce", target, source, "prod", size, team)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import conduit
-from extended.shmem import arguments
-from extended.shmem.calls import public
+from extended.front_ends import integer, public, shown
 from extended.shmem.teams import ShmemTeam, check_team
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class CtxMaker:
         if ctx is None:
             return Ctx()
         if not isinstance(ctx, Ctx):
-            raise conduit.BadRequest(f"pe.Ctx: ctx={arguments.shown(ctx)} is no context; give one, or None")
+            raise conduit.BadRequest(f"pe.Ctx: ctx={shown(ctx)} is no context; give one, or None")
         return ctx.alias()
 
     @public("pe.Ctx")
@@ -214,7 +213,7 @@ class CtxMaker:
 
     def make(self, call: str, options: Any, team: ShmemTeam) -> Any:
         """Return a coroutine that makes a context."""
-        arguments.integer(call, "options", options, 0, 7, "0, or some of CTX")
+        integer(call, "options", options, 0, 7, "0, or some of CTX")
         team.members(call)
 
         async def create() -> Ctx:

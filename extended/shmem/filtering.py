@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import Any
 
 import conduit
-from extended.shmem import arguments
+from extended.front_ends import shown
 
 SPIKE = 1.8
 """A trial above so many medians is a spike (`sh.m.spike`)."""
@@ -44,7 +44,7 @@ def _checked(seconds: Any) -> Sequence[float]:
         times = [float(time) for time in seconds]
     except (TypeError, ValueError):
         raise conduit.BadRequest(
-            f"{call}: seconds={arguments.shown(seconds)} is no series of numbers; give the time of each trial"
+            f"{call}: seconds={shown(seconds)} is no series of numbers; give the time of each trial"
         ) from None
     if len(times) < 2:
         raise conduit.BadRequest(

@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 import conduit
+from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
-from extended.shmem.calls import public
 
 if TYPE_CHECKING:
     from extended import Extended
@@ -144,7 +144,7 @@ class ShmemAllocation:
             await self._x.barrier()  # or a put of another PE could come before
         return made
 
-    @public()
+    @public("pe")
     def alloc(self, count: Any, size: Any = 1, align: Any = None, hints: Any = None, clear: Any = True) -> Any:
         """Allocate memory; collective.
 
@@ -162,8 +162,8 @@ class ShmemAllocation:
             conduit.BadRequest: a wrong argument; or, on every PE, too little room.
         """
         call = "pe.alloc"
-        many = arguments.integer(call, "count", count, 0, arguments.MOST, "a number of elements, 0 or more")
-        each = arguments.integer(call, "size", size, 1, arguments.MOST, "the bytes of an element, 1 or more")
+        many = integer(call, "count", count, 0, arguments.MOST, "a number of elements, 0 or more")
+        each = integer(call, "size", size, 1, arguments.MOST, "the bytes of an element, 1 or more")
         multiple = _align(call, align)
 
         async def allocate() -> memoryview:
@@ -192,9 +192,7 @@ class ShmemAllocation:
         call = "pe.fromalloc"
         kind = arguments.dtype_of(call, dtype)
         if not isinstance(mem, memoryview):
-            raise conduit.BadRequest(
-                f"{call}: mem={arguments.shown(mem)} is no memoryview; give what pe.alloc returned"
-            )
+            raise conduit.BadRequest(f"{call}: mem={shown(mem)} is no memoryview; give what pe.alloc returned")
         whole = np.asarray(mem)
         block, _ = self._blocks.symmetric(call, "mem", whole)
         sizes = (mem.nbytes // kind.itemsize,) if shape is None else arguments.shape_of(call, shape)
@@ -208,7 +206,7 @@ class ShmemAllocation:
         start = self._blocks.offset(block, whole) - block.offset
         return np.ndarray(sizes, kind, buffer=root, offset=start, order=_order(call, order))
 
-    @public()
+    @public("pe")
     def free(self, mem: Any) -> Any:
         """Free an array or memory; collective.  It completes what this PE has begun on the default context.
 
@@ -220,7 +218,7 @@ class ShmemAllocation:
         """
         return self._free("pe.free", mem)
 
-    @public()
+    @public("pe")
     def del_array(self, a: Any) -> Any:
         """As `free`."""
         return self._free("pe.del_array", a)
@@ -238,7 +236,7 @@ class ShmemAllocation:
 
         return release()
 
-    @public()
+    @public("pe")
     def new_array(
         self,
         shape: Any,
@@ -264,22 +262,22 @@ class ShmemAllocation:
         """
         return self._array("pe.new_array", shape, dtype, order, align, 0 if clear else None)
 
-    @public()
+    @public("pe")
     def empty(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
         """Allocate an array that is not filled; collective, arguments as `new_array`."""
         return self._array("pe.empty", shape, dtype, order, align, None)
 
-    @public()
+    @public("pe")
     def zeros(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
         """Allocate an array of zeros; collective, arguments as `new_array`."""
         return self._array("pe.zeros", shape, dtype, order, align, 0)
 
-    @public()
+    @public("pe")
     def ones(self, shape: Any, dtype: Any = float, order: Any = "C", *, align: Any = None, hints: Any = None) -> Any:
         """Allocate an array of ones; collective, arguments as `new_array`."""
         return self._array("pe.ones", shape, dtype, order, align, 1)
 
-    @public()
+    @public("pe")
     def full(
         self,
         shape: Any,
@@ -294,7 +292,7 @@ class ShmemAllocation:
         kind = np.asarray(fill_value).dtype if dtype is None else dtype
         return self._array("pe.full", shape, kind, order, align, fill_value)
 
-    @public()
+    @public("pe")
     def array(self, obj: Any, dtype: Any = None, *, order: Any = "K", align: Any = None, hints: Any = None) -> Any:
         """Allocate an array with the contents of `obj`, on each PE its own; collective, the shape the same on all."""
         call = "pe.array"
@@ -310,14 +308,14 @@ class ShmemAllocation:
                 np.empty(1, kind)[...] = fill
             except Exception as error:
                 raise conduit.BadRequest(
-                    f"{call}: fill_value={arguments.shown(fill)} does not go into dtype {kind} ({error})"
+                    f"{call}: fill_value={shown(fill)} does not go into dtype {kind} ({error})"
                 ) from None
         return self._made(call, sizes, kind, _order(call, order), _align(call, align), fill)
 
 
 def _order(call: str, order: Any) -> Any:
     if order not in ("C", "F"):
-        raise conduit.BadRequest(f'{call}: order={arguments.shown(order)} is not known; give "C" or "F"')
+        raise conduit.BadRequest(f'{call}: order={shown(order)} is not known; give "C" or "F"')
     return order
 
 
@@ -325,7 +323,7 @@ def _align(call: str, align: Any) -> int:
     if align is None:
         return 1
     what = f"a power of two up to {ALIGNED}, which the addresses of all PEs have in common"
-    multiple = arguments.integer(call, "align", align, 1, ALIGNED, what)
+    multiple = integer(call, "align", align, 1, ALIGNED, what)
     if multiple & (multiple - 1):
         raise conduit.BadRequest(f"{call}: align={multiple} is no power of two; give {what}")
     return multiple

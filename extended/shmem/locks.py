@@ -8,7 +8,7 @@ import numpy as np
 
 import conduit
 import extended
-from extended.shmem.calls import public
+from extended.front_ends import public
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
 
@@ -34,7 +34,7 @@ class ShmemLocks(Base, ShmemAllocation):
         place = self._blocks.offset(block, elements) - block.offset
         return self._x.lock(f"shmem {block.serial} {place}")
 
-    @public()
+    @public("pe")
     def new_lock(self) -> Any:
         """Allocate a free lock; collective.
 
@@ -43,18 +43,18 @@ class ShmemLocks(Base, ShmemAllocation):
         """
         return self._array("pe.new_lock", 1, _LOCK_TYPE, "C", None, 0)
 
-    @public()
+    @public("pe")
     def del_lock(self, lock: Any) -> Any:
         """Free a lock; collective."""
         self._lock("pe.del_lock", lock)
         return self._free("pe.del_lock", lock)
 
-    @public()
+    @public("pe")
     def set_lock(self, lock: Any) -> Any:
         """Wait until the running task has the lock."""
         return self._lock("pe.set_lock", lock).acquire()
 
-    @public()
+    @public("pe")
     def test_lock(self, lock: Any) -> Any:
         """Take the lock if it is free; return False where it was taken, True where somebody has it."""
         found = self._lock("pe.test_lock", lock)
@@ -64,7 +64,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
         return attempt()
 
-    @public()
+    @public("pe")
     def clear_lock(self, lock: Any) -> Any:
         """Complete what was begun on the default context, and release the lock."""
         found = self._lock("pe.clear_lock", lock)
@@ -75,7 +75,7 @@ class ShmemLocks(Base, ShmemAllocation):
 
         return release()
 
-    @public()
+    @public("pe")
     def new_signal(self) -> Any:
         """Allocate a signal of 0; collective.
 
@@ -84,12 +84,12 @@ class ShmemLocks(Base, ShmemAllocation):
         """
         return self._array("pe.new_signal", 1, SIGNAL_TYPE, "C", None, 0)
 
-    @public()
+    @public("pe")
     def del_signal(self, signal: Any) -> Any:
         """Free a signal; collective."""
         return self._free("pe.del_signal", signal)
 
-    @public()
+    @public("pe")
     def Lock(self) -> Any:
         """Make a lock; collective.
 

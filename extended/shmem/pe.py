@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 import conduit
 from extended import Extended
+from extended.front_ends import integer, public
 from extended.shmem import arguments
 from extended.shmem.atomics import ShmemAtomics
-from extended.shmem.calls import public
 from extended.shmem.collectives import ShmemCollectives
 from extended.shmem.constants import MAJOR_VERSION, MINOR_VERSION, THREAD, VENDOR_STRING, ShmemConstants
 from extended.shmem.contexts import Ctx, CtxMaker
@@ -73,7 +73,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
 
     def pe_accessible(self, pe: Any) -> bool:
         """Return whether there is a PE of that number; plain."""
-        number = arguments.integer("pe.pe_accessible", "pe", pe, -arguments.MOST, arguments.MOST, "the number of a PE")
+        number = integer("pe.pe_accessible", "pe", pe, -arguments.MOST, arguments.MOST, "the number of a PE")
         return 0 <= number < self.n_pes()
 
     def addr_accessible(self, addr: Any, pe: Any) -> bool:
@@ -105,21 +105,21 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
 
     def pcontrol(self, level: Any = 1) -> None:
         """Set the level of profiling, which changes nothing; plain."""
-        arguments.integer("pe.pcontrol", "level", level, 0, arguments.MOST, "a level, 0 or more")
+        integer("pe.pcontrol", "level", level, 0, arguments.MOST, "a level, 0 or more")
 
     def global_exit(self, status: Any = 0) -> NoReturn:
         """End the job on all PEs; plain, never returns."""
-        self.ep.exit(arguments.integer("pe.global_exit", "status", status, 0, 255, "a status, 0 to 255"))
+        self.ep.exit(integer("pe.global_exit", "status", status, 0, 255, "a status, 0 to 255"))
 
-    @public()
+    @public("pe")
     def init(self) -> Any:
         """Do nothing but poll: `shmem.run` has initialised the PE."""
         return self.ep.poll()
 
-    @public()
+    @public("pe")
     def init_thread(self, requested: Any = THREAD.MULTIPLE) -> Any:
         """As `init`; return that all tasks of a PE may call."""
-        arguments.integer("pe.init_thread", "requested", requested, 0, 3, "one of THREAD")
+        integer("pe.init_thread", "requested", requested, 0, 3, "one of THREAD")
 
         async def initialise() -> THREAD:
             await self.ep.poll()
@@ -127,7 +127,7 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
 
         return initialise()
 
-    @public()
+    @public("pe")
     def finalize(self) -> Any:
         """Complete what was begun on the default context, and wait until all PEs are here; collective."""
         return self.barrier_all()

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import conduit
+from extended.front_ends import integer, shown
 from extended.shmem import arguments
 from extended.shmem.pe import attach
 
@@ -51,22 +52,21 @@ def _options(pes: int | None, options: dict[str, Any]) -> dict[str, Any]:
             instead = "pes" if name == "ranks" else ", ".join(["pes", *known])
             raise conduit.BadRequest(f"shmem.run: there is no argument {name}=; give {instead}")
     if pes is not None:
-        arguments.integer("shmem.run", "pes", pes, 1, arguments.MOST, "a number of pes, 1 or more")
+        integer("shmem.run", "pes", pes, 1, arguments.MOST, "a number of pes, 1 or more")
     return {**options, "ranks": pes}
 
 
 def _program(main: Main, args: tuple[Any, ...]) -> Main:
     write = "write `async def main(pe, *args)`"
     if not callable(main):
-        raise conduit.BadRequest(f"shmem.run: main={arguments.shown(main)} cannot be called; {write}")
+        raise conduit.BadRequest(f"shmem.run: main={shown(main)} cannot be called; {write}")
     if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
-        raise conduit.BadRequest(f"shmem.run: main={arguments.shown(main)} is not async; {write}")
+        raise conduit.BadRequest(f"shmem.run: main={shown(main)} is not async; {write}")
     try:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:
         raise conduit.BadRequest(
-            f"shmem.run: main={arguments.shown(main)} cannot be called with a PE and {len(args)} arguments: {error}; "
-            f"{write}"
+            f"shmem.run: main={shown(main)} cannot be called with a PE and {len(args)} arguments: {error}; {write}"
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

@@ -8,8 +8,8 @@ import attrs
 
 import conduit
 import extended
+from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
-from extended.shmem.calls import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,16 +143,16 @@ class ShmemTeam:
         state = self._valid(call)
         members = state.members
         first = arguments.pe_number(call, start, members.size, "start")
-        step = arguments.integer(call, "stride", stride, -arguments.MOST, arguments.MOST, "a distance of PEs, not 0")
+        step = integer(call, "stride", stride, -arguments.MOST, arguments.MOST, "a distance of PEs, not 0")
         if not step:
             raise conduit.BadRequest(f"{call}: stride=0 names one PE again and again; give another")
         possible = range(first, members.size if step > 0 else -1, step)
         what = f"1 to {len(possible)}, the PEs that there are from {first} on by {step}"
-        many = len(possible) if size is None else arguments.integer(call, "size", size, 1, len(possible), what)
+        many = len(possible) if size is None else integer(call, "size", size, 1, len(possible), what)
         wanted = {**(config or {}), **kwargs}
         for name in wanted:
             if name.lower() not in _CONFIG:
-                raise conduit.BadRequest(f"{call}: there is no {arguments.shown(name)} in config; give num_contexts")
+                raise conduit.BadRequest(f"{call}: there is no {shown(name)} in config; give num_contexts")
         made = {"num_contexts": 0, **{name.lower(): int(value) for name, value in wanted.items()}}
         chosen = possible[:many]
         return _split(state, chosen, made)
@@ -207,5 +207,5 @@ def check_team(call: str, team: Any) -> ShmemTeam:
         conduit.BadRequest: none.
     """
     if not isinstance(team, ShmemTeam):
-        raise conduit.BadRequest(f"{call}: team={arguments.shown(team)} is no team; give one, or None")
+        raise conduit.BadRequest(f"{call}: team={shown(team)} is no team; give one, or None")
     return team

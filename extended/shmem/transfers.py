@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
-from extended.shmem.calls import public
 from extended.shmem.constants import SIGNAL
 from extended.shmem.contexts import Ctx, OperationStream
 
@@ -32,7 +32,7 @@ class Base:
             return self.CTX_DEFAULT.stream(call)
         if not isinstance(ctx, Ctx):
             raise conduit.BadRequest(
-                f"{call}: ctx={arguments.shown(ctx)} is no context; give one of pe, or None for the default one"
+                f"{call}: ctx={shown(ctx)} is no context; give one of pe, or None for the default one"
             )
         return ctx.stream(call)
 
@@ -67,7 +67,7 @@ class ShmemTransfers(Base):
         if block is not None and block.freed:
             raise conduit.BadRequest(f"{call}: {name} was freed; use arrays before they are freed")
 
-    @public()
+    @public("pe")
     def put(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
         """Put elements of `source` into `target` on another PE; return when `source` may be changed.
 
@@ -84,7 +84,7 @@ class ShmemTransfers(Base):
         stream, rank, offset, data = self._put("pe.put", target, source, pe, size, ctx)
         return self._begin_put(stream, rank, offset, data, bulk=False)
 
-    @public()
+    @public("pe")
     def put_nbi(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
         """Begin a put; arguments as `put`, `source` in use until `quiet`."""
         stream, rank, offset, data = self._put("pe.put_nbi", target, source, pe, size, ctx)
@@ -93,7 +93,7 @@ class ShmemTransfers(Base):
     async def _begin_put(self, stream: OperationStream, rank: int, offset: int, data: Array, *, bulk: bool) -> None:
         stream.put(await self._x.put_nb(rank, offset, data, bulk=bulk), rank)
 
-    @public()
+    @public("pe")
     def iput(
         self, target: Any, source: Any, pe: Any, tst: Any = 1, sst: Any = 1, size: Any = None, ctx: Any = None
     ) -> Any:
@@ -138,7 +138,7 @@ class ShmemTransfers(Base):
         rank = self._rank(call, pe, stream)
         return stream, rank, offset, here, arguments.elements(call, size, {"target": here.size, "source": there.size})
 
-    @public()
+    @public("pe")
     def get(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
         """Get elements of `source` on another PE into `target`.
 
@@ -165,7 +165,7 @@ class ShmemTransfers(Base):
             self._x.ep.charge(copied=found.nbytes)
             here.flat[:count] = found
 
-    @public()
+    @public("pe")
     def get_nbi(self, target: Any, source: Any, pe: Any, size: Any = None, ctx: Any = None) -> Any:
         """Begin a get; arguments as `get`, `target` is filled when `quiet` returns."""
         stream, rank, offset, here, count = self._get("pe.get_nbi", target, source, pe, size, ctx)
@@ -179,7 +179,7 @@ class ShmemTransfers(Base):
 
         return begin()
 
-    @public()
+    @public("pe")
     def iget(
         self, target: Any, source: Any, pe: Any, tst: Any = 1, sst: Any = 1, size: Any = None, ctx: Any = None
     ) -> Any:
@@ -203,7 +203,7 @@ class ShmemTransfers(Base):
 
     # --------------------------------------------------------------------------------------------------------- signals
 
-    @public()
+    @public("pe")
     def put_signal(
         self,
         target: Any,
@@ -232,7 +232,7 @@ class ShmemTransfers(Base):
         """
         return self._put_signal("pe.put_signal", target, source, pe, signal, value, sigop, size, ctx)
 
-    @public()
+    @public("pe")
     def put_signal_nbi(
         self,
         target: Any,
@@ -252,11 +252,9 @@ class ShmemTransfers(Base):
     ) -> Any:
         _, rank, offset, data = self._put(call, target, source, pe, size, ctx)
         place = self._signal(call, signal)[0]
-        number = arguments.integer(call, "value", value, -(1 << 63), (1 << 64) - 1, "an integer of 64 bits")
+        number = integer(call, "value", value, -(1 << 63), (1 << 64) - 1, "an integer of 64 bits")
         if sigop not in (SIGNAL.SET, SIGNAL.ADD):
-            raise conduit.BadRequest(
-                f"{call}: sigop={arguments.shown(sigop)} is not known; give pe.SIGNAL_SET or pe.SIGNAL_ADD"
-            )
+            raise conduit.BadRequest(f"{call}: sigop={shown(sigop)} is not known; give pe.SIGNAL_SET or pe.SIGNAL_ADD")
         atomic = self._x.atomic("u8")
         change = atomic.set if sigop == SIGNAL.SET else atomic.add
 
@@ -275,16 +273,16 @@ class ShmemTransfers(Base):
             )
         return place, elements
 
-    @public()
+    @public("pe")
     def fence(self, ctx: Any = None) -> Any:
         """Order the puts that were begun on a context before those that follow; None for the default context."""
         return self._stream("pe.fence", ctx).order()
 
-    @public()
+    @public("pe")
     def quiet(self, ctx: Any = None) -> Any:
         """Complete what was begun on a context; None for the default context."""
         return self._stream("pe.quiet", ctx).complete()
 
 
 def _step(call: str, name: str, step: Any) -> int:
-    return arguments.integer(call, name, step, 1, arguments.MOST, "a distance of elements, 1 or more")
+    return integer(call, name, step, 1, arguments.MOST, "a distance of elements, 1 or more")

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 import conduit
+from extended.front_ends import public, shown
 from extended.shmem import arguments
-from extended.shmem.calls import public
 from extended.shmem.constants import CMP
 from extended.shmem.transfers import ShmemTransfers
 
@@ -132,101 +132,101 @@ class Waits(ShmemTransfers):
         await self._x.ep.poll()
         return look.met()
 
-    @public()
+    @public("pe")
     def wait_until(self, ivar: Any, cmp: Any, value: Any) -> Any:
         """Wait until the one element of `ivar` meets a condition."""
         return self._wait_all("pe.wait_until", self._one("pe.wait_until", ivar, cmp, value))
 
-    @public()
+    @public("pe")
     def test(self, ivar: Any, cmp: Any, value: Any) -> Any:
         """Return whether the one element of `ivar` meets a condition."""
         return self._test_all("pe.test", self._one("pe.test", ivar, cmp, value))
 
-    @public()
+    @public("pe")
     def wait_until_all(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Wait until all elements that count meet a condition."""
         call = "pe.wait_until_all"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._wait_all(call, look)
 
-    @public()
+    @public("pe")
     def wait_until_all_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Wait until all elements that count meet a condition, each with a value of its own."""
         call = "pe.wait_until_all_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._wait_all(call, look)
 
-    @public()
+    @public("pe")
     def wait_until_any(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Wait until one element meets a condition; return its index, None where none counts."""
         call = "pe.wait_until_any"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._wait_any(call, look)
 
-    @public()
+    @public("pe")
     def wait_until_any_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Wait until one element meets a condition; return its index; each has a value of its own."""
         call = "pe.wait_until_any_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._wait_any(call, look)
 
-    @public()
+    @public("pe")
     def wait_until_some(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Wait until some elements meet a condition; return their indices, none where none counts."""
         call = "pe.wait_until_some"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._wait_some(call, look)
 
-    @public()
+    @public("pe")
     def wait_until_some_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Wait until some elements meet a condition; return their indices; each has a value of its own."""
         call = "pe.wait_until_some_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._wait_some(call, look)
 
-    @public()
+    @public("pe")
     def test_all(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Return whether all elements that count meet a condition."""
         call = "pe.test_all"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._test_all(call, look)
 
-    @public()
+    @public("pe")
     def test_all_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Return whether all elements that count meet a condition, each with a value of its own."""
         call = "pe.test_all_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._test_all(call, look)
 
-    @public()
+    @public("pe")
     def test_any(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Return the index of an element that meets a condition, or None."""
         call = "pe.test_any"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._test_any(call, look)
 
-    @public()
+    @public("pe")
     def test_any_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Return the index of an element that meets a condition, or None, each with a value of its own."""
         call = "pe.test_any_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._test_any(call, look)
 
-    @public()
+    @public("pe")
     def test_some(self, ivars: Any, cmp: Any, value: Any, status: Any = None) -> Any:
         """Return the indices of the elements that meet a condition."""
         call = "pe.test_some"
         look = self._look(call, ivars, cmp, value, status, vector=False)
         return self._test_some(call, look)
 
-    @public()
+    @public("pe")
     def test_some_vector(self, ivars: Any, cmp: Any, values: Any, status: Any = None) -> Any:
         """Return the indices of the elements that meet a condition, each with a value of its own."""
         call = "pe.test_some_vector"
         look = self._look(call, ivars, cmp, values, status, vector=True)
         return self._test_some(call, look)
 
-    @public()
+    @public("pe")
     def signal_fetch(self, signal: Any) -> Any:
         """Return the signal of this PE."""
         _, elements = self._signal("pe.signal_fetch", signal)
@@ -237,7 +237,7 @@ class Waits(ShmemTransfers):
 
         return fetch()
 
-    @public()
+    @public("pe")
     def signal_wait_until(self, signal: Any, cmp: Any, value: Any) -> Any:
         """Wait until the signal of this PE meets a condition; return it."""
         call = "pe.signal_wait_until"
@@ -258,6 +258,6 @@ def _cmp(call: str, cmp: Any) -> CMP:
         found = next((each for each in CMP if each == cmp), None)
     if found is None:
         raise conduit.BadRequest(
-            f'{call}: cmp={arguments.shown(cmp)} is not known; give pe.CMP_EQ, NE, GT, LE, LT or GE, or "==", ">=" ...'
+            f'{call}: cmp={shown(cmp)} is not known; give pe.CMP_EQ, NE, GT, LE, LT or GE, or "==", ">=" ...'
         )
     return found

@@ -10,9 +10,9 @@ import trio
 
 import conduit
 from extended import BarrierMismatch
+from extended.front_ends import public
 from extended.upc import arguments
 from extended.upc.array import SharedArray
-from extended.upc.calls import public
 from extended.upc.keys import Description
 from extended.upc.places import check_array
 

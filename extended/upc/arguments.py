@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import conduit
+from extended.front_ends import integer, shown
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -17,40 +17,6 @@ if TYPE_CHECKING:
 
 MOST = 1 << 62
 """No array has as many bytes."""
-
-
-def shown(value: object) -> str:
-    """Return how messages show a value."""
-    try:
-        text = repr(value)
-    except Exception:
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def integer(call: str, name: str, value: Any, least: int, most: int, what: str) -> int:
-    """Return an integer argument within bounds.
-
-    Args:
-        call: for the message.
-        name: of the argument.
-        value: as given.
-        least: the smallest that is allowed.
-        most: the largest.
-        what: what to give.
-
-    Raises:
-        conduit.BadRequest: it is none, or outside.
-    """
-    try:
-        number = index(value)
-    except TypeError:
-        raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, {what}"
-        ) from None
-    if not least <= number <= most:
-        raise conduit.BadRequest(f"{call}: {name}={shown(number)} is not possible; give {what}")
-    return number
 
 
 def shape_of(call: str, shape: Shape) -> tuple[int, ...]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 import conduit
-from extended.upc import arguments, selection
+from extended.front_ends import integer, public
+from extended.upc import selection
 from extended.upc.buffer import Pending
-from extended.upc.calls import public
 from extended.upc.errors import NotAwaited, WrongIndex
 from extended.upc.memory import ArrayMemory
 from extended.upc.picture import picture
@@ -441,7 +441,7 @@ class SharedArray:
         self.check_alive("a.gather_to")
         threads = self._layout.threads
         what = f"a thread, 0 to {threads - 1}, the same on all"
-        return self, arguments.integer("a.gather_to", "thread", thread, 0, threads - 1, what)
+        return self, integer("a.gather_to", "thread", thread, 0, threads - 1, what)
 
     @public("a", _for_gather_to)
     async def gather_to(self, thread: int) -> Values | None:

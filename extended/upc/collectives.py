@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
-from extended.upc import arguments, operators
+from extended.front_ends import integer, public, shown
+from extended.upc import operators
 from extended.upc.array import SharedArray, refuse_read
-from extended.upc.calls import public
 from extended.upc.places import Spot, check_array, size, spot
 from extended.upc.sort import sort
 
@@ -86,12 +86,11 @@ def _permutation(perm: Any, threads: int) -> list[int]:
     what = f"a thread, 0 to {threads - 1}"
     if given is not None:
         given = [
-            arguments.integer("t.all_permute", f"perm[{place}]", each, 0, threads - 1, what)
-            for place, each in enumerate(given)
+            integer("t.all_permute", f"perm[{place}]", each, 0, threads - 1, what) for place, each in enumerate(given)
         ]
     if given is None or sorted(given) != list(range(threads)):
         raise conduit.BadRequest(
-            f"t.all_permute: perm={arguments.shown(perm)} is no permutation; give each of the threads 0 to "
+            f"t.all_permute: perm={shown(perm)} is no permutation; give each of the threads 0 to "
             f"{threads - 1} once: perm[i] is where thread i's bytes go"
         )
     return given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from extended.upc.calls import public
+from extended.front_ends import public
 
 if TYPE_CHECKING:
     from types import TracebackType

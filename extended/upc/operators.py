@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
-from extended.upc import arguments
+from extended.front_ends import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     function = NAMED.get(op) if isinstance(op, str) else op
     if function is None or not callable(function):
         raise conduit.BadRequest(
-            f"{call}: op={arguments.shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
+            f"{call}: op={shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
             "of two arrays"
         )
     if isinstance(function, np.ufunc):

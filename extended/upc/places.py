@@ -14,9 +14,9 @@ import attrs
 import numpy as np
 
 import conduit
+from extended.front_ends import integer, public, shown
 from extended.upc import arguments, selection
 from extended.upc.array import SharedArray, refuse_read
-from extended.upc.calls import public
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,8 +51,7 @@ def check_array(call: str, runtime: Runtime, name: str, a: Any) -> SharedArray:
     """
     if not isinstance(a, SharedArray):
         raise conduit.BadRequest(
-            f"{call}: {name}={arguments.shown(a)} is a {type(a).__name__}; give a shared array, as the allocations "
-            "return it"
+            f"{call}: {name}={shown(a)} is a {type(a).__name__}; give a shared array, as the allocations return it"
         )
     if a.memory.x is not runtime.x:
         raise conduit.BadRequest(
@@ -70,7 +69,7 @@ def spot(call: str, runtime: Runtime, name: str, place: Any, nbytes: int) -> Spo
     """
     if not isinstance(place, tuple) or len(place) != 2:
         raise conduit.BadRequest(
-            f"{call}: {name}={arguments.shown(place)} is no place; give an array and the index of an element, (a, i)"
+            f"{call}: {name}={shown(place)} is no place; give an array and the index of an element, (a, i)"
         )
     array = check_array(call, runtime, f"{name}[0]", place[0])
     refuse_read(place[1])
@@ -79,7 +78,7 @@ def spot(call: str, runtime: Runtime, name: str, place: Any, nbytes: int) -> Spo
     left = array.memory.offset + array.memory.part_bytes(owner) - offset
     if nbytes > left:
         raise conduit.BadRequest(
-            f"{call}: {nbytes} bytes from {name}=(a, {arguments.shown(place[1])}) on are more than the {left} that "
+            f"{call}: {nbytes} bytes from {name}=(a, {shown(place[1])}) on are more than the {left} that "
             f"thread {owner} has from there; give at most these, and the rest by a call for each thread"
         )
     return Spot(array, owner, offset, nbytes)
@@ -91,7 +90,7 @@ def size(call: str, nbytes: Any) -> int:
     Raises:
         conduit.BadRequest: it is none.
     """
-    return arguments.integer(call, "nbytes", nbytes, 0, arguments.MOST, "a number of bytes, 0 or more")
+    return integer(call, "nbytes", nbytes, 0, arguments.MOST, "a number of bytes, 0 or more")
 
 
 def _for_memput(t: Bytes, dst: Any, data: Any) -> tuple[Any, ...]:
@@ -127,7 +126,7 @@ def _for_memcpy(t: Bytes, dst: Any, src: Any, nbytes: Any) -> tuple[Any, ...]:
 
 def _for_memset(t: Bytes, dst: Any, byte: Any, nbytes: Any) -> tuple[Any, ...]:
     place = spot("t.memset", t.runtime, "dst", dst, size("t.memset", nbytes))
-    return t, place, arguments.integer("t.memset", "byte", byte, 0, 255, "0 to 255"), None
+    return t, place, integer("t.memset", "byte", byte, 0, 255, "0 to 255"), None
 
 
 class Bytes:

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import conduit
+from extended.front_ends import integer, shown
 from extended.upc import arguments
 from extended.upc.thread import WRITE_BUFFER, attach, check_buffer
 
@@ -53,7 +54,7 @@ def _options(threads: int | None, options: dict[str, Any]) -> dict[str, Any]:
             instead = "threads" if name == "ranks" else ", ".join(["threads", "write_buffer", *known])
             raise conduit.BadRequest(f"upc.run: there is no argument {name}=; give {instead}")
     if threads is not None:
-        arguments.integer("upc.run", "threads", threads, 1, arguments.MOST, "a number of threads, 1 or more")
+        integer("upc.run", "threads", threads, 1, arguments.MOST, "a number of threads, 1 or more")
     return {**options, "ranks": threads}
 
 
@@ -61,15 +62,14 @@ def _program(main: Main, args: tuple[Any, ...], write_buffer: int) -> Main:
     capacity = check_buffer("upc.run", write_buffer)
     write = "write `async def main(t, *args)`"
     if not callable(main):
-        raise conduit.BadRequest(f"upc.run: main={arguments.shown(main)} cannot be called; {write}")
+        raise conduit.BadRequest(f"upc.run: main={shown(main)} cannot be called; {write}")
     if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
-        raise conduit.BadRequest(f"upc.run: main={arguments.shown(main)} is not async; {write}")
+        raise conduit.BadRequest(f"upc.run: main={shown(main)} is not async; {write}")
     try:
         inspect.signature(main).bind(None, *args)
     except TypeError as error:
         raise conduit.BadRequest(
-            f"upc.run: main={arguments.shown(main)} cannot be called with a thread and {len(args)} arguments: {error}; "
-            f"{write}"
+            f"upc.run: main={shown(main)} cannot be called with a thread and {len(args)} arguments: {error}; {write}"
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import conduit
 from extended import Extended
+from extended.front_ends import integer, public
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
-from extended.upc.calls import public
 from extended.upc.collectives import UpcCollectives
 from extended.upc.locks import SharedLock
 from extended.upc.places import Bytes
@@ -112,7 +112,7 @@ def check_buffer(call: str, write_buffer: Any) -> int:
     Raises:
         conduit.BadRequest: no number of bytes.
     """
-    return arguments.integer(call, "write_buffer", write_buffer, 0, arguments.MOST, "a number of bytes, 0 or more")
+    return integer(call, "write_buffer", write_buffer, 0, arguments.MOST, "a number of bytes, 0 or more")
 
 
 async def attach(ep: conduit.Endpoint, write_buffer: int = WRITE_BUFFER) -> Thread:

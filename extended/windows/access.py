@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from extended.front_ends import integer, public, shown
 from extended.windows import buffers, operators
 from extended.windows.accumulates import Change
 from extended.windows.base import WindowBase
-from extended.windows.calls import integer, public, shown
 from extended.windows.constants import PROC_NULL
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Access(WindowBase):
     """Accesses to the parts of a window; each is complete when its epoch ends, or by a flush."""
 
-    @public()
+    @public("win")
     def Put(self, origin: Any, target_rank: Any, target: Any = None) -> Any:
         """Begin to store elements in a rank's part; `origin` is in use until the epoch ends, or a flush.
 
@@ -38,7 +38,7 @@ class Access(WindowBase):
         rank, start = self._target(call, target_rank, target, given)
         return self._access(self._operations.put(self._called(call), rank, start, given.view(np.uint8)), rank)
 
-    @public()
+    @public("win")
     def Get(self, origin: Any, target_rank: Any, target: Any = None) -> Any:
         """Begin to read elements of a rank's part into `origin`, which is filled when the epoch ends, or by a flush.
 
@@ -56,7 +56,7 @@ class Access(WindowBase):
         rank, start = self._target(call, target_rank, target, out)
         return self._access(self._operations.get(self._called(call), rank, start, out.view(np.uint8)), rank)
 
-    @public()
+    @public("win")
     def Accumulate(self, origin: Any, target_rank: Any, target: Any = None, op: Any = operators.SUM) -> Any:
         """Begin to combine elements into those of a rank's part, each of them atomically.
 
@@ -77,7 +77,7 @@ class Access(WindowBase):
         what = Change(code, kind, given.size, given, None)
         return self._accumulate(call, rank, start, what, "mpi_accumulate")
 
-    @public()
+    @public("win")
     def Get_accumulate(
         self, origin: Any, result: Any, target_rank: Any, target: Any = None, op: Any = operators.SUM
     ) -> Any:
@@ -97,7 +97,7 @@ class Access(WindowBase):
         call = "win.Get_accumulate"
         return self._fetch(call, "mpi_get_accumulate", origin, result, target_rank, target, op)
 
-    @public()
+    @public("win")
     def Fetch_and_op(
         self, origin: Any, result: Any, target_rank: Any, target_disp: Any = 0, op: Any = operators.SUM
     ) -> Any:
@@ -129,7 +129,7 @@ class Access(WindowBase):
         what = Change(code, kind, out.size, given, out.view(np.uint8))
         return self._accumulate(call, rank, start, what, cost)
 
-    @public()
+    @public("win")
     def Compare_and_swap(self, origin: Any, compare: Any, result: Any, target_rank: Any, target_disp: Any = 0) -> Any:
         """Begin to store one element where there is another, and to bring that before to `result`.
 

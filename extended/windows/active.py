@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from extended.front_ends import public
 from extended.windows.base import WindowBase, assertion_of
-from extended.windows.calls import Call, public
+from extended.windows.calls import Call
 from extended.windows.constants import MODE
 from extended.windows.groups import members
 
@@ -23,7 +24,7 @@ class Active(WindowBase):
 
     # ----------------------------------------------------------------------------------------------------------- fences
 
-    @public()
+    @public("win")
     def Fence(self, assertion: Any = 0) -> Any:
         """Complete all accesses to and of this rank, and begin an epoch; collective.
 
@@ -57,7 +58,7 @@ class Active(WindowBase):
 
     # ------------------------------------------------------------------------------------- general active target epochs
 
-    @public()
+    @public("win")
     def Post(self, group: Any, assertion: Any = 0) -> Any:
         """Let some ranks access this one's part, until `Wait`; waits for none of them.
 
@@ -84,7 +85,7 @@ class Active(WindowBase):
                     member = self._shape.members[rank]
                     await self._service.posted(member.rank, member.slot)
 
-    @public()
+    @public("win")
     def Start(self, group: Any, assertion: Any = 0) -> Any:
         """Begin an epoch of accesses to some ranks; waits until they have posted.
 
@@ -119,7 +120,7 @@ class Active(WindowBase):
         await self._ep.poll()
         await self._ep.block_until(missing.none, what=f"the {what} that {name} is for", ranks=missing)
 
-    @public()
+    @public("win")
     def Complete(self) -> Any:
         """End the epoch that `Start` began: complete all accesses in it.
 
@@ -139,7 +140,7 @@ class Active(WindowBase):
                 await self._service.completed(member.rank, member.slot)
         self._epochs.completed(call)
 
-    @public()
+    @public("win")
     def Wait(self) -> Any:
         """End the epoch that `Post` began, when all of its group have called `Complete`.
 
@@ -154,7 +155,7 @@ class Active(WindowBase):
         await self._told(self._part.completes, self._epochs.posted, call.name, "Complete")
         self._end_exposure()
 
-    @public()
+    @public("win")
     def Test(self) -> Any:
         """Poll, and end the epoch that `Post` began if all of its group have called `Complete`; return whether so.
 

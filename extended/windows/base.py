@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import conduit
-from extended.windows.calls import Call, called, integer
+from extended.front_ends import integer
+from extended.windows.calls import Call, called
 from extended.windows.constants import MODE, PROC_NULL
 from extended.windows.epochs import Epochs
 from extended.windows.making import Made

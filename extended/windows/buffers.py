@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import conduit
-from extended.windows.calls import integer, shown
+from extended.front_ends import integer, shown
 
 Array = npt.NDArray[Any]
 

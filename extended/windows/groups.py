@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import conduit
-from extended.windows.calls import integer, shown
+from extended.front_ends import integer, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 import conduit
 from extended import Extended, Team
+from extended.front_ends import integer, shown
 from extended.windows.buffers import MOST, dtype_of
-from extended.windows.calls import integer, shown
 from extended.windows.locks import WORDS
 from extended.windows.service import attached
 

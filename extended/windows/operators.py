@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 import conduit
-from extended.windows.calls import shown
+from extended.front_ends import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,15 +7,16 @@ from typing import Any
 import trio
 
 import conduit
+from extended.front_ends import public, shown
 from extended.windows.base import WindowBase, assertion_of
-from extended.windows.calls import Call, public, shown
+from extended.windows.calls import Call
 from extended.windows.constants import LOCK, LOCK_EXCLUSIVE, MODE
 
 
 class Passive(WindowBase):
     """Synchronisation in which the ranks that are accessed have no part."""
 
-    @public()
+    @public("win")
     def Lock(self, rank: Any, lock_type: Any = LOCK_EXCLUSIVE, assertion: Any = 0) -> Any:
         """Begin an epoch of accesses to a rank, which has no part in it; waits for those who lock it before.
 
@@ -51,7 +52,7 @@ class Passive(WindowBase):
             self._epochs.locks.pop(rank, None)
             raise
 
-    @public()
+    @public("win")
     def Unlock(self, rank: Any) -> Any:
         """End the epoch that `Lock` began: complete all accesses in it.
 
@@ -71,7 +72,7 @@ class Passive(WindowBase):
         self._epochs.unlocked(call, rank)
         await self._operations.unlock(rank)
 
-    @public()
+    @public("win")
     def Lock_all(self, assertion: Any = 0) -> Any:
         """Begin an epoch of accesses to all ranks, shared with others; each is locked at the first access to it.
 
@@ -91,7 +92,7 @@ class Passive(WindowBase):
         self._operations.charge("mpi_win_lock_all")
         self._operations.lock_all(take=self._looked_at(assertion))
 
-    @public()
+    @public("win")
     def Unlock_all(self) -> Any:
         """End the epoch that `Lock_all` began: complete all accesses in it.
 
@@ -107,7 +108,7 @@ class Passive(WindowBase):
         self._epochs.unlocked_all(call)
         await self._operations.unlock_all()
 
-    @public()
+    @public("win")
     def Flush(self, rank: Any) -> Any:
         """Complete all accesses to a rank, here and there, within the epoch of a lock.
 
@@ -120,7 +121,7 @@ class Passive(WindowBase):
         """
         return self._flush("win.Flush", "mpi_win_flush", self._member("win.Flush", "rank", rank))
 
-    @public()
+    @public("win")
     def Flush_local(self, rank: Any) -> Any:
         """Complete all accesses to a rank here: buffers may be used again.
 
@@ -134,7 +135,7 @@ class Passive(WindowBase):
         number = self._member("win.Flush_local", "rank", rank)
         return self._flush("win.Flush_local", "mpi_win_flush_local", number, local=True)
 
-    @public()
+    @public("win")
     def Flush_all(self) -> Any:
         """Complete all accesses, here and there, within the epoch of a lock.
 
@@ -143,7 +144,7 @@ class Passive(WindowBase):
         """
         return self._flush("win.Flush_all", "mpi_win_flush_all")
 
-    @public()
+    @public("win")
     def Flush_local_all(self) -> Any:
         """Complete all accesses here: buffers may be used again.
 
@@ -164,7 +165,7 @@ class Passive(WindowBase):
     def _flush(self, name: str, cost: str, rank: int | None = None, *, local: bool = False) -> Any:
         return self._flush_of(self._called(name), cost, rank, local=local)
 
-    @public()
+    @public("win")
     def Sync(self) -> Any:
         """Make this rank's own stores and others' accesses visible to each other; here they are, and it polls.
 

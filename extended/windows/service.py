@@ -16,7 +16,7 @@ import trio
 
 import conduit
 from extended import Extended
-from extended.windows.calls import public, shown
+from extended.front_ends import public, shown
 from extended.windows.errors import WindowError
 from extended.windows.locks import WindowLocks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from extended.front_ends import public
 from extended.windows.access import Access
 from extended.windows.active import Active
-from extended.windows.calls import Call, called, public
+from extended.windows.calls import Call, called
 from extended.windows.groups import WindowGroup
 from extended.windows.making import give_back, make, wanted
 from extended.windows.passive import Passive
@@ -74,7 +75,7 @@ class Win(Access, Active, Passive):
         await window.shape.team.barrier()  # nobody sends before all can serve
         return win
 
-    @public()
+    @public("win")
     def Free(self) -> Any:
         """Free the window; collective, and every later call is refused.
 
