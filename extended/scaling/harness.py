@@ -170,7 +170,7 @@ async def _begin_together(library: OneSidedLibrary) -> None:
     for _ in range(POLLS):
         await library.ep.poll()
     # Times are rounded to picoseconds: a hair's breadth apart, the PEs come in the same order in each trial.
-    await library.ep.compute(latest + 3 * SETTLED + library.rank * APART - 0.25e-12 - library.ep.now)
+    await library.ep.compute(latest + 3 * SETTLED + library.rank * APART - library.ep.now)
 
 
 def _look(library: OneSidedLibrary, expected: Array | None) -> None:

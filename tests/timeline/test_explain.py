@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 
 import attrs
 import pytest
@@ -20,6 +21,12 @@ NETWORKS = [
     "loggp", "loggp:set=myrinet2000", "origin", "sci", "sci:transactions=1", "sci:queue=single,dynamic_mapping=yes",
     "sci:order=weak", "startx", "sunfire", "t3e", "udp", "mpi:library=scampi", "mpi:library=sunmpi",
 ]  # fmt: skip
+
+
+@pytest.fixture
+def importable(monkeypatch, request):
+    """A fresh process imports this module, also where the package is installed: it finds the folder above `tests`."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(request.config.rootpath)])
 
 
 def thresholds(spec, most):
@@ -82,6 +89,7 @@ def test_lost_datagrams_are_explained_too():
     assert found.ticks / 2 < waited.ticks < 500_000_000  # of the 500 us of its option rto
 
 
+@pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("network", [each for each in NETWORKS if ":" not in each or each.startswith("mpi")])
 def test_constants_give_all_of_the_time_but_the_rest_of_polls(network):
     spec = parse_spec(network)
@@ -95,6 +103,7 @@ def test_constants_give_all_of_the_time_but_the_rest_of_polls(network):
         assert sum(step.ticks for step in found.steps if step.what == "notice") < found.ticks / 10
 
 
+@pytest.mark.usefixtures("importable")
 def test_the_constants_of_loggp_are_its_parameters():
     """By the model: two sends, two receipts, twice the way and the train of bytes, and four polls."""
     spec = parse_spec("loggp:L=7us,o_s=2us,o_r=3us,g=1us,G=10ns,poll=50ns")
@@ -111,6 +120,7 @@ def test_the_constants_of_loggp_are_its_parameters():
     assert max(notices, default=0) < 50_000
 
 
+@pytest.mark.usefixtures("importable")
 def test_the_constants_of_sci_are_those_of_its_protocol():
     spec = parse_spec("sci")
     (found,) = call_fresh(in_turn, "sci", [("medium", 100)])
@@ -134,6 +144,7 @@ def test_a_path_with_a_gap_is_refused():
 # -- calls in fresh processes ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("importable")
 def test_a_fresh_process_gives_what_a_function_returns_or_raises():
     assert call_fresh(os.path.join, "a", "b") == os.path.join("a", "b")
     assert call_fresh(os.getpid) != os.getpid()
