@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from conduit.contract import Hooks, JobSetup, Processes
-from conduit.core.observer import hooks_to
+from conduit.core.observer import LandingListener, hooks_to
 from conduit.errors import BadRequest
 from conduit.launch.observing import observers_of
 from conduit.launch.output import Speech
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import HandedOver, timeline_of
-from conduit.seeing.timeline import Part, Recording, join_parts, part_of
+from conduit.seeing.timeline import RankPart, Recording, join_parts, part_of
 from conduit.wall import (
     Alignment,
     Counted,
@@ -53,7 +53,7 @@ class Crossing:
     zero: int
     offsets: tuple[tuple[Offset, ...], ...]
     counted: Counted
-    part: Part
+    part: RankPart
 
 
 _JOBS: list[int] = [0]
@@ -76,7 +76,7 @@ class ProcessRecording:
     def __init__(self, spec: Spec, setup: JobSetup, processes: Processes, observers: Sequence[object]) -> None:
         self._recordings: list[Recording] = []
         for each in observers:
-            if not isinstance(each, Recording):
+            if not isinstance(each, Recording) or isinstance(each, LandingListener):
                 raise BadRequest(
                     f"run: the ranks of conduit={spec.text!r} are processes, each of which tells only of itself while "
                     f"the job runs; an observer like {type(each).__name__} needs a simulated conduit"

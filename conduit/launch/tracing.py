@@ -16,7 +16,7 @@ from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
-from conduit.seeing.report import ReportRecording
+from conduit.seeing.report import Report, ReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
 
@@ -51,6 +51,26 @@ def tracing(path: Path | None) -> Iterator[None]:
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     """Return an observer that records a job for its report."""
     return ReportRecording(spec.text, setup.hosts, _place, _here)
+
+
+@contextmanager
+def reporting(program: str = "the program") -> Iterator[list[Report]]:
+    """Make a report of each job that starts inside; to be looked at when the job is over.
+
+    Args:
+        program: what runs, for titles.
+
+    Yields:
+        The reports, in the order in which the jobs start.
+    """
+    reports: list[Report] = []
+
+    def make(spec: Spec, setup: JobSetup) -> ReportRecording:
+        reports.append(Report(report_recording(spec, setup), program))
+        return reports[-1].recording
+
+    with observed(make):
+        yield reports
 
 
 class HandedOver(Recording):

@@ -12,7 +12,7 @@ from conduit.seeing.timeline.recording import NEVER, RecordedWait, Recording, Se
 
 
 @attrs.define
-class Part:
+class RankPart:
     """What the process of one rank has recorded of a job, in a form that can travel; its times are of its own clock.
 
     Attributes:
@@ -34,9 +34,9 @@ class Part:
     waits: list[RecordedWait]
 
 
-def part_of(recording: Recording, rank: int) -> Part:
+def part_of(recording: Recording, rank: int) -> RankPart:
     """Return a rank's part of the recording of its process, whose job is over."""
-    return Part(
+    return RankPart(
         recording.length,
         recording.failed,
         recording.cpu[rank],
@@ -49,7 +49,7 @@ def part_of(recording: Recording, rank: int) -> Part:
 
 def join_parts(
     recording: Recording,
-    parts: Mapping[int, Part],
+    parts: Mapping[int, RankPart],
     moved: Callable[[int, int], int],
     number: Callable[[int, int], int],
     clock_errors: Sequence[int],
@@ -73,7 +73,7 @@ def join_parts(
 
 
 def _join(
-    recording: Recording, rank: int, part: Part, moved: Callable[[int], int], number: Callable[[int, int], int]
+    recording: Recording, rank: int, part: RankPart, moved: Callable[[int], int], number: Callable[[int, int], int]
 ) -> None:
     def known(message: Identity) -> Identity:
         return message if message.number >= 0 else message._replace(number=number(rank, message.number))
