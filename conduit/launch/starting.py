@@ -56,7 +56,7 @@ def start(
     command: Sequence[str],
     defaults: Mapping[str, str],
     extra: Mapping[str, str],
-    recorded: Callable[[Sequence[bytes]], object] = len,
+    recorded: Callable[[Sequence[bytes]], object] | None = None,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -74,7 +74,8 @@ def start(
     try:
         return launcher.run()
     finally:
-        recorded(launcher.recorded)
+        if recorded is not None:
+            recorded(launcher.recorded)
 
 
 class _Launcher:
