@@ -26,10 +26,10 @@ class CpuListener:
             rank: that of the CPU.
             begin: picoseconds.
             end: picoseconds, later than `begin`.
-            why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", "move"
-                (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also what
-                programs charge as `copied`).
+            why: "start", "compute" (what programs ask for; in real time, code of their own), "polling" (in a call or a
+                pass), "waiting" (polls that find nothing while tasks of the rank are blocked), "send", "receive"
+                (decoding), "handler", "reply", "move" (native one-sided operations), "interrupt", or "copy" (of
+                payloads, in whichever of these; also what programs charge as `copied`).
         """
 
 
