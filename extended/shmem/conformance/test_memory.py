@@ -1,5 +1,6 @@
 """The symmetric heap."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ def test_a_freed_array_is_refused_also_where_its_memory_is_used_again(case: Case
         new = await pe.zeros(50)
         assert not new.any()
         for gone in (old, part):
-            refused(lambda gone=gone: pe.put(gone, np.zeros(2), 0), r"pe\.put: target was freed")
-            refused(lambda gone=gone: pe.get(np.zeros(2), gone, 0), r"pe\.get: source was freed")
+            refused(partial(pe.put, gone, np.zeros(2), 0), r"pe\.put: target was freed")
+            refused(partial(pe.get, np.zeros(2), gone, 0), r"pe\.get: source was freed")
         refused(lambda: pe.free(old), r"pe\.free: mem was freed")
         refused(lambda: pe.free(new[1:]), r"pe\.free: mem is a part of an array")
         await pe.free(new)

@@ -28,7 +28,7 @@ def test_looking_is_as_numpy_says(case: Case) -> None:
         ivars, values = await pe.array(array), [0, 0, 2, 1, -1]
         for cmp, compare in COMPARE.items():
             for end, value in (("", 0), ("_vector", values)):
-                found = np.flatnonzero(compare(array, value) & ~np.array(status, bool)).tolist()
+                found: list[Any] = np.flatnonzero(compare(array, value) & ~np.array(status, bool)).tolist()
                 assert await getattr(pe, f"test_some{end}")(ivars, cmp, value, status) == found
                 assert await getattr(pe, f"test_any{end}")(ivars, cmp, value, status) == (found or [None])[0]
                 assert await getattr(pe, f"test_all{end}")(ivars, cmp, value, status) is (len(found) == 4)
