@@ -1,8 +1,9 @@
 """Active Messages over two-sided MPI, whatever the time is: slots, what is posted, what is taken.
 
 A request takes one of its sender's slots to the target; its reply, or the bare answer to a request that got none, gives
-the slot back.  So at most `credits` requests of each peer are on their way to a rank, and as many replies, and for each
-there is a receive posted in advance, requests and replies apart: no reply ever waits for a request.
+the slot back.  So at most `credits` requests of each peer are on their way to a rank, and as many replies.  Receives
+for them are posted in advance, requests and replies apart: no reply ever waits for a request.  There is one for each
+message that may be on its way, up to `MOST_POSTED`; MPI keeps more than these as unexpected ones until one is free.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from conduit.contract import LONG, REQUEST, Message
 from conduits.mpi.interface import PlainComm, PlainLibrary, PlainRequest
 from conduits.mpi.ring import Ring
 from conduits.mpi.wire import APART, ARGS, ARGS_MASK, ARGS_SHIFT, BARE, HEADER, KEPT, PLACED, TAG, payload_tag
+
+# Receives for every message that all of a thousand ranks could send would fill the memory, and hardly any is ever used.
+MOST_POSTED = 1024
 
 _write = HEADER.pack_into
 _read = HEADER.unpack_from
@@ -81,7 +85,7 @@ class MessageChannel:
         self.large: PlainRequest | None = None
         self.records: dict[int, list[SlotRecord]] = {}
         # One more, because the last that was taken is begun again when the next one is looked for.
-        self.ring = Ring(library, comm, credits * (size - 1) + 1, nbytes)
+        self.ring = Ring(library, comm, min(credits * (size - 1) + 1, MOST_POSTED), nbytes)
 
     def add(self, dest: int) -> SlotRecord:
         """Make one more record for messages to `dest`."""

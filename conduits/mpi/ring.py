@@ -1,4 +1,4 @@
-"""Receives posted in advance, one for each message that may be on its way to this rank.
+"""Receives posted in advance for the messages that may be on their way to this rank.
 
 All are alike, from any source, so MPI fills them in the order in which they were begun, and it is enough to look at the
 first: a poll is one call, however many peers there are.

@@ -435,7 +435,7 @@ def test_the_end_of_a_job_that_fails(shell, how, status, words):
 def test_messages_of_a_rank_whose_main_is_over_get_through(shell):
     done = shell.conduit("run", shell.file(ENDS), "--conduit", MPI, "--", "leaves")
     assert done.status == 0, done.err
-    assert done.lines[0] == "True"
+    assert "True" in done.lines  # lines of different processes come in any order
 
 
 def test_a_cancelled_collective_breaks_its_communicator(shell):

@@ -56,7 +56,7 @@ async def main(ep):
         ranks=2,
     )
     assert done.status == 0
-    assert done.lines[:2] == ["done"] * 2
+    assert done.lines.count("done") == 2
     assert done.err.count("no rank has sent or handled a message for") == 1
     assert done.err.endswith("the job goes on waiting\n")
     assert "waits for news, which rank 1 must bring about" in done.err

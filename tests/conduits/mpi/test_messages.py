@@ -121,3 +121,20 @@ def test_a_slot_is_free_again_when_its_answer_was_taken_and_not_before():
         pass
     # MPI may have to be asked before it says that the first request's buffer is no longer read.
     assert any(world.send(0, 1, Category.SHORT, b"", 0, b"") for _ in range(4))
+
+
+def test_more_requests_than_receives_posted_in_advance_wait_in_mpi(monkeypatch):
+    monkeypatch.setattr("conduits.mpi.messages.MOST_POSTED", 2)
+    world = World(4, 3, 1, shared=False)
+    sent = [(source, each) for each in range(3) for source in (1, 2, 3)]
+    for source, each in sent:
+        payload = bytes([source, each])
+        assert world.send(source, 0, Category.MEDIUM, payload, 0, b"")
+    world.settle()
+    found = [(source, payload[1]) for source, is_request, _, _, payload in world.handled[0] if is_request]
+    assert sorted(found) == sorted(sent)
+    for source in (1, 2, 3):
+        assert [each for rank, each in found if rank == source] == [0, 1, 2]
+        assert len(world.handled[source]) == 3
+    for each in world.ranks:
+        each.close()
