@@ -14,7 +14,7 @@ BYTECODES = {"scampi": 11134, "sunmpi": 11244, "start": 11900}
 EVENTS = {"scampi": 10.6, "sunmpi": 12.1, "start": 10.2}
 """Of the same."""
 STEPS = 4.1
-"""Of tasks: on each side one at the end of each send and one for each message, which the kernel makes, not Trio's loop."""
+"""Of tasks: on each side one at the end of a send and one for each message, made by the kernel, not by Trio's loop."""
 
 
 async def round_trips(ep, count):
