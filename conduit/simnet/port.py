@@ -207,8 +207,8 @@ class SimulatedPort(Port):
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
-            if not sent.done and not self.kernel.drive(sent):
-                await self.kernel.switch(sent)
+            if not sent.done:
+                await self.kernel.park(sent)
         finally:
             if cpu.turns or self.blocked or self._look_later:
                 cpu.release()
@@ -483,13 +483,12 @@ class SimulatedPort(Port):
         if len(line) == 1 and not self.cpu.busy:
             self._idle()
         try:
-            if not blocked.done and not self.kernel.drive(blocked):
-                await self.kernel.switch(blocked)
+            if not blocked.done:
+                await self.kernel.park(blocked)
             while blocked is self._chosen:
                 await self._progress_when_chosen(blocked)
-                # What is cancelled since the call began, while progress was made, must not drive: it would go on.
-                if not blocked.done and (cancelled(self.kernel.task) or not self.kernel.drive(blocked)):
-                    await self.kernel.switch(blocked)
+                if not blocked.done:
+                    await self.kernel.park(blocked)
         except BaseException:
             self._leave(blocked)
             raise
@@ -584,12 +583,13 @@ class SimulatedPort(Port):
                 message = taken
                 self.conduit.messages_handled += 1
             self._left -= 1
-            kernel.look = True
             try:
                 reply = core.deliver(message)
             except Exception as error:
                 self.fail(error)
                 return
+            if kernel.deadlines:  # the handler may have moved one
+                kernel.look = True
             if reply is not None:
                 self.conduit.messages_sent += 1
                 path = self._network if self._alone else self.path_to(message.source)
@@ -615,19 +615,18 @@ class SimulatedPort(Port):
 
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
-        waiting = self.blocked
-        if self.core.progress_due and self._chosen is None and waiting:
-            self._chosen = waiting.take_first()
-            woken = [self._chosen]
-        elif len(waiting) == 1 and not waiting.heads:  # nearly always
-            woken = [*waiting]
-            if woken[0].ready():
+        waiting, cpu = self.blocked, self.cpu
+        if len(waiting) == 1 and not waiting.heads and not self.core.progress_due:  # nearly always
+            (blocked,) = woken = (*waiting,)
+            if blocked.ready():
                 waiting.clear()
             else:
-                woken = []
+                woken = ()
+        elif self.core.progress_due and self._chosen is None and waiting:
+            self._chosen = waiting.take_first()
+            woken = (self._chosen,)
         else:
-            woken = waiting.take_ready()
-        cpu = self.cpu
+            woken = (*waiting.take_ready(),)
         if cpu.turns:
             cpu.release()
         else:
