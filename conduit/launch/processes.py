@@ -38,4 +38,4 @@ def start(spec: Spec, ranks: int | None, environment: Mapping[str, str] | None =
     """
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(command, defaults, environment or {}, hear)
+    return start_command(count, command, defaults, environment or {}, hear)
