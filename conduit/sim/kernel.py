@@ -51,35 +51,10 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     """
 
     __slots__ = (
-        "_background",
-        "_budget",
-        "_guard",
-        "_heap",
-        "_livelock",
-        "_messengers",
-        "_parked",
-        "_runnable",
-        "_stepped",
-        "_steps",
-        "_tickets",
-        "carried",
-        "deadlines",
-        "end",
-        "ending",
-        "events",
-        "inline",
-        "look",
-        "now",
-        "observe",
-        "on_interrupt",
-        "on_stall",
-        "owner",
-        "recheck",
-        "seed",
-        "task",
-        "tells_copies",
-        "timers",
-        "untimed",
+        "_background", "_budget", "_guard", "_heap", "_livelock", "_messengers", "_parked", "_runnable",
+        "_stepped", "_steps", "_ticket", "carried", "deadlines", "end", "ending", "events", "inline", "look",
+        "now", "observe", "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies",
+        "timers", "untimed",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -112,7 +87,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
-        self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
+        self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self._runnable = 0
         self.look = False
         """Whether after this event there is something else to look at: tasks for Trio, or other timeouts."""
@@ -128,15 +103,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, next(self._tickets), partial(action, *args) if args else action))
+        heappush(self._heap, (when, self._ticket(), partial(action, *args) if args else action))
 
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
-        heappush(self._heap, (when, next(self._tickets), action))
+        heappush(self._heap, (when, self._ticket(), action))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
+        heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))
         self.look = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
@@ -199,15 +174,16 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 self.now = when
                 action()
                 if woken:
-                    action = nothing
                     if not self._go_on():
                         return False
-                if self.look:
+                elif self.look:
                     self.look = False
                     if self._runnable:
                         return False
-                    if self._background or self.deadlines:
-                        limit = self._horizon()
+                else:
+                    continue
+                if self._background or self.deadlines:
+                    limit = self._horizon()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -242,7 +218,6 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             elif self.recheck:
                 self._look_again()
             else:
-                self.look = True  # there may be other timeouts now
                 return True
         return False
 

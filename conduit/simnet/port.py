@@ -183,14 +183,17 @@ class SimulatedPort(Port):
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        if self._interrupted():
+        kernel, cpu = self.kernel, self.cpu
+        if self.blocked:  # what the task did since its last call may be waited for by another
+            self.recheck(kernel.task)
+        self._calls -= 1
+        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await self._enter()
-        cpu = self.cpu
         if cpu.busy:
             await cpu.acquire()
         else:
             cpu.busy = True  # before time advances, as where the task parks: predicates are then looked at later
-            if cpu.free > self.kernel.now and not self.kernel.advance(cpu.free):
+            if cpu.free > kernel.now and not kernel.advance(cpu.free):
                 cpu.busy = False
                 await cpu.acquire()
         try:
@@ -198,17 +201,17 @@ class SimulatedPort(Port):
             if self._attention:
                 await self._poll_pass()
             else:
-                cpu.free = self.kernel.now + self._miss_ps
+                cpu.free = kernel.now + self._miss_ps
             path = self._network if self._alone else self.path_to(dest)
             slot = None if self.blocked and dest in self.blocked.heads else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
-                cpu.free = max(cpu.free, self.kernel.now)
+                cpu.free = max(cpu.free, kernel.now)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
             if not sent.done:
-                await self.kernel.park(sent)
+                await kernel.park(sent)
         finally:
             if cpu.turns or self.blocked or self._look_later:
                 cpu.release()
@@ -232,11 +235,15 @@ class SimulatedPort(Port):
 
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
-        if self._interrupted():
+        kernel = self.kernel
+        if self.blocked:
+            self.recheck(kernel.task)
+        self._calls -= 1
+        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await self._enter()
         result = predicate()
         if not result:
-            await self._block(ForPredicate(self.kernel, predicate, what, ranks))
+            await self._block(ForPredicate(kernel, predicate, what, ranks))
         elif result is not True:
             refuse_coroutine(result)
 
@@ -415,8 +422,8 @@ class SimulatedPort(Port):
     def _interrupted(self) -> bool:
         """Return whether a call must begin by more than going on: `_enter` then (I1, I3).
 
-        The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
-        driving makes no difference.
+        The thousandth call of a rank is a full checkpoint whether or not it waits, so that the option `inline` makes no
+        difference.  `request` and `block_until` have this in them, since a call in a call costs.
         """
         if self.blocked:  # what the task did since its last call may be waited for by another
             self.recheck(self.kernel.task)
@@ -534,11 +541,12 @@ class SimulatedPort(Port):
 
     def _look(self) -> None:
         """The polling loop sees that something is there, unless it has been left since."""
-        if self._notice_at != self.kernel.now or self.cpu.busy:
+        cpu = self.cpu
+        if self._notice_at != self.kernel.now or cpu.busy:
             return
         self._notice_at = NEVER
         if self.blocked and self._attention:
-            self.cpu.busy = True
+            cpu.busy = True
             self._begin_pass(self._pass_over)
 
     def _settle(self) -> None:
@@ -634,7 +642,10 @@ class SimulatedPort(Port):
             if waiting or self._look_later:
                 self._idle()
         for blocked in woken:
-            self._wake(blocked)
+            if cpu.free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
+                self.kernel.call(cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
 
 def _segment(nbytes: int, auxiliary: int) -> Bytes:
