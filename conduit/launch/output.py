@@ -21,9 +21,10 @@ PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
 LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
-STATE, PROCESS, RECORDING = "state", "process", "recording"
+STATE, PROCESS, RECORDING, PROGRESS = "state", "process", "recording", "progress"
 """Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; what the rank did when it was interrupted; the id of the process; what it has recorded."""
+this rank ends it; a result; what the rank did when it was interrupted; the id of the process; what it has recorded; how
+far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -160,6 +161,11 @@ class Speech:
         if self.framed:
             self._streams[-1].send(RESULT, data)
         return self.framed
+
+    def progress(self, data: bytes) -> None:
+        """Tell who has started the processes, if that is this package, how far the work is."""
+        if self.framed:
+            self._streams[-1].send(PROGRESS, data)
 
     def recording(self, data: bytes) -> None:
         """Hand what this rank has recorded of a job to who has started the processes, which is this package."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from conduit.contract import RankKind
 from conduit.core import arguments
@@ -25,17 +25,23 @@ def announced(spec: Spec) -> int | None:
     return (spec.cls.announced(spec.options) or None) if spec.rank_kind is RankKind.PROCESS else None
 
 
-def start(spec: Spec, ranks: int | None, environment: Mapping[str, str] | None = None) -> Outcome:
+def start(
+    spec: Spec,
+    ranks: int | None,
+    environment: Mapping[str, str] | None = None,
+    progress: Callable[[bytes], object] | None = None,
+) -> Outcome:
     """Run the command that runs now once more, as processes, one for each rank; who listens hears what they recorded.
 
     Args:
         spec: the network.
         ranks: how many; None: two.
         environment: variables that they are to have.
+        progress: is told, in a thread, how far the work is, each time that a rank says so.
 
     Raises:
         BadRequest: no such number can be started, or this machine has no launcher.
     """
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(command, defaults, environment or {}, hear)
+    return start_command(command, defaults, environment or {}, hear, progress)
