@@ -143,9 +143,14 @@ def _measured(
     if part:  # how many ranks there are is what was started
         _hand_over(_run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console))
         return
+    processes.warn_of_copies(specs)
     for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
         in_processes = processes.wanted(spec)
-        run = _in_processes(options, spec, number, console) if in_processes else _run(program, options, spec, plan, console)
+        run = (
+            _in_processes(options, spec, number, console)
+            if in_processes
+            else _run(program, options, spec, plan, console)
+        )
         yield run
         if run.interrupted:
             raise KeyboardInterrupt
