@@ -320,6 +320,8 @@ def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
 def closest(word: str, known: Iterable[str]) -> str:
     """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
     plain = {_plain(name): name for name in known}
+    if len(word) == 1:  # is half of every name of two letters
+        return plain.get(_plain(word), "")
     return next((plain[name] for name in get_close_matches(_plain(word), plain, n=1, cutoff=0.65)), "")
 
 
