@@ -22,10 +22,10 @@ PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
 LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
-STATE, BEGUN, PROCESS, RECORDING = "state", "begun", "process", "recording"
+STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
 """Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
 this rank ends it; a result; what the rank did when it was interrupted; which process has begun, and does not know yet
-which rank it is; which process it is, now that it knows; what it has recorded."""
+which rank it is; which process it is, now that it knows; what it has recorded; how far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -184,6 +184,11 @@ class Speech:
         if self.framed:
             self._streams[-1].send(RESULT, data)
         return self.framed
+
+    def progress(self, data: bytes) -> None:
+        """Tell who has started the processes, if that is this package, how far the work is."""
+        if self.framed:
+            self._streams[-1].send(PROGRESS, data)
 
     def recording(self, data: bytes) -> None:
         """Hand what this rank has recorded of a job to who has started the processes, which is this package."""

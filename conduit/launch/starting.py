@@ -62,6 +62,7 @@ def start(
     defaults: Mapping[str, str],
     extra: Mapping[str, str],
     recorded: Callable[[Sequence[bytes]], object] | None = None,
+    progress: Callable[[bytes], object] | None = None,
 ) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
@@ -71,12 +72,13 @@ def start(
         defaults: environment variables for where nothing is set.
         extra: environment variables that are set in any case.
         recorded: is given what the ranks have recorded of their jobs, however these have ended.
+        progress: is told, in a thread, how far the work is, each time that a rank says so.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
-    launcher = _Launcher(ranks, command, {**defaults, **os.environ, **extra, output.FRAMES: "1"})
+    launcher = _Launcher(ranks, command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}, progress)
     try:
         return launcher.run()
     finally:
@@ -87,9 +89,16 @@ def start(
 class _Launcher:
     """A launcher that runs, with what is known of its processes."""
 
-    def __init__(self, count: int, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        count: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        progress: Callable[[bytes], object] | None,
+    ) -> None:
         self._count = count
         self._outcome = Outcome(0)
+        self._progress = progress
         self.recorded: list[bytes] = []
         self._lock = threading.Lock()
         self._errors: set[bytes] = set()  # that were shown
@@ -240,6 +249,8 @@ class _Launcher:
                 self._outcome.results.append(data)
             case output.RECORDING:
                 self.recorded.append(data)
+            case output.PROGRESS if self._progress is not None:
+                self._progress(data)
             case output.STATE:
                 self._states[rank] = pickle.loads(data)
             case output.BEGUN:

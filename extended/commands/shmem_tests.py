@@ -59,7 +59,7 @@ class ScalingOptions:
     """Machine, as NAME or NAME:option=value,...; repeat it to compare several. [default: origin and t3e]"""
 
     ranks: Integers = PES
-    """Number of PEs; several, as 16,32,64, are run one after the other."""
+    """Number of PEs; several, as 16,32,64, are run one after the other. [default: 16]"""
 
     ranks_per_host: Integer | None = None
     """Consecutive PEs on each host; by default as the machine has them."""
