@@ -320,6 +320,8 @@ def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
 def closest(word: str, known: Iterable[str]) -> str:
     """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
     plain = {_plain(name): name for name in known}
+    if len(word) == 1:  # is half of every name of two letters
+        return plain.get(_plain(word), "")
     return next((plain[name] for name in get_close_matches(_plain(word), plain, n=1, cutoff=0.65)), "")
 
 
@@ -342,10 +344,13 @@ def _allowed(cls: type, field: "attrs.Attribute[Any]") -> str:
     """Say in words what an option accepts: by its own text, else by type and attrs' own validators."""
     if field.metadata.get("allowed"):
         return str(field.metadata["allowed"])
-    bounds = " and ".join(_bounds(field.validator))
+    stated = list(_bounds(field.validator))
+    bounds = " and ".join(stated)
     members = list(_members(_hints(cls)[field.name]))
     text = " or ".join(f"{_kind_text(each)} {bounds if each in (int, float) else ''}".strip() for each in members)
-    return f"{text}; times also as 1.5us" if float in members else text
+    shares = any(bound.startswith("<") and bound != f"<= {MOST_OPTION_SECONDS}" for bound in stated)
+    is_time = float in members and not shares
+    return f"{text}; times also as 1.5us" if is_time else text
 
 
 def _kind_text(kind: Any) -> str:

@@ -2,8 +2,10 @@
 
 import os
 import pickle
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -22,6 +24,7 @@ from conduit.benchmarks.report import ConduitResults, Rate, print_runs, runs_as_
 from conduit.benchmarks.views import SizeMark, View, drawn_sections, message_marks
 from conduit.contract import Limits, RankKind
 from conduit.launch import output, processes
+from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
 from conduit.options import in_effect, render
@@ -140,25 +143,51 @@ def _measured(
     if part:  # how many ranks there are is what was started
         _hand_over(_run(program, attrs.evolve(options, ranks=None), specs[int(part)], plans[int(part)], console))
         return
+    processes.warn_of_copies(specs)
     for number, (spec, plan) in enumerate(zip(specs, plans, strict=True)):
         in_processes = processes.wanted(spec)
-        run = _in_processes(options, spec, number) if in_processes else _run(program, options, spec, plan, console)
+        run = (
+            _in_processes(options, spec, number, console)
+            if in_processes
+            else _run(program, options, spec, plan, console)
+        )
         yield run
         if run.interrupted:
             raise KeyboardInterrupt
 
 
-def _in_processes(options: BenchmarkOptions, spec: Spec, number: int) -> ConduitResults:
+def _in_processes(options: BenchmarkOptions, spec: Spec, number: int, console: Console) -> ConduitResults:
     """Have processes run the benchmark on a conduit, the one of that number, and return their results.
 
     Raises:
         SystemExit: they have failed, and said why.
+        KeyboardInterrupt: Ctrl-C before anything was measured.
     """
-    outcome = processes.start(spec, options.ranks, {_PART: str(number)})
+    progress = Progress(console)
+    with _nothing_yet(progress), progress:
+        outcome = processes.start(spec, options.ranks, {_PART: str(number)}, progress.hear)
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: ConduitResults = pickle.loads(outcome.results[0])
     return run
+
+
+@contextmanager
+def _nothing_yet(progress: Progress) -> Iterator[None]:
+    """Say, where Ctrl-C comes before the first row, how far that is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if output.speech() is None and (where := progress.where()):
+            print(f"interrupted before the first row was complete, in {where}", file=sys.stderr)
+        raise
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Return whether it is Ctrl-C, of which the process of another rank may have heard first."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemExit) and output.speech() is not None and error.code == INTERRUPTED
+    )
 
 
 def _hand_over(run: ConduitResults) -> None:
@@ -230,7 +259,8 @@ def _run(
     notes = [note] if note else []
     if options.max_size is not None:
         notes += _lowered(program, spec, parameters)
-    with Progress(console) as progress:
+    progress = Progress(console)
+    with _nothing_yet(progress), progress:
 
         async def main(ep: Endpoint) -> RecordList | None:
             nonlocal hosts
@@ -248,7 +278,9 @@ def _run(
                     main, ranks=options.ranks, conduit=spec.text, seed=options.seed + repetition, segment=segment,
                     ranks_per_host=options.ranks_per_host,
                 )  # fmt: skip
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit) as error:
+                if not _interrupted(error):
+                    raise
                 interrupted = True
                 so_far = merge(progress.so_far())
                 if not runs:  # of several runs the one that was broken off has fewer rows

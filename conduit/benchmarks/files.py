@@ -30,6 +30,18 @@ File = Annotated[Path, Parameter(converter=_file, allow_leading_hyphen=True, neg
 """The type of an option that names a file for results; - is standard output."""
 
 
+def _folder(type_: Any, tokens: Sequence[Token]) -> Path:
+    """Take one word, which must name something: pathlib alone takes none for the folder that one is in."""
+    word = tokens[0].value
+    if not word or word.startswith("-"):
+        raise ValueError(f"'{word}' is no folder; name one, as reports or ./reports")
+    return Path(word)
+
+
+Folder = Annotated[Path, Parameter(converter=_folder, allow_leading_hyphen=True, negative=())]
+"""The type of an option that names a folder for results."""
+
+
 def check_file(option: str, path: Path | None) -> None:
     """Refuse a file that cannot be written before the work, not after it.
 

@@ -45,5 +45,5 @@ def _integers(type_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
         raise ValueError(f"'{wrong}' is no integer; give whole numbers, joined by commas") from None
 
 
-Integers = Annotated[tuple[int, ...], Parameter(converter=_integers, n_tokens=1, negative=())]
+Integers = Annotated[tuple[int, ...], Parameter(converter=_integers, n_tokens=1, negative=(), show_default=False)]
 """The type of an option that is one or several whole numbers, joined by commas."""

@@ -67,8 +67,8 @@ class BenchmarkOptions:
     """Run so often, with one seed after the other; tables show the median, the least and the most of each figure."""
 
     columns: Columns = ()
-    """Columns of the tables, as average,MB/s: total, average, median, least, most, MB/s, offered, driver, difference;
-    by default all that there is room for."""
+    """Columns of the tables, as average,MB/s: total, average, median, least, most, MB/s, KB/s, offered, driver,
+    difference; by default all that there is room for."""
 
     json: File | None = None
     """File for the results as JSON, an object per conduit in a list; - prints them, and tables go to standard error."""

@@ -1,5 +1,6 @@
 """A progress bar for runs that take long, on terminals only."""
 
+import pickle
 import time
 from types import TracebackType
 
@@ -8,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from conduit.benchmarks.record import RecordList
+from conduit.launch import output
 
 PATIENCE = 1.0
 """Seconds of wall time without a bar: a short run shows none."""
@@ -15,6 +17,8 @@ PATIENCE = 1.0
 
 class Progress:
     """How far a benchmark is.  The program says `begin(total)` and then `advance(...)`, on one rank.
+
+    Where ranks are processes that this package has started, that rank passes it on to who has started them.
 
     Args:
         console: where the bar appears, if that is a terminal.
@@ -24,6 +28,7 @@ class Progress:
         self._console = console if console is not None and console.is_terminal else None
         self._total = 0
         self._done = 0
+        self._doing = ""
         self._bar: Bar | None = None
         self._kept: dict[int, RecordList] = {}
         self._began = time.monotonic()
@@ -34,15 +39,30 @@ class Progress:
 
     def advance(self, doing: str = "") -> None:
         """Count one step as begun; `doing` says what it is."""
-        self._done += 1
+        self._show(self._done + 1, self._total, doing, calm=False)
+        own = output.speech()
+        if own is not None:
+            own.progress(pickle.dumps((self._done, self._total, doing)))
+
+    def hear(self, data: bytes) -> None:
+        """Take note of what a rank's process has passed on."""
+        self._show(*pickle.loads(data), calm=True)
+
+    def where(self) -> str:
+        """Return which step has begun last, "" before the first."""
+        return f"step {self._done} of {self._total}, {self._doing}" if self._done else ""
+
+    def _show(self, done: int, total: int, doing: str, *, calm: bool) -> None:
+        """Draw the bar; a `calm` one only now, because it takes processor time from ranks that are being timed."""
+        self._done, self._total, self._doing = done, total, doing
         if self._console is None or time.monotonic() - self._began < PATIENCE:
             return
         if self._bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Bar(*columns, console=self._console, transient=True)
+            self._bar = Bar(*columns, console=self._console, transient=True, auto_refresh=not calm)
             self._bar.start()
             self._bar.add_task(doing, total=self._total, completed=self._done - 1)
-        self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing)
+        self._bar.update(self._bar.task_ids[0], completed=self._done - 1, description=doing, refresh=calm)
 
     def keep(self, rank: int) -> RecordList:
         """Return the list for what a rank measures, so that it can be shown if the run is interrupted."""

@@ -170,7 +170,7 @@ def _print_table(
         print_table(console, whole)
     titles = [title for run in runs for title, _ in _columns(run, rate, single=not names)]
     if missing := [title for title in layout.without if title in titles and title not in away]:
-        console.print(f"no room for: {', '.join(missing)}", markup=False)
+        console.print(f"columns left out (width {console.width}): {', '.join(missing)}", markup=False)
 
 
 def _print_with_lines(console: Console, runs: Sequence[ConduitResults], whole: Table) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
+from conduit.commands.help_texts import RunningText
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import output, starting
@@ -91,6 +92,7 @@ def app(name: str) -> App:
         name="conduit",
         help=_ABOUT,
         help_format="plaintext",
+        help_formatter=RunningText(),
         version=lambda: version(DISTRIBUTION),
         suppress_keyboard_interrupt=False,
     )

@@ -55,12 +55,14 @@ class _Call:
 
 
 def compare(
-    *words: str,
+    *args: str,
     conduit: _Names = (),
     command: _Names = (),
     sweep: str | None = None,
     out: Path | None = None,
-    from_: Annotated[tuple[Path, ...], Parameter(name="--from", consume_multiple=True, negative=())] = (),
+    from_: Annotated[
+        tuple[Path, ...], Parameter(name="--from", consume_multiple=True, negative=(), show_default=False)
+    ] = (),
     diff: Annotated[tuple[Path, Path] | None, Parameter(negative=())] = None,
     ranks: Integer | None = None,
     ranks_per_host: Integer | None = None,
@@ -77,7 +79,7 @@ def compare(
     results.json, to draw them again with --from.
 
     Args:
-        words: After '--': further options for the benchmarks.
+        args: After '--': further options for the benchmarks.
         conduit: Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]
         command: Benchmark to run; repeat it for several. [default: testam]
         sweep: Measure with each of some values of an option of the conduits, as slots=1,2,4, or of ranks, as
@@ -99,7 +101,7 @@ def compare(
         "max-size": max_size, "sections": sections, "repeat": repeat, "seed": seed,
     }  # fmt: skip
     options = {name: str(value) for name, value in given.items() if value is not None}
-    measuring = {"conduit": conduit, "command": command, "sweep": sweep, "words": words, **options}
+    measuring = {"conduit": conduit, "command": command, "sweep": sweep, "words": args, **options}
     _check_alone(measuring, from_, diff)
     if diff is not None:
         return _differ(diff, out)
@@ -110,7 +112,7 @@ def compare(
         results = [result for path in from_ for result in results_of("from", path)]
         _write(results, out, [])
         return 0
-    calls = list(_calls(command or ("testam",), conduit or ("sci",), sweep, options, words))
+    calls = list(_calls(command or ("testam",), conduit or ("sci",), sweep, options, args))
     folder = _folder(out)
     results = []
     for call in calls:

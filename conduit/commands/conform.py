@@ -17,9 +17,9 @@ def conform(
     /,
     *,
     full: Annotated[bool, Parameter(negative=())] = False,
-    keyword: Annotated[str, Parameter(name=["-k"])] = "",
+    keyword: Annotated[str, Parameter(name=["-k"], show_default=False)] = "",
     exit_first: Annotated[bool, Parameter(name=["-x"], negative=())] = False,
-    ranks: str = "",
+    ranks: Annotated[str, Parameter(show_default=False)] = "",
     seed: int | None = None,
 ) -> int:
     """Run the conformance suite on a conduit.

@@ -1,6 +1,7 @@
 """`conduit run --report DIR`."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,12 @@ class Reported:
             for each in told:
                 print(f"{each.what}\n  {each.remedy}")
             print(f"wrote {path}")
+        self._told.clear()
+
+    def tell_where(self) -> None:
+        """Say, of a job that has failed, where its report is: its error has said the rest."""
+        for path, _ in self._told:
+            print(f"wrote {path}", file=sys.stderr)
         self._told.clear()
 
     def _observer(self, spec: Spec, setup: JobSetup) -> ReportRecording:

@@ -20,6 +20,7 @@ from conduit.benchmarks.console import make_console, print_table
 from conduit.benchmarks.files import (
     STANDARD_OUTPUT,
     File,
+    Folder,
     check_file,
     check_trace,
     json_text,
@@ -33,7 +34,7 @@ from conduit.commands.progress import shown
 from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
-from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit
+from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
 from conduit.launch import output, processes
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
@@ -73,7 +74,7 @@ def run(
     stats: Annotated[bool, Parameter(negative="")] = False,
     json: File | None = None,
     trace: File | None = None,
-    report: Path | None = None,
+    report: Folder | None = None,
     full_report: Path | None = None,
     traceback: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -116,6 +117,8 @@ def run(
     part = os.environ.pop(_PART, "")
     if part:
         json = None  # written by who has started this process, as is decided where its lines go
+    else:
+        processes.warn_of_copies(specs)
     settings = {
         "ranks": ranks,
         "seed": seed,
@@ -125,6 +128,7 @@ def run(
         **({} if stall_limit is None else {"stall_limit": stall_limit}),
     }
     runs: list[Ran] = []
+    error = ""
     try:
         with tracing(trace):
             for number, spec in enumerate(specs):
@@ -136,8 +140,6 @@ def run(
                     continue
                 with _report_in(full_report), _output(json), reported.job():
                     result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
-                if result is None:
-                    return 1
                 runs.append(_ran(file, spec, args, settings, result))
                 if output.is_first():
                     output.end_lines()
@@ -147,12 +149,22 @@ def run(
         if part:
             _hand_over(runs[0])
             return 0
+    except ProgramFailed as exc:
+        error = str(exc)
+        return 1
+    except BaseException as exc:
+        error = _in_a_line(exc)
+        raise
     finally:  # what has run is shown even if it fails on a later conduit
         if output.is_first() and not part:
             if len(specs) > 1 and runs:
                 _print_times(runs, make_console(stderr=json == STANDARD_OUTPUT))
-            if json is not None and runs:
-                write_file("json", json, json_text([each.as_json() for each in runs]))
+            reported.tell_where()
+            if json is not None and (runs or error):
+                found = [each.as_json() for each in runs]
+                if error:
+                    found.append(_failed(file, specs[len(runs)], args, settings, error))
+                write_file("json", json, json_text(found))
     return 0
 
 
@@ -190,6 +202,39 @@ class Ran:
             "statistics": self.statistics,
             "warnings": self.warnings,
         }
+
+
+class ProgramFailed(Exception):
+    """A failure of the program's own, which has been shown; its text is a line."""
+
+
+def _in_a_line(error: BaseException) -> str:
+    """Return what `--json` says of an end before its time, "" of a wrong call, which has begun nothing."""
+    match error:
+        case KeyboardInterrupt():
+            return "interrupted"
+        case SystemExit(code=code):
+            return f"exit with status {code or 0}"
+        case BadRequest() | UnknownConduit() if not getattr(error, "__notes__", ()):
+            return ""
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _failed(
+    file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping[str, Any], error: str
+) -> dict[str, object]:
+    """Return what `--json` writes for a conduit on which the program has not come to its end."""
+    return {
+        "program": str(file.path),
+        "arguments": list(args),
+        "version": package_version(),
+        "conduit": spec.text,
+        "options": in_effect(spec.options),
+        "seed": settings["seed"],
+        "segment": settings["segment"],
+        "error": error,
+    }
 
 
 def _ran(file: ProgramFile, spec: Spec, args: tuple[str, ...], settings: Mapping[str, Any], result: Any) -> Ran:
@@ -293,7 +338,11 @@ def _run(
     *,
     whole_traceback: bool = False,
 ) -> Any:
-    """Run the program; a failure of its own is shown as Python would, with the rank, and gives None."""
+    """Run the program; a failure of its own is shown as Python would, with the rank.
+
+    Raises:
+        ProgramFailed: there was one.
+    """
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         tracebacks = whole() if whole_traceback else nullcontext()
@@ -314,7 +363,7 @@ def _run(
             raise
         sys.stdout.flush()
         output.complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file))
-    return None
+        raise ProgramFailed(_in_a_line(exc)) from None
 
 
 @contextmanager

@@ -140,7 +140,8 @@ class Conduit(ABC):
         smallest = 1 if hosts is None else -(-ranks // hosts)
         if most is not None and smallest > most:
             raise BadRequest(
-                f"ranks={ranks} does not fit on {cls.name!r}, with room for {most} ranks on each of {hosts} hosts; "
+                f"ranks={ranks} does not fit on {cls.name!r}, with room for "
+                f"{most} {'rank' if most == 1 else 'ranks'} on each of {hosts} hosts; "
                 f"use at most {(hosts or 1) * most}"
             )
         chosen = smallest if ranks_per_host is None else ranks_per_host

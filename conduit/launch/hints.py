@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from types import ModuleType
 
+from conduit.core.endpoint import Endpoint
 from conduit.launch import registry
 from conduit.options import closest, like
 
@@ -21,7 +23,7 @@ def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
     match error:
         case AttributeError(name=str() as name, obj=there):
-            return _attribute(there, name)
+            return _attribute(there, name, error)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
             return elsewhere(package, found[1])
         case RuntimeError() if str(error) == "no running event loop":
@@ -44,24 +46,68 @@ def elsewhere(package: str, name: str) -> str:
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
 
 
-def _attribute(there: object, name: str) -> str:
+def _attribute(there: object, name: str, error: BaseException) -> str:
     """Say what an object of this project has in the place of an attribute that it has not."""
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
     kind = type(there)
     if kind.__module__.partition(".")[0] not in _packages():
         return ""
+    if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
+        here = _in_layer(kind, name, exact=True)
+        if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
+            return here
+        here = here or f"{kind.__name__} has no {name}"
+        return "; ".join(
+            [here, *(f'if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts)]
+        )
     own = [each for each in dir(there) if not each.startswith("_")]
     if close := like(name, own):
         return f"{kind.__name__} has no {name}{close}"
+    return _in_layer(kind, name)
+
+
+def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
+    """Say which class that is attached to an endpoint has a name, or one like it, that another has not."""
     for layer in _layers():
         known = [each for each in dir(layer) if not each.startswith("_")]
-        if layer is not kind and (found := name if name in known else closest(name, known)):
+        close = "" if exact else closest(name, known)
+        if layer is not kind and (found := name if name in known else close):
             return (
                 f"{kind.__name__} has no {name}, but {layer.__name__} has {found}: `from {_public(layer)} import "
                 f"{layer.__name__}`, then `x = await {layer.__name__}.attach(ep)` and `x.{found}`"
             )
     return ""
+
+
+def _fronts_with(name: str) -> list[str]:
+    """Return the front ends a class of which has that name; what they give to programs is no endpoint."""
+    found = []
+    for front, entry in sorted(registry.installed(registry.FRONT_ENDS).items()):
+        package = entry.module.rpartition(".")[0]
+        with suppress(ImportError):
+            public = (
+                vars(importlib.import_module(package)).values(),
+                vars(importlib.import_module(entry.module)).values(),
+            )
+            classes = {each for values in public for each in values if isinstance(each, type)}
+            if any(each.__module__.startswith(package) and _has(each, name) for each in classes):
+                found.append(front)
+    return found
+
+
+def _has(kind: type, name: str) -> bool:
+    """Return whether objects of a class have that name, in the class or from its `__init__`."""
+    code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
+    return name in dir(kind) or (code is not None and name in code.co_names)
+
+
+def _names_of(there: object, error: BaseException) -> set[str]:
+    """Return what an object is called where an error was raised."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return set() if step is None else {name for name, value in step.tb_frame.f_locals.items() if value is there}
 
 
 def _layers() -> Iterator[type]:

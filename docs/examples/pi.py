@@ -21,5 +21,5 @@ async def main(ep):
 
 
 if __name__ == "__main__":  # not under `conduit run`, which calls main by itself
-    result = conduit.run(main, conduit=sys.argv[1])
+    result = conduit.run(main, conduit=sys.argv[1] if len(sys.argv) > 1 else "sci")
     print("every process knows:", *result.values)

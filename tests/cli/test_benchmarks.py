@@ -299,8 +299,8 @@ def test_columns_are_left_out_before_operations_are_squeezed(width, left_out):
     for title, value in values.items():
         assert (title in lines[1], value in text) == ((title not in left_out),) * 2
     assert text.count(LONG) == 1
-    assert [line for line in lines if line.startswith("no room for")] == [
-        "no room for: " + ", ".join(left_out) for _ in left_out[:1]
+    assert [line for line in lines if line.startswith("columns left out")] == [
+        f"columns left out (width {width}): " + ", ".join(left_out) for _ in left_out[:1]
     ]
 
 

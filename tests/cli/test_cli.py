@@ -9,7 +9,7 @@ import pytest
 
 from conduit import BadRequest, ConduitError, UnknownConduit
 from conduit.commands.cli import call
-from conduit.launch.registry import COMMANDS
+from conduit.launch.registry import COMMANDS, commands
 
 BENCHMARKS = ["testam", "testsmall", "testlarge", "testbarrier", "testcoll", "testlogp"]
 MPI_BENCHMARKS = ["mpi-pingpong", "mpi-bandwidth", "mpi-coll", "mpi-logp", "mpi-patterns"]
@@ -128,6 +128,10 @@ WRONG = [
     (["--ranks-per-host", "-1"], "--ranks-per-host -1 is too small; it must be at least 1"),
     (["--ranks-per-host", "3"], "ranks_per_host=3 does not fit 2 ranks on 'sci'; the smallest that does is 1"),
     (["--ranks", "200000"], "ranks=200000 does not fit on 'sci', with room for 2 ranks on each of 65536 hosts"),
+    (
+        ["--conduit", "t3e", "--ranks", "513"],
+        "ranks=513 does not fit on 't3e', with room for 1 rank on each of 512 hosts; use at most 512",
+    ),
     (["--conduit", "loggp", "--ranks", "100000000"], "ranks=100000000 is more than a simulation can have; use at most"),
     (["--conduit", "sci:torus=1x2", "--conduit", "loggp", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
     (["--conduit", "loggp", "--conduit", "sci:torus=1x2", "--ranks", "9"], "ranks=9 does not fit on 'sci'"),
@@ -259,3 +263,27 @@ def test_reader_that_goes_away_is_no_traceback():
         f"{sys.executable} -m conduit list | true", shell=True, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_shows_no_default_in_the_manner_of_python(command, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "200")
+    status, out, _ = command(name, "--help")
+    assert status == 0
+    assert not re.findall(r"\[default: (?:\(.*|\"\")\]", out)
+
+
+def test_help_is_running_text_however_the_source_is_wrapped(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    _, out, _ = command("testam", "--help")
+    assert [line.strip("│ ") for line in out.splitlines()][-10:-7] == [
+        "--columns STR...      Columns of the tables, as average,MB/s: total, average, median, least,",
+        "most, MB/s, KB/s, offered, driver, difference; by default all that there",
+        "is room for.",
+    ]
+
+
+def test_what_help_says_of_completion_fits_a_terminal(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = command("completion", "--help")
+    assert "\nbash: conduit completion bash >> ~/.bash_completion\n" in out

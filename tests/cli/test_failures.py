@@ -260,6 +260,23 @@ HINTS = {
         "Endpoint has no barrier, but Extended has barrier: `from extended import Extended`, then `x = await "
         "Extended.attach(ep)` and `x.barrier`",
     ),
+    "async def main(t): await t.all_alloc(20, block=2)": (
+        "AttributeError: 'Endpoint' object has no attribute 'all_alloc'",
+        "Endpoint has no all_alloc, but Extended has all_alloc: `from extended import Extended`, then `x = await "
+        'Extended.attach(ep)` and `x.all_alloc`; if this is a program of upc, put `api = "upc"` at its top',
+    ),
+    "async def main(t): t.MYTHREAD": (
+        "AttributeError: 'Endpoint' object has no attribute 'MYTHREAD'",
+        'Endpoint has no MYTHREAD; if this is a program of upc, put `api = "upc"` at its top',
+    ),
+    "async def main(pe): pe.my_pe()": (
+        "AttributeError: 'Endpoint' object has no attribute 'my_pe'",
+        'Endpoint has no my_pe; if this is a program of shmem, put `api = "shmem"` at its top',
+    ),
+    "async def main(comm): await comm.Send(b'abc', 1)": (
+        "AttributeError: 'Endpoint' object has no attribute 'Send'",
+        'Endpoint has no Send; if this is a program of mpi, put `api = "mpi"` at its top',
+    ),
     "from extended import Extended\nasync def main(ep): await (await Extended.attach(ep)).allreduce(1)": (
         "AttributeError: 'Extended' object has no attribute 'allreduce'",
         "Extended has no allreduce (did you mean all_reduce?)",

@@ -11,7 +11,9 @@ import pytest
 
 import conduit
 from conduit.commands.program import ProgramFile
+from conduit.errors import BadRequest
 from conduit.launch.registry import FRONT_ENDS
+from conduit.seeing.comparison import read_results
 
 
 @pytest.fixture
@@ -440,6 +442,71 @@ def test_json_of_a_run(command, tmp_path):
     }
     assert [counts["requests_sent"] for counts in first["statistics"]] == [0, 1, 2]
     assert second["conduit"] == "sci"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "error"),
+    [
+        ("raise ValueError('no\\nmore')", 1, "ValueError: no"),
+        ("await ep.block_until(lambda: False)", 1, "Deadlock: deadlock at "),
+        ("ep.exit(3)", 3, "exit with status 3"),
+        ("raise KeyboardInterrupt", 130, "interrupted"),
+    ],
+)
+def test_json_of_a_run_that_fails_says_so(command, tmp_path, body, expected, error):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text(f"async def main(ep):\n    if ep.hosts == (0, 1):\n        {body}\n")
+    out.write_text("an older one")
+    words = ["--conduit", "loggp:slots=2", "--ranks-per-host", "1", "--conduit", "loggp", "--json", str(out)]
+    try:
+        status, _, _ = command("run", str(path), *words)
+    except SystemExit as exit:
+        status = exit.code
+    assert status == expected
+    (found,) = json.loads(out.read_text())
+    assert found["error"].startswith(error)
+    assert (found["conduit"], found["options"]["slots"], found["seed"]) == ("loggp:slots=2", 2, 0)
+    with pytest.raises(BadRequest, match="holds no results"):
+        read_results(out)
+
+
+def test_json_keeps_what_ran_before_a_failure(command, tmp_path):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text("async def main(ep):\n    assert ep.limits.max_medium == 65000\n")
+    status, _, _ = command("run", str(path), "--conduit", "loggp", "--conduit", "sci", "--json", str(out))
+    assert status == 1
+    first, second = json.loads(out.read_text())
+    assert "error" not in first
+    assert (second["conduit"], second["error"]) == ("sci", "AssertionError")
+    assert [each.conduit for each in read_results(out)] == ["loggp"]
+
+
+def test_a_wrong_call_leaves_an_older_file(command, tmp_path):
+    path, out = tmp_path / "prog.py", tmp_path / "out.json"
+    path.write_text("async def main(ep): pass\n")
+    out.write_text("an older one")
+    status, _, _ = command("run", str(path), "--ranks", "0", "--json", str(out))
+    assert (status, out.read_text()) == (2, "an older one")
+
+
+COPIES = (
+    "warning: a launcher has started 3 processes, and each of them runs all ranks on 'sci' by itself; give --conduit "
+    "mpi:library=mpi4py for a rank in each process, or start one process\n"
+)
+
+
+@pytest.mark.parametrize("words", [["run", "prog.py"], ["testbarrier", "--iterations", "1"]])
+@pytest.mark.parametrize(("processes", "warning"), [("3", COPIES), ("1", ""), (None, "")])
+def test_a_launcher_that_starts_copies_of_a_simulation_is_noticed(
+    command, tmp_path, monkeypatch, words, processes, warning
+):
+    pytest.importorskip("mpi4py", reason="the network that is proposed needs mpi4py")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("async def main(ep): pass\n")
+    if processes is not None:
+        monkeypatch.setenv("PMI_SIZE", processes)
+    status, _, err = command(*words)
+    assert (status, err) == (0, warning)
 
 
 def test_json_that_is_printed_stands_alone(command, tmp_path):

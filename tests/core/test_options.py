@@ -130,6 +130,18 @@ def test_describe_explains_every_option():
     assert all(doc.help for doc in docs.values())
 
 
+@pytest.mark.parametrize(
+    ("most", "allowed"),
+    [(1, "a number >= 0 and <= 1"), (1_000_000, "a number >= 0 and <= 1000000; times also as 1.5us")],
+)
+def test_what_cannot_be_a_time_is_not_said_to_be_written_as_one(most, allowed):
+    @attrs.frozen(kw_only=True)
+    class Bounded:
+        share: float = option(0.0, validator=[attrs.validators.ge(0), attrs.validators.le(most)])
+
+    assert describe(Bounded)[0].allowed == allowed
+
+
 def test_render_shows_what_differs_from_the_defaults():
     assert render(Options()) == ""
     assert (

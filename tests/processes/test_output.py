@@ -1,17 +1,21 @@
 """What several ranks print: whole lines, however long, in pieces or at once; tables and last lines once."""
 
+import contextlib
+import fcntl
 import io
 import json
 import os
 import re
 import signal
+import subprocess
 import sys
+import termios
 
 import pytest
 
 from conduit.launch import output, starting
 
-from .conftest import MPI
+from .conftest import MPI, PATIENCE_S
 
 CHATTER = """
 import sys
@@ -136,6 +140,34 @@ def test_ctrl_c_prints_the_rows_that_processes_have_measured_so_far(shell):
 
 
 @pytest.mark.slow
+def test_ctrl_c_in_a_terminal_prints_the_rows_and_writes_both_files(shell):
+    shell.file(TELLS_HOW_FAR, "sitecustomize.py")
+    shell.environment |= {"PYTHONPATH": str(shell.folder), "TERM": "xterm"}
+    ours, terminal = os.openpty()
+    words = ["--conduit", MPI, "--iterations", "200", "--json", "found.json", "--csv", "found.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "conduit", "testam", *words],
+        cwd=shell.folder, env=shell.environment, stdin=terminal, stdout=terminal, stderr=terminal,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    with open(ours, "r+b", 0) as screen, contextlib.suppress(OSError):  # which is how a terminal's end reads
+        while piece := screen.read(4096):
+            before = shown.count(b"begins a row")
+            shown += piece
+            if before < 4 <= shown.count(b"begins a row"):
+                screen.write(b"\x03")
+    assert process.wait(PATIENCE_S) == 130, shown
+    assert b"interrupted\r\n" in shown
+    (found,) = json.loads((shell.folder / "found.json").read_text())
+    assert (found["conduit"], found["interrupted"]) == (MPI, True)
+    assert len(found["records"]) >= 3
+    assert all(record["operation"].encode() in shown.partition(b"total s")[2] for record in found["records"])
+    assert len((shell.folder / "found.csv").read_text().splitlines()) == 1 + len(found["records"])
+
+
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
     shell.environment["PYTHONPATH"] = str(shell.folder)
@@ -148,7 +180,8 @@ def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     done = shell.end(process)
     assert done.status == 130
     assert done.err.startswith("interrupted: where the ranks were")
-    assert done.err.endswith("\ninterrupted\n")
+    where = "step 1 of 4, AMShort ping-pong roundtrip ReqRep"
+    assert done.err.endswith(f"\ninterrupted before the first row was complete, in {where}\ninterrupted\n")
     assert "AMShort" not in done.out
 
 

@@ -268,6 +268,7 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--report", ""], "--report '' is no folder; name one, as reports or ./reports"),
         (
             ["--report", "no/such/folder"],
             "--report no/such/folder cannot be made: No such file or directory; name ",
@@ -304,6 +305,16 @@ def test_a_browser_shows_the_page_wide_and_narrow(reports, capsys, tmp_path, wid
     assert shown.count("<details>") >= 4
     assert "is a hot spot" in shown
     assert float(re.search(r"<title>(.*?)</title>", shown)[1]) <= 0, "the page is wider than its window"
+
+
+def test_a_program_that_fails_is_told_where_its_report_is(tmp_path, capsys):
+    program, folder = tmp_path / "prog.py", tmp_path / "out"
+    program.write_text("async def main(ep):\n    raise ValueError('wrong')\n")
+    assert call(["run", str(program), "--report", str(folder)]) == 1
+    out, err = capsys.readouterr()
+    assert err.count(f"wrote {folder / 'report.html'}\n") == 1
+    assert "wrote" not in out
+    assert (folder / "report.html").exists()
 
 
 def test_json_is_as_without_a_report(tmp_path, capsys):

@@ -127,7 +127,7 @@ def _read(who: str, path: Path) -> list[BenchmarkResult]:
         raise BadRequest(f"{who} {path} is no JSON; {_REMEDY}") from None
     objects = content if isinstance(content, list) else [content]
     try:
-        found = [from_json(each) for each in objects]
+        found = [from_json(each) for each in objects if "error" not in each]
     except (KeyError, TypeError, AttributeError, ValueError):
         found = []
     if not found:
