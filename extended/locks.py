@@ -42,12 +42,33 @@ _TICKETS = 1 << 31
 
 
 class LockState(IntEnum):
-    """How far a request for a lock has come; the values travel in answers."""
+    """How far a request for a lock has come; `_NEXT` has the transitions.  The first four values travel in answers."""
 
     ASKED = 0
     QUEUED = 1
     GRANTED = 2
     REFUSED = 3
+    ABANDONED = 4  # the task was cancelled before the home had answered; never in an answer
+    GONE = 5  # withdrawn, or refused after its task was cancelled; never in an answer
+
+
+_NEXT = {
+    # state, event: the next state, and whether the home must now be told that the request leaves its queue
+    (LockState.ASKED, "queued"): (LockState.QUEUED, False),
+    (LockState.ASKED, "granted"): (LockState.GRANTED, False),
+    (LockState.ASKED, "refused"): (LockState.REFUSED, False),
+    (LockState.ASKED, "grant"): (LockState.GRANTED, False),  # has overtaken the answer "queued"
+    (LockState.ASKED, "cancel"): (LockState.ABANDONED, False),  # leaving now might overtake the request
+    (LockState.QUEUED, "grant"): (LockState.GRANTED, False),
+    (LockState.QUEUED, "cancel"): (LockState.GONE, True),
+    (LockState.GRANTED, "queued"): (LockState.GRANTED, False),  # the answer that the grant has overtaken
+    (LockState.GRANTED, "cancel"): (LockState.GONE, True),
+    (LockState.REFUSED, "cancel"): (LockState.GONE, False),
+    (LockState.ABANDONED, "queued"): (LockState.GONE, True),
+    (LockState.ABANDONED, "granted"): (LockState.GONE, True),
+    (LockState.ABANDONED, "refused"): (LockState.GONE, False),
+    (LockState.ABANDONED, "grant"): (LockState.ABANDONED, False),  # leaving, after the answer, releases it
+}
 
 
 class LockQueue:
@@ -74,19 +95,17 @@ class LockRequest:
         lock: which.
         ticket: its number on this rank.
         state: how far it has come.
-        abandoned: whether its task was cancelled before the home had answered.
         ahead: of one that is queued, the rank just before it.
         position: and how many are before it, the holder included, when that was said.
         news: how often any of these has changed.
     """
 
-    __slots__ = ("abandoned", "ahead", "lock", "news", "position", "state", "ticket")
+    __slots__ = ("ahead", "lock", "news", "position", "state", "ticket")
 
     def __init__(self, lock: Lock, ticket: int) -> None:
         self.lock = lock
         self.ticket = ticket
         self.state = LockState.ASKED
-        self.abandoned = False
         self.ahead = lock.home
         self.position = _TICKETS
         self.news = 0
@@ -99,6 +118,13 @@ class LockRequest:
         if self.position == 1:
             return f"{self.lock.title}, held by rank {self.ahead}"
         return f"{self.lock.title} behind rank {self.ahead} (which holds it unless it waits for it too)"
+
+    def move(self, event: str) -> bool:
+        """Go on to the next state; return whether the home must be told that the request leaves."""
+        before = self.state
+        self.state, leaves = _NEXT[before, event]
+        self.news += self.state is not before
+        return leaves
 
     def follows(self, ahead: int, position: int) -> None:
         """Take note of who is ahead; what is older than what is known is passed over."""
@@ -195,11 +221,10 @@ class Locks:
             )
 
     async def _give_up(self, request: LockRequest) -> None:
-        if request.state == LockState.ASKED:
-            request.abandoned = True  # the answer's handler does the rest
-            return
-        del self._requests[request.ticket]
-        if request.state != LockState.REFUSED:
+        leaves = request.move("cancel")
+        if request.state == LockState.GONE:
+            del self._requests[request.ticket]
+        if leaves:
             await self._leave(request.lock.home, request.ticket)
 
     async def give(self, call: str, lock: Lock) -> None:
@@ -293,24 +318,20 @@ class Locks:
     def lock_answered(self, token: Token, ticket: int, state: int, ahead: int = 0, position: int = 0) -> None:
         """Reply: what the home did with a request."""
         request = self._requests.get(ticket)
-        if request is None or request.state != LockState.ASKED:
-            return  # the grant has overtaken this
-        if request.abandoned:
+        if request is None:
+            return  # granted before this answer came, and over
+        if request.move(LockState(state).name.lower()):
+            self._send(request.lock.home, self.lock_left, ticket)
+        if request.state == LockState.GONE:
             del self._requests[ticket]
-            if state != LockState.REFUSED:
-                self._send(request.lock.home, self.lock_left, ticket)
-        else:
-            request.state = LockState(state)
-            request.news += 1
-            if state == LockState.QUEUED:
-                request.follows(ahead, position)
+        elif request.state == LockState.QUEUED:
+            request.follows(ahead, position)
 
     def lock_granted(self, token: Token, ticket: int) -> None:
         """Request: a request that was queued is granted; one that was given up, its giving up releases."""
         request = self._requests.get(ticket)
-        if request is not None and not request.abandoned:
-            request.state = LockState.GRANTED
-            request.news += 1
+        if request is not None:
+            request.move("grant")
 
     def lock_follows(self, token: Token, ticket: int, ahead: int, position: int) -> None:
         """Request: who was ahead has given up; now another rank is."""

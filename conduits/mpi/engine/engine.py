@@ -235,14 +235,12 @@ class Engine:
     def sent(self, send: Send) -> None:
         """Take note that the buffer of a send may be used again."""
         send.sent = True
-        if send.matched or send.mode != Mode.SYNCHRONOUS:
-            self._end_send(send)
+        self._end_send_if_complete(send)
 
     def matched(self, send: Send) -> None:
         """Take note that the receive of a send was found."""
         send.matched = True
-        if send.sent:
-            self._end_send(send)
+        self._end_send_if_complete(send)
 
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
@@ -301,8 +299,9 @@ class Engine:
         receive.source, receive.tag, receive.nbytes = arrival.source, arrival.tag, arrival.nbytes
         arrival.deliver(receive)
 
-    def _end_send(self, send: Send) -> None:
-        if not send.over:
+    def _end_send_if_complete(self, send: Send) -> None:
+        # A standard or ready send is over when `sent`; a synchronous one when `sent` and `matched`, in either order.
+        if send.sent and (send.matched or send.mode != Mode.SYNCHRONOUS) and not send.over:
             del self._unfinished[send]
             self._end(send)
 
