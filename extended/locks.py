@@ -4,8 +4,9 @@ A task that wants a lock asks its home.  The home grants it at once, or queues t
 before have released it: first come, first served.  Each request has a ticket, a number of its rank that is not used
 again, so that messages which overtake one another cannot be taken for others.
 
-A request is given up - its task was cancelled - by the message that releases as well: if the grant has been sent
-meanwhile, that is what it is.  It is never sent before the home has answered, so that it cannot come first.
+If its task is cancelled, a request is withdrawn by the same message that releases a lock: if the grant has been sent
+meanwhile, the message releases the lock.  It is sent only after the home has answered, because messages may overtake
+one another and it must not arrive before the request.
 
 Each waiter is told who is ahead of it, for the report of a deadlock.  A grant changes nothing of that; only when the
 one ahead gives up, the home tells the next who is ahead of it now.
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint, Token
     from extended.reporting import ReportSink
 
-    Place = tuple[int, int]  # rank and ticket
+    Waiter = tuple[int, int]  # rank and ticket
 
 _TICKETS = 1 << 31
 
@@ -82,10 +83,10 @@ class LockQueue:
 
     __slots__ = ("holder", "key", "waiting")
 
-    def __init__(self, key: bytes, holder: Place) -> None:
+    def __init__(self, key: bytes, holder: Waiter) -> None:
         self.key = key
         self.holder = holder
-        self.waiting: dict[Place, None] = {}
+        self.waiting: dict[Waiter, None] = {}
 
 
 class LockRequest:
@@ -107,7 +108,7 @@ class LockRequest:
         self.ticket = ticket
         self.state = LockState.ASKED
         self.ahead = lock.home
-        self.position = _TICKETS
+        self.position = _TICKETS  # not known yet: greater than any position
         self.news = 0
 
     @property
@@ -127,7 +128,7 @@ class LockRequest:
         return leaves
 
     def follows(self, ahead: int, position: int) -> None:
-        """Take note of who is ahead; what is older than what is known is passed over."""
+        """Take note of who is ahead.  Positions only decrease: one that is no lower is of an older message, and ignored."""
         if position < self.position:
             self.ahead, self.position = ahead, position
             self.news += 1
@@ -168,7 +169,7 @@ class Locks:
         self._holds: dict[bytes, Hold] = {}
         # What follows is of the locks whose home is here.
         self._queues: dict[bytes, LockQueue] = {}
-        self._places: dict[Place, LockQueue] = {}
+        self._places: dict[Waiter, LockQueue] = {}
         self.outgoing = RequestQueue(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -301,7 +302,7 @@ class Locks:
         rank, ticket = queue.holder
         self._send(rank, self.lock_granted, ticket)
 
-    def _close_up(self, queue: LockQueue, place: Place) -> None:
+    def _close_up(self, queue: LockQueue, place: Waiter) -> None:
         waiting = [queue.holder, *queue.waiting]
         gone = waiting.index(place)
         del queue.waiting[place]
@@ -328,7 +329,7 @@ class Locks:
             request.follows(ahead, position)
 
     def lock_granted(self, token: Token, ticket: int) -> None:
-        """Request: a request that was queued is granted; one that was given up, its giving up releases."""
+        """Request: grants a queued request.  If its task has given up, `lock_left` releases the lock."""
         request = self._requests.get(ticket)
         if request is not None:
             request.move("grant")

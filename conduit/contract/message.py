@@ -27,7 +27,9 @@ class Category(IntEnum):
 
 # Bits of `Message.word`.
 REQUEST = 1 << 8
-LONG = Category.LONG << 9  # set in long and in long-async
+CATEGORY_SHIFT = 9
+CATEGORY = 3 << CATEGORY_SHIFT  # mask
+LONG = Category.LONG << CATEGORY_SHIFT  # set in long and in long-async
 CONTROL = 1 << 16
 
 
@@ -71,7 +73,7 @@ class Message:
         address: where a long payload lies in its sender's segment, for networks to which alignment
             matters; 0 for one from elsewhere, since buffers of their own are aligned.
         source: rank of the sender.
-        slot: for the receiving path: what identifies the place of the request's reply.
+        slot: set by the receiving transport: identifies the slot reserved for the reply to this request.
     """
 
     __slots__ = ("address", "args", "begun", "identity", "nbytes", "offset", "payload", "slot", "source", "word")
@@ -115,5 +117,5 @@ class Message:
 
     @property
     def control(self) -> bool:
-        """Whether no handler runs: the bare answer to a request whose handler made no reply."""
+        """Whether it is the automatic empty reply to a request whose handler made none; it runs no handler."""
         return bool(self.word & CONTROL)

@@ -35,8 +35,8 @@ from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
 FOREVER = 1 << 100
-FIRST = 1 << 62  # less, and a background event comes before all work of its instant
-BUDGET = 1000  # events between two looks at signals and at other threads (I3)
+FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs before all other events of its time
+BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
 class Kernel(trio.abc.Clock, trio.abc.Instrument):
@@ -45,8 +45,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     Args:
         seed: every random stream of the job comes from it.
         inline: whether waiting tasks drive the loop themselves.
-        tickets: the order of events at one instant, a number for each event as it is made, no two alike: the lowest
-            runs first.  None: in the order of their making.
+        tickets: yields a distinct number for each event that is scheduled; of events at one time the lowest number runs
+            first.  None: the order of scheduling.
     """
 
     __slots__ = (
@@ -111,7 +111,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
         self._runnable = 0
         self.look = False
-        """Whether after this event there is more to look at than the driver's own waiter: code of programs has run."""
+        """Set by an event that ran program code: the driver must then also test for runnable tasks and deadlines."""
         self._nobody = Waiter()  # for Trio's loop, which waits for any task
         self._budget = BUDGET if inline else 0
         self._deadlines: Sequence[object] = ()
@@ -159,7 +159,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             pass
 
     def _bring_forward(self) -> bool:
-        """Let the next background event come before all work of its instant, if that has come; return whether."""
+        """Move the next background event ahead of all events of its time, if it is due; return whether it was."""
         limit = self._next_deadline()
         when, ticket, action = self._background[0]
         if when > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
@@ -169,14 +169,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         return True
 
     def _count_timer(self) -> bool:
-        """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
+        """Schedule an empty event at the earliest timer whose `helps()` is true; return whether there is one (D3)."""
         times = [timer.when for timer in self.timers if timer.when is not None and timer.helps()]
         if times:
             self.call(min(times), nothing)
         return bool(times)
 
     def _run_work(self, waiter: Waiter) -> bool:
-        """Run work until something else is due; return whether that is so, and the driver may go on."""
+        """Run events; return True if what is due next is a background event or a deadline (`_run` then continues)."""
         heap = self._heap
         limit = self._horizon() if self._background or self._deadlines else FOREVER
         start, left = self.now, 0
@@ -402,7 +402,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.task = self.owner = None
 
     def _give_up(self, what: str | trio.lowlevel.Task) -> None:
-        """End the job because of events or a task that let no time pass, or these where it ends already (D6)."""
+        """End the job as a livelock; if it is ending already, drop the events or throw out the task (D6)."""
         if not self.ending:
             self.fail(self.on_stall("livelock", what))
         elif isinstance(what, str):

@@ -75,7 +75,14 @@ class SimulatedPort(Port):
     - `_attention` is true whenever a poll would find something.  It may be true for nothing, which costs one look.
     - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began; `_notice_at`
       is the time of the event in which it notices something, NEVER while there is nothing.
-    - At most one blocked task is `_chosen`: it sends what the layers above want to send.
+    - At most one blocked task is `_chosen`: it runs `core.run_progress()` for the rank, then goes on waiting.
+
+    What the CPU does, and the fields that say so:
+
+        idle       not `cpu.busy`, no task in `blocked`
+        polling    not `cpu.busy`, tasks in `blocked`; `_loop_start` is set, `_notice_at` once something has arrived
+        call       `cpu.busy`, a task holds the turn: a request, a poll, a compute
+        pass       `cpu.busy`, begun by `_look` (ends in `_pass_over_blocked`) or in a call (ends in `_sent.wake`)
 
     Args:
         conduit: the job's conduit.
@@ -109,7 +116,7 @@ class SimulatedPort(Port):
         self.blocked = Line()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
-        self._miss_ps = 1
+        self._miss_ps = 1  # until the first `add_path`; not 0, since the polling loop divides by it
         self._loop_start = 0
         self._notice_at = NEVER
         self._passes = 0
@@ -189,7 +196,7 @@ class SimulatedPort(Port):
         if cpu.busy:
             await cpu.acquire()
         else:
-            cpu.busy = True  # before time advances, as where the task parks: predicates are then looked at later
+            cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
             if cpu.free > self.kernel.now and not self.kernel.advance(cpu.free):
                 cpu.busy = False
                 await cpu.acquire()
@@ -433,7 +440,7 @@ class SimulatedPort(Port):
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await self._checkpoint()  # when ending too: who catches what ends its calls would never let go
+            await self._checkpoint()  # when ending too: a task that catches `Ending` in a loop would never yield
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()
@@ -487,7 +494,7 @@ class SimulatedPort(Port):
                 await self.kernel.switch(blocked)
             while blocked is self._chosen:
                 await self._progress_when_chosen(blocked)
-                # What is cancelled since the call began, while progress was made, must not drive: it would go on.
+                # A task cancelled during `run_progress` must not drive: `drive` does not notice the cancellation.
                 if not blocked.done and (cancelled(self.kernel.task) or not self.kernel.drive(blocked)):
                     await self.kernel.switch(blocked)
         except BaseException:
@@ -534,7 +541,7 @@ class SimulatedPort(Port):
                 self._notice_at = NEVER
 
     def _look(self) -> None:
-        """The polling loop sees that something is there, unless it has been left since."""
+        """Begin a pass, if the polling loop that scheduled this event still runs."""
         if self._notice_at != self.kernel.now or self.cpu.busy:
             return
         self._notice_at = NEVER

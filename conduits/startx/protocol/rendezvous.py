@@ -3,11 +3,13 @@
 All NIUs run the same one, kept in the memory that the processes of the SMP share.  A transfer goes
 through these states:
 
-    asked      the sender has asked for the receiver (RTS); its bytes wait in a pinned buffer
-    put off    the receiver's rank wants the sender's rank itself, has asked first, and is the lower one
-    granted    (CTS) the receiving engine and the receiver's buffer are this transfer's alone
-    arrived    all of it is in the buffer: the engine is free, the buffer is not yet
-    emptied    the receiver has copied it out: the buffer is free
+    requested  the sender has sent the RTS; its bytes wait in a pinned buffer
+    granted    the CTS has been sent: the receiving engine and the receiver's buffer belong to this transfer
+    arrived    all bytes are in the buffer: the engine is free, the buffer is not yet
+    emptied    the receiver has copied them out: the buffer is free
+
+A requested transfer may be *deferred* (`put_off`): the receiver's rank has itself sent an RTS to the sender's rank, has
+the lower number, and goes first.  `_NEXT` has the transitions; any other event is an error.
 
 Grants go to the request that came first among those that could begin: the engine is free, the buffer of
 their receiver is free, and they are not put off.

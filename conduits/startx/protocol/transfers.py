@@ -101,7 +101,7 @@ class RdmaChannel:
             self._fill()
 
     def send_part(self) -> Steps:
-        """Send the next part of the first message; one of low priority has room set aside for its wish."""
+        """Send the next part of the first message; for a request, transmit room for its RTS is reserved already."""
         yield self._ask
         self._fill()
 
@@ -301,7 +301,7 @@ class Reception:
             self._over()
 
     def _copy(self, size: int) -> None:
-        """Spend the time of copying a piece to the segment; it is not looked at before all of the part is there."""
+        """Charge the copy of a piece to the segment; `_emptied` moves the bytes, since nobody reads them before."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)

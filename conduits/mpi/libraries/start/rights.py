@@ -7,8 +7,8 @@ its own, and is committed from then on: it copies what comes until all of it is 
 Where two processes want each other the lower rank goes first, if it has asked: the other's wish is *put off* until that
 transfer has left.
 
-Why nothing deadlocks: who has asked has all that it will send in a system buffer of its own SMP, or is filling that,
-and needs nobody for it.  So a transfer that was granted ends by itself, and who is committed to it goes on.
+Why nothing deadlocks: a sender that has asked holds its data in a system buffer of its own SMP, or is filling it, and
+needs no other rank for that.  So a granted transfer always completes, and the receiver committed to it continues.
 A wish is put off by a transfer of a lower rank alone, which is not put off by the same pair.
 
 Source: the paper, sections 2 and 4 (exclusive right, commitment, rendezvous, tie-breaking); "the lower rank sends
@@ -18,8 +18,8 @@ first" is assumed (sx.gap.tiebreak).
 from __future__ import annotations
 
 
-class RdmaWish:
-    """A rank's wish to send something to a rank of this SMP.
+class RdmaRequest:
+    """A rank's request to send (RTS) to a rank of this SMP.
 
     Attributes:
         source: the rank that sends.
@@ -50,7 +50,7 @@ class RdmaRights:
     __slots__ = ("_asked", "_wishes", "resting", "taken")
 
     def __init__(self) -> None:
-        self._wishes: list[RdmaWish] = []
+        self._wishes: list[RdmaRequest] = []
         self._asked: tuple[int, int] | None = None
         self.taken = False
         self.resting: int | None = None
@@ -76,7 +76,7 @@ class RdmaRights:
 
     # -- what they receive -----------------------------------------------------------------------------
 
-    def wish(self, wish: RdmaWish) -> None:
+    def wish(self, wish: RdmaRequest) -> None:
         """A rank of another SMP asks for one of this."""
         wish.put_off = wish.target < wish.source and self._asked == (wish.target, wish.source)
         self._wishes.append(wish)
@@ -85,7 +85,7 @@ class RdmaRights:
         """Return whether `rank` may grant one of the wishes for it now."""
         return not self.taken and rank != self.resting and self._first(rank) is not None
 
-    def grant(self, rank: int) -> RdmaWish | None:
+    def grant(self, rank: int) -> RdmaRequest | None:
         """Take the first wish for `rank` that may begin, None where none may; the engine is its own from then on."""
         wish = self._first(rank) if self.grantable(rank) else None
         if wish is not None:
@@ -103,5 +103,5 @@ class RdmaRights:
         self.resting = rank if rests else None
         return rests
 
-    def _first(self, rank: int) -> RdmaWish | None:
+    def _first(self, rank: int) -> RdmaRequest | None:
         return next((wish for wish in self._wishes if wish.target == rank and not wish.put_off), None)

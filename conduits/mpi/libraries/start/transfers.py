@@ -1,4 +1,4 @@
-"""RdmaMessage messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
+"""Large messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
 
 A sender waits for the system buffer of its SMP, asks the receiver for the right to send, and copies its data into the
 buffer, piece by piece; the NIU is told of each, and once the right is granted takes them as they come.  The receiver
@@ -16,7 +16,7 @@ from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.engine.transfer import Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.start.rights import RdmaWish
+from conduits.mpi.libraries.start.rights import RdmaRequest
 from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx.driver import HIGH, LOCK_PS, POST_PS, StartXProcess
 
@@ -175,9 +175,9 @@ class RdmaReceiving:
     def asked(self, source: int, receive: int, nbytes: int) -> Steps:
         """Put a wish into the list, which all processes of the SMP see."""
         self._engine.cpu.free += self._right_ps
-        yield partial(self._wish, RdmaWish(source, self._engine.rank, receive, nbytes))
+        yield partial(self._wish, RdmaRequest(source, self._engine.rank, receive, nbytes))
 
-    def _wish(self, wish: RdmaWish, done: Done) -> None:
+    def _wish(self, wish: RdmaRequest, done: Done) -> None:
         self._smp.rights.wish(wish)
         self.put_off += wish.put_off
         if self.due:
@@ -214,7 +214,7 @@ class RdmaReceiving:
         """The grant is of high priority: stop the engine that sends between two pieces."""
         self._driver.hold(lambda: done(self._engine.kernel.now))
 
-    def _store_grant(self, wish: RdmaWish, done: Done) -> None:
+    def _store_grant(self, wish: RdmaRequest, done: Done) -> None:
         """Open the engine and store the grant, once there is room for it and the lock is this process's."""
         lock = self._smp.lock
         if not self._driver.room(HIGH):
@@ -224,7 +224,7 @@ class RdmaReceiving:
         else:
             lock.take(partial(self._store_locked, wish, done))
 
-    def _store_locked(self, wish: RdmaWish, done: Done) -> None:
+    def _store_locked(self, wish: RdmaRequest, done: Done) -> None:
         lock = self._smp.lock
         assert lock is not None
         if not self._driver.room(HIGH):  # somebody else was faster
@@ -235,7 +235,7 @@ class RdmaReceiving:
         lock.leave(when)
         done(when)
 
-    def _open(self, wish: RdmaWish, after: int) -> int:
+    def _open(self, wish: RdmaRequest, after: int) -> int:
         """Open the engine and store the grant, beginning `after` picoseconds from now; return when that is over."""
         source = self._engine.hosts[wish.source]
         took = self._driver.accept(

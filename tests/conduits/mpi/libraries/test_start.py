@@ -10,7 +10,7 @@ from conduits.mpi import MPI
 from conduits.mpi.libraries.start import Start, installation, wire
 from conduits.mpi.libraries.start import constants as c
 from conduits.mpi.libraries.start.peer import ControlPeer
-from conduits.mpi.libraries.start.rights import RdmaRights, RdmaWish
+from conduits.mpi.libraries.start.rights import RdmaRequest, RdmaRights
 from conduits.mpi.libraries.start.smp import PacketInbox
 from conduits.mpi.libraries.start.wire import HEADER, ControlHeader
 from conduits.startx import constants as startx
@@ -427,7 +427,7 @@ def test_rights_end_all_transfers_one_at_a_time(transfers, random):
             asked.append(what)
             source, target = what
             rights[source % 3].ask(source, target)
-            wish = RdmaWish(source, target, 0, 8)
+            wish = RdmaRequest(source, target, 0, 8)
             other_way = (target, source) in asked or (target, source) in granted
             rights[target % 3].wish(wish)
             assert wish.put_off == (other_way and target < source)
