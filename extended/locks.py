@@ -128,7 +128,7 @@ class LockRequest:
         return leaves
 
     def follows(self, ahead: int, position: int) -> None:
-        """Take note of who is ahead.  Positions only decrease: one that is no lower is of an older message, and ignored."""
+        """Take note of who is ahead.  Positions only decrease: one that is no lower is old, and ignored."""
         if position < self.position:
             self.ahead, self.position = ahead, position
             self.news += 1

@@ -2,9 +2,9 @@
 
 A connection has two directions, each made at the first message in it and kept (`connections`, `SunfirePeer`):
 
-    to send requests to a rank     its host's service process exports an area, one for all its ranks (`area.remote`); this
-                                   rank exports the pair (`pair`); `requests` is set when both are there
-    to answer requests of a rank   its pair is imported when its first request is taken (`remote_pair`)
+    to send requests     the service process of the other host exports an area, one for all its ranks (`area.remote`);
+                         this rank exports the pair (`pair`); `requests` is set when both are there
+    to answer requests   the requester's pair is imported when its first request is taken (`remote_pair`)
 
 From then on a message is stores alone.  Lost stores are written again (`repair`); that changes no state.
 
