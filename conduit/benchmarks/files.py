@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 from conduit import BadRequest, ConduitError
+from conduit.contract import RankKind
 from conduit.launch.registry import DISTRIBUTION, Spec
 
 STANDARD_OUTPUT = Path("-")
@@ -56,7 +57,7 @@ def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
         specs: what will be traced.
 
     Raises:
-        BadRequest: as `check_file`; or it is of a network in real time.
+        BadRequest: as `check_file`; or it is of a network that cannot be traced.
     """
     if path is None:
         return
@@ -64,10 +65,10 @@ def check_trace(path: Path | None, specs: Iterable[Spec]) -> None:
         raise BadRequest("--trace - : standard output is for what is printed; name a file")
     check_file("trace", path)
     for spec in specs:
-        if not spec.simulated:
+        if not spec.simulated and spec.rank_kind is not RankKind.PROCESS:
             raise BadRequest(
-                f"--trace {path}: conduit '{spec.text}' runs in real time, and only simulated networks can be traced; "
-                "leave one of the two out"
+                f"--trace {path}: conduit '{spec.text}' runs in real time with all its ranks in one process, which "
+                "tells of none of them what it does; leave one of the two out"
             )
 
 

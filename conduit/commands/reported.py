@@ -37,7 +37,10 @@ class Reported:
             return
         real = [spec.text for spec in specs if not spec.simulated]
         if real:
-            raise BadRequest(f"--report: '{real[0]}' runs in real time, and only simulated networks tell what happens")
+            raise BadRequest(
+                f"--report: '{real[0]}' runs in real time, and only simulated networks tell what a report needs: "
+                "what links carry and which bytes land; leave one of the two out, or take --trace"
+            )
         check_drawing("--report")
         self._make(folder)
 

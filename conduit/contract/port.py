@@ -87,6 +87,7 @@ class Hooks:
         landed: bytes in segments.
         blocked: waits.
         resumed: waits.
+        called: native one-sided operations, and what layers call: puts, gets, collectives.
     """
 
     spent: Hook = None
@@ -98,6 +99,7 @@ class Hooks:
     landed: Hook = None
     blocked: Hook = None
     resumed: Hook = None
+    called: Hook = None
 
 
 class DigestSink(Protocol):

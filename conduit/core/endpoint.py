@@ -17,7 +17,7 @@ from conduit.core import arguments
 from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
-from conduit.core.rma import Rma
+from conduit.core.rma import ObservedRma, Rma
 from conduit.errors import BadRequest, HandlerError
 
 _PS_PER_S = 1e12
@@ -183,7 +183,10 @@ class Endpoint:
         self._auxiliary_bytes = port.segment.nbytes - self._segment_bytes
         self._dispatch.connect(port)
         native = port.rma
-        self.rma = None if native is None else Rma(self, native, self._dispatch, self._digest_log, self._dispatch.hooks)
+        kind = Rma if self.call_listener is None else ObservedRma
+        self.rma = (
+            None if native is None else kind(self, native, self._dispatch, self._digest_log, self._dispatch.hooks)
+        )
 
     # -- where and when ------------------------------------------------------------------------
 
@@ -199,6 +202,16 @@ class Endpoint:
         if self.hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
             return tuple(range(first, first + count))
         return tuple(rank for rank, host in enumerate(self.hosts) if host == self.host)
+
+    @property
+    def call_listener(self) -> Callable[..., object] | None:
+        """Whom a layer tells what calls of it this rank makes, None where nobody listens.
+
+        It is called as `conduit.core.observer.CallListener.called`, with this rank.  A layer looks once, when it is
+        attached: without a listener it has no line for it that runs.
+        """
+        hooks = self._dispatch.hooks
+        return None if hooks is None else hooks.called
 
     @property
     def random(self) -> random.Random:

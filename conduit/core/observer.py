@@ -1,4 +1,4 @@
-"""What may be heard of a job, and by whom: five kinds, each listened to alone.
+"""What may be heard of a job, and by whom: six kinds, each listened to alone.
 
 An observer is an object of one or more of the classes below.  It is told in the order of the simulation's events; the
 times that it is told are those of the rank, and may be before or after those it was told last.  All are picoseconds.
@@ -26,10 +26,10 @@ class CpuListener:
             rank: that of the CPU.
             begin: picoseconds.
             end: picoseconds, later than `begin`.
-            why: "start", "compute" (what programs ask for), "polling" (in a call or a pass), "waiting" (polls that find
-                nothing while tasks of the rank are blocked), "send", "receive" (decoding), "handler", "reply", "move"
-                (native one-sided operations), "interrupt", or "copy" (of payloads, in whichever of these; also what
-                programs charge as `copied`).
+            why: "start", "compute" (what programs ask for; in real time, code of their own), "polling" (in a call or a
+                pass), "waiting" (polls that find nothing while tasks of the rank are blocked), "send", "receive"
+                (decoding), "handler", "reply", "move" (native one-sided operations), "interrupt", or "copy" (of
+                payloads, in whichever of these; also what programs charge as `copied`).
         """
 
 
@@ -108,12 +108,30 @@ class WaitListener:
         """It waits no more: what it waited for has come, or it was cancelled, or has failed."""
 
 
+class CallListener:
+    """Hears of what is above messages, and of what needs none: a call may be many messages, or no message."""
+
+    def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
+        """A call of a rank has begun its operation; told in the task that has made it.
+
+        Args:
+            rank: whose.
+            begin: of the call, picoseconds.
+            end: when all that it sends was sent, or handed to the hardware; the operation may end later.
+            level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's.
+            name: "put", "get" or "atomic"; of a collective its own.
+            peer: the rank at the other side, -1 where that is a team.
+            nbytes: bytes that it moves; of a collective, what this rank gives or, where it gives nothing, gets.
+        """
+
+
 _KINDS: dict[type, tuple[str, ...]] = {
     CpuListener: ("spent",),
     LinkListener: ("carried",),
     MessageListener: ("sent", "noticed", "handled"),
     LandingListener: ("landed",),
     WaitListener: ("blocked", "resumed"),
+    CallListener: ("called",),
 }
 
 

@@ -378,6 +378,40 @@ class Rma:
         then()
 
 
+class ObservedRma(Rma):
+    """The same, which tells of each operation that it has begun it."""
+
+    __slots__ = ()
+
+    async def _put(self, unused: Guard, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
+        begin, nbytes = self._ep._port.ticks(), len(data)
+        await super()._put(unused, dest, places, data, then)
+        self._tell(begin, "put", dest, nbytes)
+
+    async def _get(self, unused: Guard, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
+        begin = self._ep._port.ticks()
+        await super()._get(unused, dest, places, out, then)
+        self._tell(begin, "get", dest, len(out))
+
+    async def _atomic(
+        self,
+        unused: Guard,
+        op: AtomicOp,
+        dest: int,
+        place: int,
+        operands: tuple[int, ...],
+        then: Callable[[int], object],
+    ) -> None:
+        begin = self._ep._port.ticks()
+        await super()._atomic(unused, op, dest, place, operands, then)
+        self._tell(begin, "atomic", dest, 8)
+
+    def _tell(self, begin: int, name: str, dest: int, nbytes: int) -> None:
+        assert self._hooks is not None
+        assert self._hooks.called is not None
+        self._hooks.called(self._ep.rank, begin, self._ep._port.ticks(), "native", name, dest, nbytes)
+
+
 def _writable(call: str, out: Any) -> memoryview:
     """Return a flat view of a writable buffer."""
     view = arguments.buffer(call, "out", out)

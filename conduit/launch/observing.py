@@ -45,13 +45,13 @@ def tell_end(observers: Sequence[object], ticks: Sequence[int], *, failed: bool)
 
 
 def refuse_observers(spec: Spec, observers: Sequence[object]) -> None:
-    """Refuse to listen to a job in real time, which tells nobody what it does.
+    """Refuse to listen to a job in real time whose ranks are tasks of one process, which nobody tells apart.
 
     Raises:
         BadRequest: somebody wants to.
     """
     if observers:
         raise BadRequest(
-            f"run: conduit={spec.text!r} runs in real time, and only simulated networks tell what happens in a job; "
-            "leave the trace out, or run it on a simulated conduit"
+            f"run: conduit={spec.text!r} runs in real time with all its ranks in one process, which tells of none of "
+            "them what it does; leave the trace out, or run it on another conduit"
         )

@@ -21,9 +21,9 @@ PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
 LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
-STATE, PROCESS = "state", "process"
+STATE, PROCESS, RECORDING = "state", "process", "recording"
 """Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; what the rank did when it was interrupted; the id of the process."""
+this rank ends it; a result; what the rank did when it was interrupted; the id of the process; what it has recorded."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -161,6 +161,11 @@ class Speech:
             self._streams[-1].send(RESULT, data)
         return self.framed
 
+    def recording(self, data: bytes) -> None:
+        """Hand what this rank has recorded of a job to who has started the processes, which is this package."""
+        if self.framed:
+            self._streams[-1].send(RECORDING, data)
+
 
 _SPEECH: list[Speech] = []
 
@@ -195,6 +200,12 @@ def is_first() -> bool:
     """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
     own = speech()
     return own is None or own.rank == 0
+
+
+def is_framed() -> bool:
+    """Return whether this process was started by this package to be a rank, so that frames are read."""
+    own = speech()
+    return os.environ.get(FRAMES, "") != "" if own is None else own.framed
 
 
 def end_lines() -> None:

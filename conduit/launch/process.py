@@ -12,14 +12,15 @@ from typing import Any
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, reports, stall
+from conduit.launch.crossing import ProcessRecording
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
-from conduit.launch.observing import refuse_observers
 from conduit.launch.registry import Spec
 from conduit.launch.result import Result
 from conduit.launch.watch import Watch
-from conduit.wall import WallClock, run_tasks
+from conduit.seeing.timeline import Timeline
+from conduit.wall import WallClock, WallConduit, run_tasks
 
 INTERRUPTED = 130
 
@@ -48,17 +49,21 @@ class ProcessJob:
         observers: Sequence[object] = (),
     ) -> None:
         assert time_limit is None
-        refuse_observers(spec, observers)
         self._spec = spec
         self._limit = stall_limit
+        self._observers = observers
         self._processes = spec.cls.join(spec.options)
         self._watch = _watch(self._processes)
         number = self._processes.rank
+        self._recording = ProcessRecording(spec, setup, self._processes, observers) if observers else None
         self._clock = WallClock(crowded=_crowded(self._processes))
         self._clock.on_interrupt = self._interrupted
         self._clock.expulsion.describe = reports.describe
         network = spec.cls(spec.options, setup, self._clock)
-        self._rank = MessageRank(spec, setup, network, number)
+        assert isinstance(network, WallConduit)
+        self._network = network
+        hooks = None if self._recording is None else self._recording.hooks()
+        self._rank = MessageRank(spec, setup, network, number, hooks=hooks)
         run = partial(run_tasks, self._clock, first=number)
         self._job = TaskJob(main, args, [self._rank], self._clock, run, number)
 
@@ -114,14 +119,18 @@ class ProcessJob:
         watch.begin(self, self._limit)
         try:
             value = self._job.run()[0]
-            seconds = self._clock.now / 1e12
+            ticks = self._clock.now
         except BaseException as error:
+            ticks = self._clock.now
             watch.failed(_status(error))
+            self._recorded(ticks, failed=True)
             raise
         if watch.end is not None:
+            self._recorded(ticks, failed=True)
             watch.left()
             raise SystemExit(watch.end.status)
-        shares = self._gather(value, seconds)
+        shares = self._gather(value, ticks / 1e12)
+        self._recorded(ticks, failed=False)
         watch.finish()
         return Result(
             values=[share["value"] for share in shares],
@@ -131,6 +140,7 @@ class ProcessJob:
             digest=None,
             statistics=[share["statistics"] for share in shares],
             warnings=[share["warnings"] for share in shares],
+            trace=next((each for each in self._observers if isinstance(each, Timeline)), None),
         )
 
     def stop(self) -> None:
@@ -154,6 +164,12 @@ class ProcessJob:
     def fail(self, error: BaseException) -> None:
         """End the job because of an error that is no rank's."""
         self._job.call(lambda: self._clock.fail(error))
+
+    def _recorded(self, ticks: int, *, failed: bool) -> None:
+        """Hand over what was recorded of this rank, if anything was; of a job that has ended well, together."""
+        if self._recording is not None:
+            speech = output.speak(self._processes.rank)
+            self._recording.ended(self._network.ports[0], self._clock.zero, ticks, speech, failed=failed)
 
     # -- the result ------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from conduit.contract import RankKind
 from conduit.core import arguments
+from conduit.launch.crossing import hear
 from conduit.launch.registry import Spec
 from conduit.launch.starting import WORDS, Outcome
 from conduit.launch.starting import start as start_command
@@ -25,7 +26,7 @@ def announced(spec: Spec) -> int | None:
 
 
 def start(spec: Spec, ranks: int | None, environment: Mapping[str, str] | None = None) -> Outcome:
-    """Run the command that runs now once more, as processes, one for each rank.
+    """Run the command that runs now once more, as processes, one for each rank; who listens hears what they recorded.
 
     Args:
         spec: the network.
@@ -37,4 +38,4 @@ def start(spec: Spec, ranks: int | None, environment: Mapping[str, str] | None =
     """
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(command, defaults, environment or {})
+    return start_command(command, defaults, environment or {}, hear)

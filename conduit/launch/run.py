@@ -58,8 +58,8 @@ def run(
         time_limit: simulated seconds after which the job ends with TimeLimit; None: no limit.
         stall_limit: where ranks are processes, seconds without a message in any of them after which the job ends with
             TimeLimit; None: it goes on waiting, and a report says what for.
-        trace: whether the result's `trace` says what happened when: on simulated networks alone, at some cost in real
-            time and memory, and none in virtual time.
+        trace: whether the result's `trace` says what happened when: on simulated networks and where ranks are
+            processes, at some cost in real time and memory, and none in virtual time.
 
     Returns:
         Values, duration, digest and counts of the job.

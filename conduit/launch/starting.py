@@ -52,19 +52,30 @@ class Outcome:
     interrupted: bool = False
 
 
-def start(command: Sequence[str], defaults: Mapping[str, str], extra: Mapping[str, str]) -> Outcome:
+def start(
+    command: Sequence[str],
+    defaults: Mapping[str, str],
+    extra: Mapping[str, str],
+    recorded: Callable[[Sequence[bytes]], object] | None = None,
+) -> Outcome:
     """Run a command that starts processes of this package, to its end.
 
     Args:
         command: the launcher and what it is to start.
         defaults: environment variables for where nothing is set.
         extra: environment variables that are set in any case.
+        recorded: is given what the ranks have recorded of their jobs, however these have ended.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
-    return _Launcher(command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}).run()
+    launcher = _Launcher(command, {**defaults, **os.environ, **extra, output.FRAMES: "1"})
+    try:
+        return launcher.run()
+    finally:
+        if recorded is not None:
+            recorded(launcher.recorded)
 
 
 class _Launcher:
@@ -72,6 +83,7 @@ class _Launcher:
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._outcome = Outcome(0)
+        self.recorded: list[bytes] = []
         self._lock = threading.Lock()
         self._errors: set[bytes] = set()  # that were shown
         self._explained = False  # whether a rank has said why the job ends
@@ -183,6 +195,8 @@ class _Launcher:
                 self._explained = True
             case output.RESULT:
                 self._outcome.results.append(data)
+            case output.RECORDING:
+                self.recorded.append(data)
             case output.STATE:
                 self._states[rank] = pickle.loads(data)
             case output.PROCESS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import trio
 
 from conduit.contract import JobSetup
 from conduit.errors import ConduitError
+from conduit.launch import output
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
-from conduit.seeing.report import ReportRecording
+from conduit.seeing.report import Report, ReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
 
@@ -36,17 +37,15 @@ def tracing(path: Path | None) -> Iterator[None]:
     """
     if path is None:
         yield
-        return
-    try:
-        with open(path, "w", encoding="utf-8") as file, ChromeTrace(file) as trace:
-
-            def make(spec: Spec, setup: JobSetup) -> Recording:
-                return _Written(trace, spec, setup)
-
-            with observed(make):
+    elif output.is_framed():
+        with observed(HandedOver):
+            yield
+    else:
+        try:
+            with _TraceFile(path) as file, observed(lambda spec, setup: _Written(file, spec, setup)):
                 yield
-    except OSError as error:
-        raise ConduitError(f"--trace {path} cannot be written: {error.strerror}") from error
+        except OSError as error:
+            raise ConduitError(f"--trace {path} cannot be written: {error.strerror}") from error
 
 
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
@@ -54,16 +53,77 @@ def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
     return ReportRecording(spec.text, setup.hosts, _place, _here)
 
 
+@contextmanager
+def reporting(program: str = "the program") -> Iterator[list[Report]]:
+    """Make a report of each job that starts inside; to be looked at when the job is over.
+
+    Args:
+        program: what runs, for titles.
+
+    Yields:
+        The reports, in the order in which the jobs start.
+    """
+    reports: list[Report] = []
+
+    def make(spec: Spec, setup: JobSetup) -> ReportRecording:
+        reports.append(Report(report_recording(spec, setup), program))
+        return reports[-1].recording
+
+    with observed(make):
+        yield reports
+
+
+class HandedOver(Recording):
+    """Stands, in a process that is a rank, for the recording of who has started it, which has what all ranks record."""
+
+    def __init__(self, spec: Spec, setup: JobSetup) -> None:
+        super().__init__(spec.text, setup.hosts)
+
+
+class _TraceFile:
+    """The file of a trace: a context.
+
+    Where ranks are processes that a launcher has started, each has this context, and knows its rank only later; so the
+    file is only touched at first, and then written by rank 0 alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open = ExitStack()
+        self._trace: ChromeTrace | None = None
+
+    def __enter__(self) -> _TraceFile:
+        with open(self._path, "a", encoding="utf-8"):
+            pass
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._open:
+            if output.is_first():
+                self._begun()
+
+    def add(self, recording: Recording) -> None:
+        """Add a job that is over."""
+        if output.is_first():
+            self._begun().add(recording)
+
+    def _begun(self) -> ChromeTrace:
+        if self._trace is None:
+            file = self._open.enter_context(self._path.open("w", encoding="utf-8"))
+            self._trace = self._open.enter_context(ChromeTrace(file))
+        return self._trace
+
+
 class _Written(Recording):
     """A recording that is written when its job is over."""
 
-    def __init__(self, trace: ChromeTrace, spec: Spec, setup: JobSetup) -> None:
+    def __init__(self, file: _TraceFile, spec: Spec, setup: JobSetup) -> None:
         super().__init__(spec.text, setup.hosts, _place)
-        self._trace = trace
+        self._file = file
 
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
         super().ended(ticks, failed=failed)
-        self._trace.add(self)
+        self._file.add(self)
 
 
 def _here() -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from conduit.contract import Conduit, Core, JobSetup, World
 from conduit.errors import ConduitError
 from conduit.wall.clock import WallClock
+from conduit.wall.observed import observe
 from conduit.wall.port import WallPort
 
 
@@ -38,6 +39,8 @@ class WallConduit(Conduit):
         if not hasattr(self, "clock"):
             raise ConduitError(f"{type(self).__name__}.__init__ has not called super().__init__(options, setup, world)")
         port = self.make_port(rank, core)
+        if core.hooks is not None:
+            observe(port, core.hooks)
         self.ports.append(port)
         return port
 

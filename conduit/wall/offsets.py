@@ -75,6 +75,24 @@ def _offset(processes: Processes, rank: int, trips: int, clock: Callable[[], int
     return Offset(there - (asked + took // 2), -(-took // 2), there)
 
 
+def one_clock_a_host(offsets: Sequence[Offset], hosts: Sequence[int]) -> tuple[Offset, ...]:
+    """Return offsets of which those of a host are one, that which was measured closest.
+
+    The processes of a host read the same clock, and so what is measured between them is only error.  An offset that no
+    error explains is kept: a container can have a clock of its own.
+    """
+    best: dict[int, Offset] = {}
+    for offset, host in zip(offsets, hosts, strict=True):
+        if host not in best or offset.within < best[host].within:
+            best[host] = offset
+    return tuple(
+        attrs.evolve(offset, ahead=best[host].ahead, within=best[host].within)
+        if abs(offset.ahead - best[host].ahead) <= offset.within + best[host].within
+        else offset
+        for offset, host in zip(offsets, hosts, strict=True)
+    )
+
+
 class Alignment:
     """Turns what the clock of any rank has shown into what that of rank 0 showed at the same instant.
 

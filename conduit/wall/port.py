@@ -106,6 +106,13 @@ class WallPort(Port):
         self.network.returned += 1
         return self.network.over
 
+    def slot_number(self, slot: Any) -> object:
+        """Return what `Message.slot` is at the receiver of what is sent in a slot; one request's at a time.
+
+        It is asked for where somebody listens to messages alone.
+        """
+        return slot
+
     def slot_holders(self, dest: int) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot to `dest` is free."""
         return (dest,)

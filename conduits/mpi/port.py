@@ -165,6 +165,10 @@ class MpiPort(WallPort):
         ended = _asked(self._agree())
         return lambda: bool(ended())
 
+    def slot_number(self, slot: SlotRecord) -> int:
+        """Return the number that the header has."""
+        return slot.slot
+
     def slots_in_use(self) -> Sequence[str]:
         """Describe the slots in use."""
         if self._gathers is None:

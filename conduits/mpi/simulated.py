@@ -166,34 +166,36 @@ class SimulatedMpiPort(SimulatedPort):
         """
         if self._interrupted():
             await self._enter()
-        cpu, engine = self.cpu, self.library.engine
-        if cpu.busy or cpu.free > self.kernel.now:
+        cpu, kernel, engine = self.cpu, self.kernel, self.library.engine
+        if cpu.busy:
             await cpu.acquire()
         else:
             cpu.busy = True
+            if cpu.free > kernel.now and not kernel.advance(cpu.free):
+                cpu.busy = False
+                await cpu.acquire()
         try:
-            if engine.software.polls:
-                self._polls += 1
-                if self._attention:
-                    await self._poll_pass()
-                else:
-                    cpu.charge(self._miss_ps)
+            self._polls += 1
+            if self._attention:
+                await self._poll_pass()
+            else:
+                cpu.free = kernel.now + self._miss_ps
             result = function(*args)
-            if not engine.worker.idle:
-                await self._worked()
+            worker = engine.worker
+            if not worker.idle:
+                idle = self._sent  # shielded, as all its waits are
+                idle.done = False
+                worker.when_idle(idle.wake)
+                if not kernel.drive(idle):
+                    await kernel.switch(idle)
         finally:
             if self.blocked:
                 self._look_later = True  # it may have ended what others wait for
-            cpu.release()
+            if cpu.turns or self._look_later:
+                cpu.release()
+            else:
+                cpu.busy = False
         return result
-
-    async def _worked(self) -> None:
-        """Wait, with the turn taken, until what a call has begun to store is stored."""
-        idle = self._sent
-        idle.done = False
-        self.library.engine.worker.when_idle(idle.wake)
-        if not idle.done:
-            await self.kernel.wait(idle, shielded=True)
 
     def recost(self) -> None:
         """Take note that a poll in vain costs another time than before."""
@@ -228,6 +230,7 @@ class LibraryPath(Path):
         world = port.library.world
         self._comms = (world.Dup(), world.Dup())
         self._held: Message | None = None
+        self._resume = port.resume_pass
         self._steps = 0
         self.messages: Messages | None = None
         self.recost()
@@ -254,29 +257,25 @@ class LibraryPath(Path):
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
+        worker = self._worker
         while True:
-            if self._busy():
-                self._worker.when_idle(self.port.resume_pass)
+            if not worker.idle:
+                worker.when_idle(self._resume)
                 return LATER
-            message = self._held
-            if message is not None:
-                self._held = None
-            elif self.messages is not None:
-                message = self.messages.take()
-                if self._busy():
-                    self._held = message
-                    continue
-            if message is not None:
-                if message.word & LONG and message.nbytes:
-                    self._show(message)
-                return message
-            if not self._steps or not self._engine.pending():
+            if self.messages is not None:
+                message = self._held
+                if message is None:
+                    message = self._held = self.messages.take()
+                    if not self._worker.idle:
+                        continue
+                if message is not None:
+                    self._held = None
+                    if message.word & LONG and message.nbytes:
+                        self._show(message)
+                    return message
+            if not self._steps or not self._engine.progress():
                 return None
             self._steps -= 1
-            self._engine.progress()
-
-    def _busy(self) -> bool:
-        return not self._worker.idle
 
     def _show(self, message: Message) -> None:
         """Let who listens to landings hear of a payload that MPI has put into the segment."""

@@ -65,10 +65,3 @@ def test_files_that_cannot_be_written_are_refused_before_the_work(command, tmp_p
         2,
         "conduit testam: --trace - : standard output is for what is printed; name a file\n",
     )
-
-
-def test_real_time_is_refused_before_the_work(command, tmp_path):
-    found = command("testam", "--conduit", "mpi:library=mpi4py", "--trace", str(tmp_path / "trace.json"))
-    assert found.status == 2
-    assert "'mpi:library=mpi4py' runs in real time, and only simulated networks can be traced" in found.err
-    assert not (tmp_path / "trace.json").exists()

@@ -2,17 +2,20 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import conduit
 from conduit.commands.cli import call
 from conduit.launch.observing import observed
-from conduit.launch.tracing import report_recording
+from conduit.launch.tracing import report_recording, reporting
 from conduit.seeing.report.profile import intersection, overlap, profile, union
+from extended import Extended
 
 PROGRAMS = Path(__file__).parent / "programs"
 FILES = {"report.html", "time.svg", "timeline.svg", "matrix.svg", "sizes.svg", "links.svg"}
@@ -37,7 +40,7 @@ def reports(tmp_path_factory):
 BAD = {
     "element_wise": (
         2,
-        "Rank 0 accesses rank 1 element by element at .*element_wise.py:14 in main: 200 messages with 8 bytes each, "
+        "Rank 0 accesses rank 1 element by element at .*element_wise.py:14 in main: 200 times 8 bytes, "
         r"and waits for each one: \d+ % of the time\.",
         "Move a whole block at once",
     ),
@@ -116,10 +119,128 @@ def test_figures_add_up():
     assert told.length == round(result.seconds * 1e12)
     assert [account.total for account in told.accounts] == [told.length] * 3
     assert (told.messages, told.nbytes) == ({(0, 1): 1, (0, 2): 1}, {(0, 1): 7, (0, 2): 2})
-    assert told.sizes == {7: 1, 2: 1}
+    assert told.sizes == {"messages": {7: 1, 2: 1}}
     sender = [line for line in told.lines if line.requests]
     assert [(line.requests, line.nbytes) for line in sender] == [(1, 7), (1, 2)]
     assert all(" in talk" in line.place for line in sender)
+
+
+def reported(main, *args, **settings):
+    """The report of a program."""
+    with reporting() as reports:
+        conduit.run(main, *args, **settings)
+    (found,) = reports
+    return found
+
+
+def test_calls_are_counted_as_the_program_makes_them_at_each_level():
+    """A put of three messages is one put; a collective is one call of each rank, whatever it sends."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.barrier()
+        if ep.rank == 0:
+            await x.put(1, 0, np.zeros(3 * ep.limits.max_long_request, np.uint8))
+            await x.get(1, 0, 100)
+            await x.memset(1, 0, 7, 50)
+        await x.all_reduce(np.arange(5.0))
+
+    found = reported(main, ranks=2, conduit="loggp:max_medium=4096,max_long=4096").profile
+    assert found.sizes["puts and gets"] == {3 * 4096: 1, 100: 1, 50: 1}
+    assert found.sizes["collective calls"] == {40: 2}
+    assert found.sizes["messages"][4096] == 3
+    assert "native operations" not in found.sizes
+    assert not found.native
+
+
+@pytest.mark.parametrize("network", ["origin", "t3e"])
+def test_native_operations_count_in_matrix_sizes_and_lines(network):
+    async def main(ep):
+        done = []
+        await ep.attach()
+        if ep.rank == 0:
+            await ep.rma.put(1, 0, bytes(100), lambda: done.append(1))
+            await ep.rma.get(2, 0, bytearray(30), lambda: done.append(2))
+            await ep.rma.fetch_add(1, 8, 5, done.append)
+            await ep.rma.quiet()
+            assert len(done) == 3
+
+    found = reported(main, ranks=3, conduit=network).profile
+    assert found.messages == {(0, 1): 2, (2, 0): 1}
+    assert found.nbytes == {(0, 1): 108, (2, 0): 30}
+    assert found.sizes == {"native operations": {100: 1, 30: 1, 8: 1}}
+    assert [(call.name, call.peer, call.nbytes) for call in found.native] == [
+        ("put", 1, 100), ("get", 2, 30), ("atomic", 1, 8),
+    ]  # fmt: skip
+    assert all(0 < call.begin < call.end for call in found.native)
+    lines = {
+        line.place.rpartition(":")[2].split()[0]: (line.requests, line.nbytes) for line in found.lines if line.requests
+    }
+    assert sorted(lines.values()) == [(1, 8), (1, 30), (1, 100)]
+
+
+@pytest.mark.parametrize("network", ["sci", "t3e"])
+def test_nobody_notices_that_calls_are_heard(network):
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await x.put_strided(1 - ep.rank, 0, (16,), np.arange(5))
+        handle = await x.get_nb(1 - ep.rank, 16, 8)
+        total = await x.all_reduce(np.arange(3))
+        return bytes(await handle), total.tolist(), ep.now
+
+    plain = conduit.run(main, conduit=network)
+    with reporting() as reports:
+        heard = conduit.run(main, conduit=network)
+    assert heard == plain
+    sizes = reports[0].profile.sizes
+    assert (sizes["puts and gets"], sizes["collective calls"]) == ({40: 2, 8: 2}, {24: 2})
+
+
+async def meets_late(ep, warm):
+    """Rank 0 sends three messages to rank 1, each answered, before which one went along the pair, or none."""
+    got = []
+
+    def ask(token):
+        token.reply_short(answer)
+
+    def answer(token):
+        got.append(token.rank)
+
+    await ep.attach(ask, answer)
+    for turn in range(1 + warm + 3):
+        if ep.rank == 0 and turn:
+            await ep.request_short(1, ask)
+            await ep.block_until(lambda turn=turn: len(got) == turn)
+        if warm and turn == warm and ep.rank == 0:
+            await ep.compute(20e-3)  # a long program is not hurt by what comes once
+
+
+@pytest.mark.parametrize(("warm", "said"), [(0, True), (1, False)])
+def test_first_contacts_in_the_measured_part_are_told(warm, said):
+    told = reported(meets_late, warm, conduit="sunfire").advice
+    first = [each for each in told if each.what.startswith("First contacts are in the measured part")]
+    assert bool(first) == said
+    if said:
+        assert "on 1 pairs, which cost rank 0 " in first[0].what
+        assert first[0].remedy == "Send one message along each pair before the clock starts, and a barrier after it."
+
+
+SAID = {
+    "element_wise": "accesses rank 1 element by element at",
+    "hot_spot": "is a hot spot",
+    "never_polls": "did not poll while others waited for it",
+    "unaligned": "long messages go to offsets that are no multiple of 8",
+}
+
+
+@pytest.mark.parametrize("network", ["origin", "t3e", "sunfire", "startx", "udp"])
+@pytest.mark.parametrize("name", SAID)
+def test_other_networks_are_told_too(name, network):
+    """On those with native operations there is hardly a message of an element-wise access."""
+    main = runpy.run_path(str(PROGRAMS / f"{name}.py"))["main"]
+    told = reported(main, ranks=8 if name == "hot_spot" else 2, conduit=network).advice
+    assert any(SAID[name] in each.what for each in told[:2])
+    assert not any(SAID[other] in each.what for each in told for other in SAID if other != name)
 
 
 def test_intervals():

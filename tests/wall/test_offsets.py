@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.wall import Alignment, Offset, measure_offsets
+from conduit.wall import Alignment, Offset, measure_offsets, one_clock_a_host
 
 SIZE = 3
 
@@ -115,3 +115,23 @@ def test_nothing_measured_is_refused():
         ValueError, match=r"\AAlignment: nothing was measured; give it what measure_offsets has returned\Z"
     ):
         Alignment()
+
+
+def test_ranks_of_a_host_get_its_closest_offset_unless_they_have_a_clock_of_their_own():
+    measured = [
+        Offset(0, 0, 100),
+        Offset(3, 5, 110),  # error alone
+        Offset(-70, 9, 120),  # a clock of its own: no error explains 70
+        Offset(1000, 40, 1130),
+        Offset(1030, 10, 1140),  # the closest of its host
+        Offset(1005, 15, 1150),
+    ]
+    assert one_clock_a_host(measured, [0, 0, 0, 1, 1, 1]) == (
+        Offset(0, 0, 100),
+        Offset(0, 0, 110),
+        Offset(-70, 9, 120),
+        Offset(1030, 10, 1130),
+        Offset(1030, 10, 1140),
+        Offset(1030, 10, 1150),
+    )
+    assert one_clock_a_host(measured, range(6)) == tuple(measured)

@@ -7,6 +7,7 @@ import pytest
 import trio
 
 import conduit
+from conduit.benchmarks.files import check_trace
 from conduit.contract import RankKind
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
@@ -28,9 +29,13 @@ def test_a_time_limit_is_refused(local):
         conduit.run(idle, conduit=local, time_limit=1)
 
 
-def test_a_trace_is_refused(local):
-    with pytest.raises(BadRequest, match="conduit='local' runs in real time, and only simulated networks tell"):
+def test_a_trace_is_refused(local, tmp_path):
+    words = "'local' runs in real time with all its ranks in one process, which tells of none of them what it does"
+    with pytest.raises(BadRequest, match=f"conduit={words}; leave the trace out, or run it on another conduit"):
         conduit.run(idle, conduit=local, trace=True)
+    with pytest.raises(BadRequest, match=f"--trace .*trace.json: conduit {words}; leave one of the two out"):
+        check_trace(tmp_path / "trace.json", [parse_spec(local)])
+    assert not (tmp_path / "trace.json").exists()
 
 
 def test_ranks_that_are_processes_need_a_network_that_tells_of_them(local, monkeypatch):

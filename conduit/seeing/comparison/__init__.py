@@ -3,7 +3,7 @@
 from conduit.seeing.comparison.charts import pictures
 from conduit.seeing.comparison.differences import Difference, differences, ratio_pictures
 from conduit.seeing.comparison.pages import comparison_page, difference_page
-from conduit.seeing.comparison.results import BenchmarkResult, Row, results_of
+from conduit.seeing.comparison.results import BenchmarkResult, Row, read_results, results_of
 
 __all__ = [
     "BenchmarkResult",
@@ -14,5 +14,6 @@ __all__ = [
     "differences",
     "pictures",
     "ratio_pictures",
+    "read_results",
     "results_of",
 ]

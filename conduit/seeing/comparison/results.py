@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from conduit.errors import BadRequest
+from conduit.seeing.pictures import Table, shown
 
 _REMEDY = "give a file that --json of a benchmark or of conduit run has written"
 
@@ -68,6 +69,41 @@ class BenchmarkResult:
     swept: tuple[str, str, str] | None = None
     content: Mapping[str, Any] = attrs.field(factory=dict)
 
+    def to_json(self) -> str:
+        """Return it as JSON, as `--json` writes it."""
+        return json.dumps(self.content, indent=1)
+
+    def to_frame(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each timed block.
+
+        Raises:
+            ConduitError: pandas is not installed.
+        """
+        return self._table().frame("BenchmarkResult.to_frame")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the rows, and the options folded."""
+        options = Table(("option", "value"), tuple((name, str(value)) for name, value in self.options.items()))
+        title = f"{self.program} on {self.conduit}, {self.ranks} ranks, {self.clock} time"
+        return shown(title, self._table().html(), options.html(folded="Options of the conduit"))
+
+    def _table(self) -> Table:
+        titles = ("section", "operation", "bytes", "microseconds", "mb_per_s", "least_us", "most_us")
+        rows = [attrs.astuple(row) for row in self.rows]
+        return Table(titles, tuple(rows))
+
+
+def read_results(path: Path | str) -> list[BenchmarkResult]:
+    """Read what `--json` of a benchmark or of `conduit run` has written, for a program or a notebook.
+
+    Args:
+        path: the file.
+
+    Raises:
+        BadRequest: it cannot be read, or holds no results.
+    """
+    return _read("read_results:", Path(path))
+
 
 def results_of(option: str, path: Path) -> list[BenchmarkResult]:
     """Read a file of results.
@@ -79,19 +115,23 @@ def results_of(option: str, path: Path) -> list[BenchmarkResult]:
     Raises:
         BadRequest: it cannot be read, or holds no results.
     """
+    return _read(f"--{option}", path)
+
+
+def _read(who: str, path: Path) -> list[BenchmarkResult]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as exc:
-        raise BadRequest(f"--{option} {path} cannot be read: {exc.strerror}; {_REMEDY}") from None
+        raise BadRequest(f"{who} {path} cannot be read: {exc.strerror}; {_REMEDY}") from None
     except ValueError:
-        raise BadRequest(f"--{option} {path} is no JSON; {_REMEDY}") from None
+        raise BadRequest(f"{who} {path} is no JSON; {_REMEDY}") from None
     objects = content if isinstance(content, list) else [content]
     try:
         found = [from_json(each) for each in objects]
     except (KeyError, TypeError, AttributeError, ValueError):
         found = []
     if not found:
-        raise BadRequest(f"--{option} {path} holds no results; {_REMEDY}")
+        raise BadRequest(f"{who} {path} holds no results; {_REMEDY}")
     return found
 
 

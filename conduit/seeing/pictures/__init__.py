@@ -5,7 +5,8 @@ Knows nothing of networks, jobs or benchmarks.  The same data give the same byte
 
 from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
 from conduit.seeing.pictures.draw import check_drawing, draw
-from conduit.seeing.pictures.page import Page, number
+from conduit.seeing.pictures.page import Page
+from conduit.seeing.pictures.table import Table, number, shown
 
 __all__ = [
     "AxisMark",
@@ -16,7 +17,9 @@ __all__ = [
     "Page",
     "Picture",
     "StripPanel",
+    "Table",
     "check_drawing",
     "draw",
     "number",
+    "shown",
 ]

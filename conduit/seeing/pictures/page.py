@@ -6,6 +6,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from conduit.seeing.pictures.table import Table
+
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #111; background: #fff; max-width: 76rem; margin: 2rem auto;
   padding: 0 1rem; }
@@ -13,7 +15,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bo
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption { color: #333; max-width: 60rem; }
-.folded { overflow-x: auto; }
+.wide { overflow-x: auto; }
 details { margin: .6rem 0 1.2rem; } summary { cursor: pointer; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .7rem; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
@@ -74,20 +76,7 @@ class Page:
             rows: cells; numbers are aligned to the right, None is an empty cell.
             folded: what a closed table is called; "": it is open.
         """
-        lines = [list(row) for row in rows]
-        numeric = [
-            bool(lines) and all(cell is None or isinstance(cell, int | float) for cell in column)
-            for column in zip(*lines, strict=True)
-        ] or [False] * len(columns)
-        head = "".join(_cell("th", title, right) for title, right in zip(columns, numeric, strict=True))
-        body = "\n".join(
-            "<tr>" + "".join(_cell("td", cell, right) for cell, right in zip(line, numeric, strict=True)) + "</tr>"
-            for line in lines
-        )
-        table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-        if folded:
-            table = f'<details><summary>{escape(folded)}</summary>\n<div class="folded">{table}</div>\n</details>'
-        self._parts.append(table)
+        self._parts.append(Table(tuple(columns), tuple(map(tuple, rows))).html(folded=folded))
 
     def html(self) -> str:
         """Return the whole page."""
@@ -98,15 +87,3 @@ class Page:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}\n</body>\n</html>\n"
         )
-
-
-def number(value: float) -> str:
-    """Write a figure as pages show it: integers whole, others with four digits that count, or more before the point."""
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _cell(tag: str, cell: object, right: bool) -> str:
-    text = "" if cell is None else number(cell) if isinstance(cell, float) else str(cell)
-    return f"<{tag}{' class=number' if right else ''}>{escape(text)}</{tag}>"

@@ -4,5 +4,6 @@ from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.page import write_report
 from conduit.seeing.report.profile import Profile, profile
+from conduit.seeing.report.report import Report
 
-__all__ = ["Advice", "Profile", "ReportRecording", "advice", "profile", "write_report"]
+__all__ = ["Advice", "Profile", "Report", "ReportRecording", "advice", "profile", "write_report"]

@@ -82,7 +82,7 @@ def _late_polls(found: Profile) -> list[Advice]:
 
 
 def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
-    """Many small messages from one line, each waited for there."""
+    """Many small messages or native operations from one line, each waited for there."""
     waited: dict[tuple[str, int], tuple[int, int]] = {}
     for rank, waits in enumerate(recording.waits):
         for wait in waits:
@@ -98,18 +98,27 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
             sizes[key].append(life.nbytes + replies.get(life.message._replace(reply=True), 0))
             peers[key][life.message.dest] += 1
             spent[key] += life.end - life.begin
+    for call in found.native:
+        key = call.place, call.rank
+        sizes[key].append(call.nbytes)
+        peers[key][call.peer] += 1
+        spent[key] += call.end - call.begin
+    native = {(call.place, call.rank) for call in found.native}
     made = []
     for key, payloads in sizes.items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
         share = (ticks + spent[key]) / found.working
         small = 0 < median(payloads) <= _SMALL
-        if place and small and len(payloads) >= _MANY and count >= len(payloads) // 2 and share >= _WORTH:
+        each_waited = count >= len(payloads) // 2
+        # A native operation takes its processor while it is begun, a get often to its end, waited for or not.
+        slow = ", and waits for each one" if each_waited else ""
+        if place and small and len(payloads) >= _MANY and (each_waited or key in native) and share >= _WORTH:
             peer, _ = peers[key].most_common(1)[0]
             made.append(
                 Advice(
-                    f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} messages with "
-                    f"{median(payloads):.0f} bytes each, and waits for each one: {_percent(share)} of the time.",
+                    f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} times "
+                    f"{median(payloads):.0f} bytes{slow}: {_percent(share)} of the time.",
                     "Move a whole block at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
                     "and wait once.",
                     share,
@@ -129,6 +138,10 @@ def _hot_spots(found: Profile) -> list[Advice]:
         if source != dest and not life.message.reply:
             coming[dest] += 1
             sources[dest].add(source)
+    for call in found.native:
+        if call.rank != call.peer:
+            coming[call.peer] += 1
+            sources[call.peer].add(call.rank)
     total = sum(coming.values())
     made = []
     for rank, count in coming.most_common(1):
@@ -199,8 +212,8 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
     return [
         Advice(
             f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
-            f"{f', mostly at {place}' if place else ''}: an engine moves such bytes only after a copy, or not at all. "
-            f"Their calls take {_percent(share)} of the time.",
+            f"{f', mostly at {place}' if place else ''}: engines that move long payloads take such bytes "
+            f"after a copy, or not at all. Their calls take {_percent(share)} of the time.",
             f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
             share,
         )

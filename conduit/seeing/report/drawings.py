@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 import attrs
 import numpy as np
 
@@ -72,33 +75,39 @@ def _row(recording: ReportRecording, rank: int, length: int) -> tuple[tuple[floa
 
 def _matrix(found: Profile) -> Picture:
     ranks = range(found.ranks)
+    what = "messages and native operations" if found.native else "messages"
     panels = tuple(
         MatrixPanel(
             title=title, x_label="to rank", y_label="from rank",
             values=tuple(tuple(float(counted[one, other]) for other in ranks) for one in ranks),
         )
-        for title, counted in (("messages", found.messages), ("bytes of payload", found.nbytes))
+        for title, counted in ((what, found.messages), ("bytes of payload", found.nbytes))
     )  # fmt: skip
     return Picture(name="matrix", title="Who sends to whom", panels=panels)
 
 
 def _sizes(found: Profile) -> Picture:
-    """Return the histogram of sizes, in doubling classes, by count and by bytes."""
-    counts: dict[int, int] = {}
-    for nbytes, count in found.sizes.items():
-        counts[nbytes.bit_length()] = counts.get(nbytes.bit_length(), 0) + count
-    nbytes_of = {each: 0 for each in counts}
-    for nbytes, count in found.sizes.items():
-        nbytes_of[nbytes.bit_length()] += nbytes * count
-    classes = sorted(counts)
-    names = tuple(
-        "none" if not each else str(1) if each == 1 else f"{1 << each - 1} to {(1 << each) - 1}" for each in classes
-    )
-    panels = (
-        BarPanel(title="messages", x_label="messages", names=names, values=(tuple(float(counts[c]) for c in classes),)),
-        BarPanel(title="bytes", x_label="bytes", names=names, values=(tuple(float(nbytes_of[c]) for c in classes),)),
-    )
-    return Picture(name="sizes", title="Messages by bytes of payload", panels=panels)
+    """Return the histogram of sizes at each level, in doubling classes, by count and by bytes."""
+    levels = tuple(found.sizes)
+    counts = [_classes(found.sizes[level], by_bytes=False) for level in levels]
+    nbytes = [_classes(found.sizes[level], by_bytes=True) for level in levels]
+    classes = sorted({bits for row in counts for bits in row})
+    names = tuple(_class(bits) for bits in classes)
+
+    def panel(title: str, rows: list[dict[int, int]]) -> BarPanel:
+        values = tuple(tuple(float(row[bits]) if bits in row else None for bits in classes) for row in rows)
+        return BarPanel(title=f"by {title}", x_label=title, names=names, values=values)
+
+    panels = panel("count", counts), panel("bytes", nbytes)
+    return Picture(name="sizes", title="Sizes, in bytes of payload", panels=panels, groups=levels)
+
+
+def _classes(sizes: Mapping[int, int], *, by_bytes: bool) -> dict[int, int]:
+    """Add up what has as many bits: how many, or their bytes."""
+    found: Counter[int] = Counter()
+    for nbytes, count in sizes.items():
+        found[nbytes.bit_length()] += count * (nbytes if by_bytes else 1)
+    return found
 
 
 def _class(bits: int) -> str:

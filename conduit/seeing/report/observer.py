@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conduit.contract import Identity
-from conduit.core.observer import LandingListener
+from conduit.core.observer import CallListener, LandingListener
 from conduit.seeing.timeline import Timeline
 
 
@@ -19,7 +19,20 @@ class Landed(NamedTuple):
     origin: Identity | int | None
 
 
-class ReportRecording(Timeline, LandingListener):
+class Called(NamedTuple):
+    """A call above messages, or a native operation, as `CallListener` hears it, with the line that made it."""
+
+    rank: int
+    begin: int
+    end: int
+    level: str
+    name: str
+    peer: int
+    nbytes: int
+    place: str
+
+
+class ReportRecording(Timeline, LandingListener, CallListener):
     """All that one job told.
 
     Args:
@@ -31,6 +44,7 @@ class ReportRecording(Timeline, LandingListener):
     Attributes:
         lines: the line of the program that made each request, "" where none did.
         landings: what came to segments.
+        calls: puts, gets, collectives, and native one-sided operations.
     """
 
     def __init__(
@@ -40,6 +54,7 @@ class ReportRecording(Timeline, LandingListener):
         self._here = here
         self.lines: dict[Identity, str] = {}
         self.landings: list[Landed] = []
+        self.calls: list[Called] = []
 
     def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
         """Record a message and who made it."""
@@ -50,3 +65,7 @@ class ReportRecording(Timeline, LandingListener):
     def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:
         """Record where bytes came to."""
         self.landings.append(Landed(rank, offset, nbytes, origin))
+
+    def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
+        """Record a call and who made it."""
+        self.calls.append(Called(rank, begin, end, level, name, peer, nbytes, self._here()))

@@ -45,9 +45,10 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
 
 def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: Sequence[Advice]) -> None:
     ended = "failed" if recording.failed else "ended well"
+    native = f" and {len(found.native)} native operations" if found.native else ""
     page.text(
         f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of them "
-        f"after the start, {len(found.lives)} messages; the job {ended}."
+        f"after the start, {len(found.lives)} messages{native}; the job {ended}."
     )
     if told:
         page.warnings((each.what, each.remedy) for each in told)
@@ -69,7 +70,12 @@ def _tables(page: Page, found: Profile) -> None:
     page.table(("rank", *(f"{part} µs" for part in PARTS)), times, folded="Time of each rank")
     pairs = [(*way, found.messages[way], found.nbytes[way]) for way in sorted(found.messages)]
     page.table(("from", "to", "messages", "bytes"), pairs, folded="Messages between ranks")
-    page.table(("bytes", "messages"), sorted(found.sizes.items()), folded="Messages by size")
+    sizes = [
+        (level, nbytes, count, nbytes * count)
+        for level, counts in found.sizes.items()
+        for nbytes, count in sorted(counts.items())
+    ]
+    page.table(("level", "bytes", "count", "bytes in all"), sizes, folded="Sizes at each level")
     links = [
         (use.name, use.busy / 1e6, 100 * use.busy / found.length if found.length else 0.0, use.nbytes, use.transfers)
         for use in found.links

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.observer import Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
 from conduit.seeing.timeline.recording import NEVER, MessageLife
 
 Interval = tuple[int, int]
+LEVELS = {"collective": "collective calls", "put/get": "puts and gets", "": "messages", "native": "native operations"}
+"""What the levels are called at which sizes are counted, from the program down to the network."""
 
 
 @attrs.define
@@ -22,8 +24,8 @@ class LineUse:
         place: "file:line in function".
         waits: how often a task waited there.
         waited: picoseconds of these waits.
-        requests: how many it made.
-        nbytes: payload of these and of their replies.
+        requests: how many messages it sent, and native operations it began.
+        nbytes: payload of these and of the replies.
     """
 
     place: str
@@ -73,13 +75,14 @@ class Profile:
         ranks: how many.
         length: of the job.
         accounts: the time of each rank, which adds up to the length.
-        messages: by sender and receiver, how many.
+        messages: by sender and receiver, how many; a native get is one from the rank that is read.
         nbytes: by sender and receiver, the payload.
-        sizes: by size of payload, how many messages.
+        sizes: for each level (`LEVELS`) that has any, by bytes how many calls, messages or native operations.
         lines: of the program, the one that waited longest first.
         links: the one that was taken longest first.
         late: ranks that polled late, the costliest first.
         lives: every message.
+        native: every native operation.
     """
 
     conduit: str
@@ -88,11 +91,12 @@ class Profile:
     accounts: list[Account]
     messages: Counter[tuple[int, int]]
     nbytes: Counter[tuple[int, int]]
-    sizes: Counter[int]
+    sizes: dict[str, Counter[int]]
     lines: list[LineUse]
     links: list[LinkUse]
     late: list[LatePoll]
     lives: list[MessageLife]
+    native: list[Called]
 
     @property
     def working(self) -> int:
@@ -109,6 +113,11 @@ def profile(recording: ReportRecording) -> Profile:
         way = ends(life)
         messages[way] += 1
         nbytes[way] += life.nbytes
+    native = [call for call in recording.calls if call.level == "native"]
+    for call in native:
+        way = (call.peer, call.rank) if call.name == "get" else (call.rank, call.peer)
+        messages[way] += 1
+        nbytes[way] += call.nbytes
     return Profile(
         conduit=recording.conduit,
         ranks=recording.ranks,
@@ -116,11 +125,12 @@ def profile(recording: ReportRecording) -> Profile:
         accounts=accounts(recording),
         messages=messages,
         nbytes=nbytes,
-        sizes=Counter(life.nbytes for life in lives),
+        sizes=_sizes(recording, lives),
         lines=_lines(recording, lives),
         links=_links(recording),
         late=_late(recording, lives),
         lives=lives,
+        native=native,
     )
 
 
@@ -128,6 +138,14 @@ def ends(life: MessageLife) -> tuple[int, int]:
     """Return who sent a message, and to whom."""
     message = life.message
     return (message.dest, message.source) if message.reply else (message.source, message.dest)
+
+
+def _sizes(recording: ReportRecording, lives: Iterable[MessageLife]) -> dict[str, Counter[int]]:
+    found: dict[str, Counter[int]] = {name: Counter() for name in LEVELS.values()}
+    found["messages"].update(life.nbytes for life in lives)
+    for call in recording.calls:
+        found[LEVELS[call.level]][call.nbytes] += 1
+    return {name: sizes for name, sizes in found.items() if sizes}
 
 
 def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LineUse]:
@@ -144,6 +162,11 @@ def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[Lin
             line = found.setdefault(place, LineUse(place))
             line.requests += not life.message.reply
             line.nbytes += life.nbytes
+    for call in recording.calls:
+        if call.level == "native" and call.place:
+            line = found.setdefault(call.place, LineUse(call.place))
+            line.requests += 1
+            line.nbytes += call.nbytes
     return sorted(found.values(), key=lambda line: (-line.waited, -line.nbytes, line.place))
 
 

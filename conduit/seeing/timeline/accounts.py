@@ -23,7 +23,7 @@ class Account:
 
     Attributes:
         start: building queues and connections.
-        compute: what the program asked for.
+        compute: what the program asked for; in real time, code of its own.
         overhead: the CPU's part in messages and in native one-sided operations, and interrupts.
         copies: of payloads.
         handlers: what handlers charged, without copies.

@@ -56,7 +56,7 @@ class ChromeTrace:
     def add(self, recording: Recording) -> None:
         """Add a job that is over, as processes of its own that begin at time 0."""
         pids = {rank: next(self._pids) for rank in range(recording.ranks)}
-        hardware = next(self._pids)
+        real = bool(recording.clock_errors)
         self._jobs.append(
             {
                 "conduit": recording.conduit,
@@ -65,6 +65,7 @@ class ChromeTrace:
                 "hosts": recording.hosts,
                 "pids": list(pids.values()),
                 "ranks_ps": [attrs.asdict(account) for account in accounts(recording)],
+                **({"clock_errors_ps": recording.clock_errors, "missing": recording.missing} if real else {}),
             }
         )
         before = f"{recording.conduit}: " if len(self._jobs) > 1 else ""
@@ -73,8 +74,10 @@ class ChromeTrace:
             self._write(self._cpu(recording, rank, pid))
             self._write(self._waits(recording, rank, pid))
         self._write(self._messages(recording, pids))
-        self._write(_process(hardware, f"{before}{recording.conduit} hardware" if not before else f"{before}hardware"))
-        self._write(self._hardware(recording, hardware))
+        if not real:  # of whose hardware nobody tells
+            hardware = next(self._pids)
+            self._write(_process(hardware, f"{before or f'{recording.conduit} '}hardware"))
+            self._write(self._hardware(recording, hardware))
         self._write(_counters(recording, pids))
 
     def _write(self, events: Iterable[str]) -> None:

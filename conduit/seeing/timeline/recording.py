@@ -161,6 +161,9 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         noticed_at: when each message was found by a poll, picoseconds; bare answers of handlers that do not reply too.
         handled_at: when the handler of each message began and ended, picoseconds, and its name.
         waits: by rank, the waits of its tasks in the order in which they began.
+        clock_errors: in real time, by rank, by how many picoseconds what it tells may be wrong against what rank 0
+            tells, since each has a clock of its own; in virtual time empty.
+        missing: ranks of which nothing is known, because their processes have ended without a word.
     """
 
     def __init__(self, conduit: str, hosts: Sequence[int], place: Callable[[object], str] = nowhere) -> None:
@@ -169,6 +172,8 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self.ranks = len(self.hosts)
         self.length = 0
         self.failed = False
+        self.clock_errors: tuple[int, ...] = ()
+        self.missing: tuple[int, ...] = ()
         names: dict[str, int] = {}
         self.cpu = [Spans(names) for _ in self.hosts]
         self.links: dict[str, Carried] = {}

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
+from typing import Any, Literal
 
+import attrs
+
+from conduit.contract import Category
+from conduit.errors import BadRequest
+from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.accounts import Account, accounts
 from conduit.seeing.timeline.chrome import ChromeTrace
-from conduit.seeing.timeline.recording import Recording
+from conduit.seeing.timeline.recording import NEVER, Recording
+from conduit.seeing.timeline.tracks import spans_of
+
+Part = Literal["accounts", "cpu", "messages", "waits", "links"]
+
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "accounts": ("rank", *(field.name for field in attrs.fields(Account))),
+    "cpu": ("rank", "begin", "end", "why", "what", "line"),
+    "messages": (
+        "source", "dest", "number", "reply", "category", "nbytes", "begin", "end", "noticed", "handled", "done",
+        "handler",
+    ),
+    "waits": ("rank", "task", "begin", "end", "what", "ranks", "line"),
+    "links": ("name", "begin", "end", "nbytes"),
+}  # fmt: skip
 
 
 class Timeline(Recording):
@@ -27,3 +49,61 @@ class Timeline(Recording):
     def accounts(self) -> list[Account]:
         """Return what the time of each rank went to."""
         return accounts(self)
+
+    def to_json(self) -> str:
+        """Return the trace that `write` writes."""
+        text = StringIO()
+        with ChromeTrace(text) as trace:
+            trace.add(self)
+        return text.getvalue()
+
+    def to_frame(self, of: Part = "accounts") -> Any:
+        """Return a `pandas.DataFrame`; times are whole picoseconds, missing where something has not happened.
+
+        Args:
+            of: "accounts" (what the time of each rank went to), "cpu" (what each CPU did), "messages", "waits" (of
+                tasks) or "links" (what links and engines carried), a row for each.
+
+        Raises:
+            BadRequest: it is none of these.
+            ConduitError: pandas is not installed.
+        """
+        if of not in _COLUMNS:
+            raise BadRequest(f"to_frame: of={of!r} is no part of a trace; give one of {', '.join(_COLUMNS)}")
+        return self._table(of).frame("trace.to_frame")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the time of each rank, in microseconds and in parts."""
+        title = f"{self.ranks} ranks on {self.conduit}, {self.length / 1e6:,.3f} µs{', failed' if self.failed else ''}"
+        rows = [(rank, *(ps / 1e6 for ps in attrs.astuple(account))) for rank, account in enumerate(self.accounts())]
+        titles = ("rank", *(f"{name} µs" for name in _COLUMNS["accounts"][1:]))
+        return shown(title, Table(titles, tuple(rows)).html())
+
+    def _table(self, of: str) -> Table:
+        return Table(_COLUMNS[of], tuple(getattr(self, f"_rows_of_{of}")()))
+
+    def _rows_of_accounts(self) -> Iterator[tuple[object, ...]]:
+        for rank, account in enumerate(self.accounts()):
+            yield rank, *attrs.astuple(account)
+
+    def _rows_of_cpu(self) -> Iterator[tuple[object, ...]]:
+        for rank in range(self.ranks):
+            for (begin, end, why), wait in spans_of(self, rank):
+                yield rank, begin, end, why, wait.what if wait else "", wait.place if wait else ""
+
+    def _rows_of_messages(self) -> Iterator[tuple[object, ...]]:
+        for life in self.lives():
+            message, category = life.message, Category(life.category).name.lower()
+            times = (None if when == NEVER else when for when in (life.noticed, life.handled, life.done))
+            ends = message.source, message.dest, message.number, message.reply
+            yield *ends, category, life.nbytes, life.begin, life.end, *times, life.handler
+
+    def _rows_of_waits(self) -> Iterator[tuple[object, ...]]:
+        for rank, waits in enumerate(self.waits):
+            for wait in waits:
+                yield rank, wait.task, wait.begin, wait.end, wait.what, wait.ranks, wait.place
+
+    def _rows_of_links(self) -> Iterator[tuple[object, ...]]:
+        for name in sorted(self.links):
+            for row in self.links[name].rows():
+                yield name, *row

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.plain import CONTEXTS, GROUP, HIDDEN, P2P, CompletedRequest, Persistent
+from conduits.mpi.engine.contexts import CONTEXTS
+from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest, Persistent
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 

@@ -155,8 +155,12 @@ class Device(ABC):
         """Return whether `progress` would find anything to do; free of cost."""
 
     @abstractmethod
-    def progress(self) -> None:
-        """Do one thing that there is to do: take one packet (`engine.arrive`), carry one transfer on by a piece."""
+    def progress(self) -> bool:
+        """Do one thing that there is to do: take one packet (`engine.arrive`), carry one transfer on by a piece.
+
+        Returns:
+            Whether anything was pending.
+        """
 
     @abstractmethod
     def quiet(self) -> bool:

@@ -73,7 +73,6 @@ class Engine:
         worker: what it still has to do.
         device: how messages travel.
         digest_log: where sends and receives are logged for the digest, None where they are not.
-        next_context: the lowest number that no communicator of this rank has had.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class Engine:
         self.kernel = home.kernel
         self.cpu = home.cpu
         self.worker = Worker(home.kernel, home.cpu)
-        self.next_context = 0
         self.digest_log: DigestSink | None = None
         self._posted: dict[int, list[Receive]] = {}
         self._unexpected: dict[int, list[IncomingMessage]] = {}
@@ -196,13 +194,13 @@ class Engine:
         """Return whether `progress` would find anything to do; free of cost."""
         return self.device.pending() or (self._ended and bool(self._schedules))
 
-    def progress(self) -> None:
-        """Do one thing that there is to do."""
-        if self._ended and self._schedules:
+    def progress(self) -> bool:
+        """Do one thing that there is to do; return whether there was any."""
+        if self._schedules and self._ended:
             self._ended = False
             self._schedules = [each for each in self._schedules if not (each.ready() and each.go_on())]
-        elif self.device.pending():
-            self.device.progress()
+            return True
+        return self.device.progress()
 
     def quiet(self) -> bool:
         """Return whether all that this rank has begun to send is away; free of cost."""
@@ -246,7 +244,7 @@ class Engine:
 
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
-        if receive.nbytes > len(receive.data):
+        if receive.nbytes > receive.room:
             receive.error = MpiError(
                 ErrorClass.ERR_TRUNCATE,
                 f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
@@ -297,8 +295,10 @@ class Engine:
             digest_log.flush()
 
     def _match(self, arrival: IncomingMessage, receive: Receive) -> None:
-        receive.arrival = arrival
-        receive.source, receive.tag, receive.nbytes = arrival.source, arrival.tag, arrival.nbytes
+        receive.source, receive.tag = arrival.source, arrival.tag
+        receive.nbytes = nbytes = arrival.nbytes
+        room = len(receive.data)
+        receive.room = nbytes if nbytes < room else room
         arrival.deliver(receive)
 
     def _end_send_if_complete(self, send: Send) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from conduits.mpi.engine.buffered import AttachedBuffer
+from conduits.mpi.engine.contexts import ContextNumbers
 from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.schedule import Schedule, Steps
@@ -20,9 +21,7 @@ from conduits.mpi.interface import PlainRequest
 TAG_UB = (1 << 31) - 1
 """The largest tag."""
 P2P, HIDDEN, GROUP = range(3)
-"""The contexts of a communicator: what programs send, what collectives send, and what a part of its ranks sends that
-makes a communicator of its own."""
-CONTEXTS = 3
+"""The contexts of a communicator; see `conduits.mpi.engine.contexts`."""
 
 
 class CompletedRequest:
@@ -160,6 +159,7 @@ class EngineLibrary:
         world: the communicator of all ranks.
         alone: that of this rank alone.
         buffer: where buffered sends are kept.
+        numbers: of contexts.
         pushes: how often to ask in a row after a large payload: here asking moves nothing.
     """
 
@@ -168,23 +168,25 @@ class EngineLibrary:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.numbers = ContextNumbers(engine.rank, engine.size)
         self.buffer = AttachedBuffer(lambda nbytes: engine.charge(engine.host.copy_ticks(nbytes)))
         self.world = EngineComm(self, tuple(range(engine.size)), engine.rank, self.contexts(), "MPI_COMM_WORLD")
         self.alone = EngineComm(self, (engine.rank,), 0, self.contexts(), "MPI_COMM_SELF")
 
     def contexts(self) -> int:
         """Return the first of the contexts for a new communicator, as far as this rank knows."""
-        first = self.engine.next_context
-        self.engine.next_context = first + CONTEXTS
-        return first
+        return self.numbers.take()
 
     def next_context(self) -> int:
-        """Return what this rank proposes as the first of the contexts for a new communicator; the highest wins."""
-        return self.engine.next_context
+        """Begin to agree upon a new communicator's contexts: return what this rank proposes as the first of them.
+
+        The highest of all ranks' wins; `make` ends the agreement.
+        """
+        return self.numbers.propose()
 
     def make(self, group: tuple[int, ...], context: int, name: str) -> EngineComm | None:
         """Return a communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
-        self.engine.next_context = max(self.engine.next_context, context + CONTEXTS)
+        self.numbers.agreed(context)
         if self.engine.rank not in group:
             return None
         return EngineComm(self, group, group.index(self.engine.rank), context, name)

@@ -14,11 +14,9 @@ class Software:
         test_ps: asking a request whether it is over.
         match_ps: each message or receive that is compared with another.
         complete_ps: ending a request.
-        polls: whether each call polls once before it does anything else.
     """
 
     call_ps: int
     test_ps: int
     match_ps: int
     complete_ps: int
-    polls: bool = True

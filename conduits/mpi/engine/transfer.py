@@ -135,12 +135,12 @@ class Receive(Transfer):
     Attributes:
         source: from whom, a rank of the communicator; after the match who it was.
         nbytes: size of the message that was matched, which may be more than there is room.
-        arrival: the message, once it is matched.
+        room: how many of these bytes are wanted.
         number: of all receives of this rank, which names it in messages about it.
         received: bytes of it that are there, for devices that take it in pieces.
     """
 
-    __slots__ = ("arrival", "nbytes", "number", "received", "source")
+    __slots__ = ("nbytes", "number", "received", "room", "source")
 
     def __init__(
         self, engine: TransferEngine, context: int, tag: int, data: memoryview, source: int, number: int
@@ -152,16 +152,8 @@ class Receive(Transfer):
         self.over = self.cancelled = False
         self.error = None
         self.source = source
-        self.nbytes = 0
-        self.arrival: object = None
+        self.nbytes = self.room = self.received = 0
         self.number = number
-        self.received = 0
-
-    @property
-    def room(self) -> int:
-        """How many bytes of the message are wanted: it may be longer than the buffer."""
-        wanted, room = self.nbytes, len(self.data)
-        return wanted if wanted < room else room
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""

@@ -7,10 +7,15 @@ call leaves them to the worker, as steps, and whoever has made the call keeps th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
 
 from conduit.sim import Cpu, Kernel
-from conduit.simnet.chain import Act, Chain, Done, Steps
+from conduit.sim.memory import Buffer
+from conduit.simnet.chain import Chain, Steps
 from conduit.simnet.path import Then
+
+LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int]
 
 
 class Worker:
@@ -25,7 +30,9 @@ class Worker:
         rank: whose it is, for errors.
     """
 
-    __slots__ = ("_act", "_cpu", "_kernel", "_line", "_next", "_over", "_then", "idle", "rank")
+    __slots__ = (
+        "_begun", "_cpu", "_data", "_kernel", "_line", "_next", "_offset", "_over", "_store", "_then", "idle", "rank",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
         self._kernel = kernel
@@ -33,7 +40,10 @@ class Worker:
         self._line: deque[Steps] = deque()
         self._then: Then | None = None
         self._next = self._go_on
-        self._act: Act = _no_act
+        self._begun = self._begin_store
+        self._store: LineStore = _no_store
+        self._offset = 0
+        self._data: Buffer = b""
         self._over: Then | None = None
         self.idle = True
         self.rank = cpu.rank
@@ -45,36 +55,39 @@ class Worker:
             self.idle = False
             self._go_on()
 
-    def begin(self, event: Then) -> None:
-        """Call `event()`, which ends in `act`, when the CPU is free: as `do` where what is to be done has no loops.
+    def store(self, store: LineStore, offset: int, data: Buffer, over: Then | None = None) -> None:
+        """Make one store when the CPU is free, then call `over()`: as `do` of a single act; while the worker is idle.
 
-        Only while the worker is idle.
+        Args:
+            store: `store(offset, data, done)` returns when the CPU may go on, or 0 and calls `done(when)` later.
+            offset: given to it.
+            data: given to it.
+            over: called when it is made.
         """
         self.idle = False
+        self._store, self._offset, self._data, self._over = store, offset, data, over
         free, now = self._cpu.free, self._kernel.now
-        self._kernel.call(free if free > now else now, event)
+        self._kernel.call(free if free > now else now, self._begun)
 
-    def act(self, act: Act, over: Then | None = None) -> None:
-        """Make one act when the CPU is free, as the last of what was begun; then call `over()`."""
-        self.idle = False
-        self._act, self._over = act, over
-        free, now = self._cpu.free, self._kernel.now
-        self._kernel.call(free if free > now else now, self._begin_act)
+    def _begin_store(self) -> None:
+        end = self._store(self._offset, self._data, self._stored)
+        if end:
+            self._stored(end)
 
-    def follow(self, steps: Steps) -> None:
-        """Run `steps` as the last of what was begun."""
-        Chain(self._kernel, self._cpu, steps, self._next)
-
-    def _begin_act(self) -> None:
-        self._act(self._acted)
-
-    def _acted(self, when: int, outcome: object = None) -> None:
-        if when > self._cpu.free:
-            self._cpu.free = when
-        over = self._over
+    def _stored(self, when: int) -> None:
+        cpu, over = self._cpu, self._over
+        if when > cpu.free:
+            cpu.free = when
         if over is not None:
             over()
-        self._go_on()
+        if self._line:
+            self._go_on()
+            return
+        self.idle = True
+        then = self._then
+        if then is not None:
+            self._then = None
+            then()
 
     def when_idle(self, then: Then) -> None:
         """Call `then()` once, when nothing is left to do; at once where that is so already."""
@@ -94,5 +107,6 @@ class Worker:
             then()
 
 
-def _no_act(done: Done) -> None:
-    """Stand in for an act before the first."""
+def _no_store(offset: int, data: Buffer, done: Callable[[int], object]) -> int:
+    """Stand in for a store before the first."""
+    return 0

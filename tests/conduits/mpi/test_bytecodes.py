@@ -1,18 +1,23 @@
-"""What a ping-pong of MPI costs to simulate, in bytecodes: exact, and the same on every computer."""
+"""What a ping-pong of MPI costs to simulate: bytecodes, events and steps of tasks, the same on every computer."""
 
 import sys
 
 import numpy as np
 import pytest
 
-MOST = {"mpi:library=sunmpi": 12768, "mpi:library=scampi": 11752}
+import conduit
+from conduits.mpi.program import entered
+
+BYTECODES = {"scampi": 11134, "sunmpi": 11244, "start": 11900}
 """Of 8 bytes there and back between two hosts, the program's own included; they may fall, not rise."""
+EVENTS = {"scampi": 10.6, "sunmpi": 12.1, "start": 10.2}
+"""Of the same."""
+STEPS = 2.1
+"""Of tasks: one on each side for each message, which nothing but Trio's loop can make; and now and then one for all."""
 
 
 async def round_trips(ep, count):
     """A program of MPI alone."""
-    from conduits.mpi.program import entered
-
     async with entered(ep) as comm:
         data = np.zeros(8, np.uint8)
         for _ in range(count):
@@ -24,11 +29,42 @@ async def round_trips(ep, count):
                 await comm.Send(data, 0)
 
 
+def steps_of_tasks(turns, spec):
+    """Return how often a task of the job is made to go on."""
+    steps = 0
+
+    def count(frame, event, arg):
+        nonlocal steps
+        steps += event == "call" and frame.f_code.co_name == "before_task_step"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        conduit.run(round_trips, turns, conduit=spec, ranks_per_host=1)
+    finally:
+        sys.setprofile(before)
+    return steps
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions of Python have other bytecodes")
-@pytest.mark.parametrize("network", MOST)
-def test_a_round_trip_takes_no_more_bytecodes_than_it_did(network, bytecodes):
+@pytest.mark.parametrize("library", BYTECODES)
+def test_a_round_trip_takes_no_more_bytecodes_than_it_did(library, bytecodes):
     def of(turns):
-        return bytecodes(round_trips, turns, conduit=network, ranks_per_host=1)
+        return bytecodes(round_trips, turns, conduit=f"mpi:library={library}", ranks_per_host=1)
 
     of(1)  # what is made once for the process
-    assert 2000 < (of(40) - of(20)) / 20 <= MOST[network]
+    assert 2000 < (of(40) - of(20)) / 20 <= BYTECODES[library]
+
+
+@pytest.mark.parametrize("library", EVENTS)
+def test_a_round_trip_takes_no_more_events_than_it_did(library, jobs):
+    for turns in (10, 110):
+        conduit.run(round_trips, turns, conduit=f"mpi:library={library}", ranks_per_host=1)
+    few, many = (job.kernel.events for job in jobs)
+    assert 4 < (many - few) / 100 <= EVENTS[library]
+
+
+@pytest.mark.parametrize("library", EVENTS)
+def test_of_a_round_trip_each_task_is_woken_once_alone(library):
+    spec = f"mpi:library={library}"
+    assert 2 <= (steps_of_tasks(110, spec) - steps_of_tasks(10, spec)) / 100 <= STEPS

@@ -66,6 +66,9 @@ class RingDevice(Device):
         layout: sizes of the regions.
         costs: what the protocol takes.
         memory: what copies on the rank's host pass through.
+
+    Attributes:
+        ready: the pairs where there may be something to do.
     """
 
     def __init__(self, engine: Matching, layout: RingLayout, costs: RingCosts, memory: HostMemory) -> None:
@@ -78,7 +81,7 @@ class RingDevice(Device):
         )
         self._memory = memory
         self._pairs: dict[int, RingPair] = {}
-        self._ready: dict[RingPair, None] = {}  # where there may be something to do
+        self.ready: dict[RingPair, None] = {}
         self._sends: dict[int, Send] = {}  # that an answer will name
         self._receives: dict[int, Receive] = {}
         self._counts = {"inline": 0, "eager": 0, "large": 0, "pieces": 0}
@@ -91,7 +94,7 @@ class RingDevice(Device):
         """Take note that something has landed in the region of `peer` here; in an event."""
         pair = self.pair(peer)
         pair.inbox = region
-        self._ready[pair] = None
+        self.ready[pair] = None
         self.engine.notify()
 
     def pair(self, peer: int) -> RingPair:
@@ -113,16 +116,20 @@ class RingDevice(Device):
 
     def pending(self) -> bool:
         """Return whether anything has landed that was not looked at, or a piece can be sent."""
-        return bool(self._ready)
+        return bool(self.ready)
 
-    def progress(self) -> None:
+    def progress(self) -> bool:
         """Do one thing for the pair whose turn it is."""
-        pair = next(iter(self._ready))
-        del self._ready[pair]
+        ready = self.ready
+        if not ready:
+            return False
+        pair = next(iter(ready))
+        del ready[pair]
         if self._take(pair) or self._begin_waiting(pair) or self._send_piece(pair):
-            self._ready[pair] = None
+            ready[pair] = None
             if pair.to_tell():
                 self._tell(pair)
+        return True
 
     def quiet(self) -> bool:
         """Return whether no entry and no piece waits to be sent; who waits for answers has unfinished sends."""

@@ -171,8 +171,10 @@ class StartDevice(Device):
         """Return whether there is a packet to load or to store, a transfer to begin, or anything of the host's own."""
         return self._rings.pending() or self._due()
 
-    def progress(self) -> None:
+    def progress(self) -> bool:
         """Do one thing, something of the host's own and of the network's by turns."""
+        if not self.pending():
+            return False
         self._turn = not self._turn
         if self._rings.pending() and (self._turn or not self._due()):
             self._rings.progress()
@@ -186,6 +188,7 @@ class StartDevice(Device):
             self.engine.worker.do(self._receiving.steps())
         elif self._sending.due:
             self.engine.worker.do(self._sending.steps())
+        return True
 
     def quiet(self) -> bool:
         """Return whether no control message waits to be stored and no transfer to leave."""

@@ -53,6 +53,8 @@ class AreaService:
     def __init__(self, controller: Controller, layout: AreaLayout, readers: Mapping[int, PostboxReader]) -> None:
         self._controller = controller
         self._layout = layout
+        self._pool_at = layout.pool_at
+        self._queue_bytes = layout.queue_bytes
         self._readers = readers
 
     def make_area(self, writer: int, host: int, done: Done) -> None:
@@ -66,8 +68,8 @@ class AreaService:
 
     def _landed(self, writer: int, memory: Store, offset: int, _: Buffer) -> None:
         """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
-        if offset < self._layout.pool_at:
-            self._readers[offset // self._layout.queue_bytes].landed(writer, memory)
+        if offset < self._pool_at:
+            self._readers[offset // self._queue_bytes].landed(writer, memory)
 
 
 @attrs.frozen
@@ -164,8 +166,8 @@ class Outward:
     """
 
     __slots__ = (
-        "_base", "_keep", "_layout", "_lines", "_tail", "acks", "area", "kept", "large", "peer", "room", "sent",
-        "short", "waiting",
+        "_base", "_keep", "_layout", "_lines", "_size", "_tail", "acks", "area", "kept", "large", "peer", "room",
+        "sent", "short", "waiting",
     )  # fmt: skip
 
     def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
@@ -179,6 +181,7 @@ class Outward:
         self.kept: dict[int, tuple[int, ...]] = {}
         self.short = 0
         self._layout = layout
+        self._size = layout.postboxes
         self._base = place * layout.queue_bytes
         self._keep = keep
         self._lines: dict[int, bytes] = {}
@@ -187,18 +190,19 @@ class Outward:
 
     def place(self, header: PostboxHeader, rest: bytes, blocks: tuple[int, ...]) -> Stores:
         """Put an entry behind the last one; return the stores of its postboxes."""
-        first, size = self._tail, self._layout.postboxes
+        first, size = self._tail, self._size
         lines = wire.entry(header, rest, first)
         count = len(lines) // LINE
         if self._keep:
             for each in range(count):
                 self._lines[(first + each) % size] = lines[each * LINE : (each + 1) * LINE]
-        self._tail += count
+        self._tail = first + count
         self.sent.append(UnacknowledgedEntry(first, count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
         start = first % size
+        if start + count <= size:
+            return [(self._base + start * LINE, lines)]
         before = (size - start) * LINE  # what comes before the queue's end
-        stores: Stores = [(self._base + start * LINE, lines[:before])]
-        return stores if len(lines) <= before else [*stores, (self._base, lines[before:])]
+        return [(self._base + start * LINE, lines[:before]), (self._base, lines[before:])]
 
     def again(self) -> Stores:
         """Return the stores that write all postboxes again that are not acknowledged."""
@@ -277,7 +281,12 @@ class Inward:
 
     def peek(self) -> list[bytes]:
         """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""
-        return self._entry(self.head)
+        number = self.head
+        line = self._line(number)
+        count = wire.postboxes(line, number)
+        if count == 1:  # nearly always
+            return [line]
+        return self._entry(number) if count else []
 
     def undelivered(self) -> int:
         """Return how many whole messages are in the queue."""
@@ -289,16 +298,20 @@ class Inward:
 
     def acknowledge(self, first: int, count: int, state: int) -> Stores:
         """Return the stores that acknowledge postboxes."""
-        lines = [wire.ack(number, self._size, state) for number in range(first, first + count)]
-        start = first % self._size
-        before = self._size - start
-        stores: Stores = [(start * LINE, b"".join(lines[:before]))]
-        if count > before:
-            stores.append((0, b"".join(lines[before:])))
-        return self.remember(stores)
+        size = self._size
+        start = first % size
+        if count == 1:
+            stores: Stores = [(start * LINE, wire.ack(first, size, state))]
+        else:
+            lines = [wire.ack(number, size, state) for number in range(first, first + count)]
+            before = size - start
+            stores = [(start * LINE, b"".join(lines[:before]))]
+            if count > before:
+                stores.append((0, b"".join(lines[before:])))
+        return self.remember(stores) if self._keep else stores
 
     def remember(self, stores: Stores) -> Stores:
-        """Keep what is written into lines of acknowledgements; return the same."""
+        """Keep what is written into lines of acknowledgements, where that can be lost; return the same."""
         if self._keep:
             for offset, lines in stores:
                 for start in range(0, len(lines), LINE):

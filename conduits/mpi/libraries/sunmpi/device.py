@@ -106,10 +106,13 @@ class SunmpiDevice(Device):
 
     def send(self, send: Send) -> None:
         """Begin a send, behind those to the same rank."""
-        if self.engine.hosts[send.dest] == self._host:
+        dest = send.dest
+        if self.engine.hosts[dest] == self._host:
             self._node.send(send)
             return
-        way = self._way(send.dest)
+        way = self._outward.get(dest)
+        if way is None:
+            way = self._connection_to(dest)
         if self._may_fail:
             self._repair.check(way.area.host)
         if way.waiting or not self._has_room(way, self._postboxes_of(send)):
@@ -119,23 +122,27 @@ class SunmpiDevice(Device):
 
     def pending(self) -> bool:
         """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
-        return bool(self._arrived or self._movable or self._repair.due or self._node.pending())
+        return bool(self._arrived or self._movable or self._repair.due or self._node.ready)
 
-    def progress(self) -> None:
+    def progress(self) -> bool:
         """Do one thing: repair; else something of the host's own and of the network's, by turns."""
         if self._repair.due:
             self.engine.worker.do(self._repair.steps())
-            return
-        self._turn = not self._turn
-        if self._node.pending() and (self._turn or not (self._arrived or self._movable)):
+            return True
+        arrived, movable, on_host = self._arrived, self._movable, self._node.ready
+        if not (arrived or movable or on_host):
+            return False
+        self._turn = turn = not self._turn
+        if on_host and (turn or not (arrived or movable)):
             self._node.progress()
-        elif self._arrived and not (self._turn and self._movable):
+        elif arrived and not (turn and movable):
             self._take_next()
-        elif self._movable:
-            way = next(iter(self._movable))
-            del self._movable[way]
+        else:
+            way = next(iter(movable))
+            del movable[way]
             if self._begin_waiting(way) or self._send_piece(way):
-                self._movable[way] = None
+                movable[way] = None
+        return True
 
     def quiet(self) -> bool:
         """Return whether nothing waits to be sent, and nothing can have been lost."""
@@ -173,15 +180,16 @@ class SunmpiDevice(Device):
 
     def _way(self, peer: int) -> Outward:
         """Return the connection to `peer`, which its first message makes."""
-        found = self._outward.get(peer)
-        if found is None:
-            host, cluster = self.engine.hosts[peer], self._config.cluster
-            area = self._areas.get(host)
-            if area is None:
-                area = self._areas[host] = PostboxArea(host, BufferPool(self._layout.pool))
-            found = Outward(peer, cluster.place(peer), area, self._layout, keep=self._may_fail)
-            self._outward[peer] = found
-        return found
+        return self._outward.get(peer) or self._connection_to(peer)
+
+    def _connection_to(self, peer: int) -> Outward:
+        """Make the connection to `peer`."""
+        host, cluster = self.engine.hosts[peer], self._config.cluster
+        area = self._areas.get(host)
+        if area is None:
+            area = self._areas[host] = PostboxArea(host, BufferPool(self._layout.pool))
+        made = self._outward[peer] = Outward(peer, cluster.place(peer), area, self._layout, keep=self._may_fail)
+        return made
 
     def _connect(self, way: Outward) -> Steps:
         """Set aside what the other acknowledges in, and have the area made on its host if there is none yet."""
@@ -274,23 +282,19 @@ class SunmpiDevice(Device):
         kind, blocks = wire.REQUEST, None
         if nbytes <= layout.short:
             if self._may_keep(way, nbytes):
-                kind = wire.INLINE
-                way.short += nbytes
+                self._begin_short(way, send, nbytes)
+                return
         elif layout.rendezvous is None or nbytes < layout.rendezvous:
             sizes = [min(layout.piece, nbytes - start) for start in range(0, nbytes, layout.piece)]
             blocks = self._blocks(way.area, sizes, layout.reserve)
             kind = wire.REQUEST if blocks is None else wire.EAGER
-        self._counts["short" if kind == wire.INLINE else "eager" if kind == wire.EAGER else "rendezvous"] += 1
+        self._counts["eager" if kind == wire.EAGER else "rendezvous"] += 1
         if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
         first = blocks[0] if blocks else ()
         header = PostboxHeader(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
-        way.room -= wire.count(nbytes if kind == wire.INLINE else wire.POINTER * len(first))
-        worker = self.engine.worker
-        if kind == wire.INLINE and way.acks is not None and worker.idle:
-            self._send_short(way, send, header)
-            return
-        worker.do(self._send_message(way, send, header, first))
+        way.room -= wire.count(wire.POINTER * len(first))
+        self.engine.worker.do(self._send_message(way, send, header, first))
         if blocks is not None and len(blocks) > 1:
             large = PiecewiseSend(send, nbytes, layout.piece)
             large.blocks.extend(blocks[1:])
@@ -298,17 +302,26 @@ class SunmpiDevice(Device):
             self._movable[way] = None
             self.engine.notify()
 
-    def _send_short(self, way: Outward, send: Send, header: PostboxHeader) -> None:
-        """Send a short message by a connection that there is: `_send_message`, nearly always one store."""
-        engine, area = self.engine, way.area
+    def _begin_short(self, way: Outward, send: Send, nbytes: int) -> None:
+        """Send a short message with its data: by a connection that there is, nearly always one store."""
+        engine, remote = self.engine, way.area.remote
+        worker = engine.worker
+        way.short += nbytes
+        self._counts["short"] += 1
+        if send.mode == Mode.SYNCHRONOUS:
+            self._sends[send.number] = send
+        header = PostboxHeader(wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0)
+        way.room -= wire.count(nbytes)
+        if way.acks is None or remote is None or not worker.idle:
+            worker.do(self._send_message(way, send, header, ()))
+            return
         engine.cpu.free += self._costs.build_ps
         stores = way.place(header, bytes(send.data), ())
-        assert area.remote is not None
         if len(stores) == 1:
             ((offset, lines),) = stores
-            engine.worker.act(store(area.remote, offset, lines), partial(engine.sent, send))
+            worker.store(remote.mapping.store, offset, lines, partial(engine.sent, send))
         else:
-            engine.worker.do(self._store_short(area.remote, stores, send))
+            worker.do(self._store_short(remote, stores, send))
 
     def _store_short(self, remote: SafeImport, stores: Stores, send: Send) -> Steps:
         for offset, lines in stores:
@@ -448,13 +461,14 @@ class SunmpiDevice(Device):
         if header.kind == wire.REQUEST:
             self.engine.worker.do(self._acknowledge(connection, first, count))
         else:
-            blocks = wire.blocks_of(header, rest) if header.kind == wire.EAGER else ()
-            size = min(self._layout.piece, header.nbytes) if blocks else header.nbytes
-            piece = _Piece(first, count, blocks, size)
-            message.pieces.append(piece)
-            if header.nbytes > size:
+            blocks: tuple[int, ...] = ()
+            size = header.nbytes
+            if header.kind == wire.EAGER:
+                blocks, size = wire.blocks_of(header, rest), min(self._layout.piece, size)
+            message.pieces.append(_Piece(first, count, blocks, size))
+            message.left -= size
+            if message.left:
                 self._coming[connection.peer, header.send] = message
-            self._count(message, piece)
         self.engine.arrive(message)
 
     def _count(self, message: _Message, piece: _Piece) -> None:
@@ -495,15 +509,16 @@ class SunmpiDevice(Device):
                 self.engine.received(receive)
             self._answer(message.connection.peer, wire.about(wire.ACK, message.send, receive.room, receive.number))
             return
-        if not receive.room:
+        room = receive.room
+        if not room:
             self.engine.received(receive)
         worker = self.engine.worker
         for piece in pieces:
-            if worker.idle and message.kind == wire.INLINE and not piece.kept and 0 < receive.room <= SMALL:
-                worker.begin(partial(self._copy_short, message, piece))
+            if message.kind == wire.INLINE and 0 < room <= SMALL and worker.idle and not piece.kept:
+                self._copy_short(message, receive, piece)
             else:
                 worker.do(self.copy_out(message, piece))
-        if message.synchronous:
+        if message.mode == Mode.SYNCHRONOUS:
             self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
 
     def keep(self, message: _Message, piece: _Piece) -> None:
@@ -548,20 +563,19 @@ class SunmpiDevice(Device):
                 told = (self._layout.taken_at, wire.line_of(connection.told))
                 yield from self._store_back(connection, connection.remember([told]))
 
-    def _copy_short(self, message: _Message, piece: _Piece) -> None:
-        """Copy a short message that has just come to its place; acknowledge it: `copy_out`, in an event."""
-        engine, receive, connection = self.engine, message.receive, message.connection
-        size = receive.room
+    def _copy_short(self, message: _Message, receive: Receive, piece: _Piece) -> None:
+        """Copy a short message that has just come to its place; acknowledge it: `copy_out` without steps."""
+        engine, connection = self.engine, message.connection
+        size, remote = receive.room, connection.remote
         engine.cpu.charge(engine.host.copy_ticks(size))
         receive.data[:size] = message.data[:size]
-        receive.received = size
         engine.received(receive)
         stores = connection.acknowledge(piece.first, piece.count, wire.FREED)
-        if connection.remote is not None and len(stores) == 1:
+        if remote is not None and len(stores) == 1:
             ((offset, lines),) = stores
-            engine.worker.act(store(connection.remote, offset, lines))
+            engine.worker.store(remote.mapping.store, offset, lines)
         else:
-            engine.worker.follow(self._store_back(connection, stores))
+            engine.worker.do(self._store_back(connection, stores))
 
     def _read(self, message: _Message, piece: _Piece) -> bytes:
         """Return the data of a piece."""
@@ -601,7 +615,7 @@ class _Message(IncomingMessage):
         connection: that it came by.
         kind: as in `wire`.
         send: number of the send, at its sender.
-        data: of a short one.
+        data: what came with the envelope: of a short one its data.
         pieces: that have come and were not taken.
         left: bytes that have not come.
         receive: that it was matched with.
@@ -610,14 +624,13 @@ class _Message(IncomingMessage):
     __slots__ = ("_device", "connection", "data", "kind", "left", "pieces", "receive", "send")
 
     def __init__(self, device: SunmpiDevice, connection: Inward, header: PostboxHeader, rest: bytes) -> None:
-        super().__init__(connection.peer, header.context, header.source, header.tag, header.nbytes, header.mode)
+        self.origin = connection.peer
+        self.kind, self.mode, _, self.context, self.source, self.tag, self.nbytes, self.send, _ = header
         self._device = device
         self.connection = connection
-        self.kind = header.kind
-        self.send = header.send
-        self.data = rest if header.kind == wire.INLINE else b""
+        self.data = rest
         self.pieces: list[_Piece] = []
-        self.left = header.nbytes
+        self.left = self.nbytes
         self.receive: Any = None
 
     def keep(self) -> None:

@@ -16,6 +16,7 @@ Source: postboxes sf.sis.postbox, sf.q.postbox; acknowledgements of one byte sf.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from struct import Struct, pack, unpack_from
 from typing import NamedTuple
 
@@ -31,8 +32,11 @@ FREED, KEPT = 0, 1
 
 _PREFIX = Struct("<BBHI")
 _HEADER = Struct("<BBHIiiQII")
+_SINGLE = Struct("<BBHIBBHIiiQII")
+"""A first postbox up to the end of the header."""
 HEADER = _HEADER.size
-ROOM = LINE - _PREFIX.size
+_BEFORE = _PREFIX.size
+ROOM = LINE - _BEFORE
 """Bytes of an entry in one postbox."""
 _SEQUENCES = 1 << 32
 POINTER = 2
@@ -84,6 +88,8 @@ def blocks_of(header: PostboxHeader, rest: bytes) -> tuple[int, ...]:
 
 def entry(header: PostboxHeader, rest: bytes, number: int) -> bytes:
     """Return the postboxes of an entry, the first of which has a sequence number."""
+    if len(rest) <= ROOM - HEADER:  # nearly always
+        return (_SINGLE.pack(FIRST, 0, 1, number % _SEQUENCES, *header) + rest).ljust(LINE, b"\0")
     data = _HEADER.pack(*header) + rest
     postboxes = -(-len(data) // ROOM)
     parts = []
@@ -108,8 +114,11 @@ def is_further(line: bytes, number: int) -> bool:
 
 def decode(lines: Sequence[bytes]) -> tuple[PostboxHeader, bytes]:
     """Return the header of an entry, and what is behind it."""
-    data = b"".join([line[_PREFIX.size :] for line in lines])
-    return PostboxHeader._make(_HEADER.unpack_from(data)), data[HEADER:]
+    first = lines[0]
+    header = PostboxHeader._make(_HEADER.unpack_from(first, _BEFORE))
+    if len(lines) == 1:
+        return header, first[_BEFORE + HEADER :]
+    return header, b"".join([first[_BEFORE + HEADER :], *(line[_BEFORE:] for line in lines[1:])])
 
 
 def ack_byte(postbox: int, queue: int) -> int:
@@ -119,7 +128,12 @@ def ack_byte(postbox: int, queue: int) -> int:
 
 def ack(postbox: int, queue: int, state: int) -> bytes:
     """Return the line that acknowledges a postbox."""
-    return bytes((ack_byte(postbox, queue), state)).ljust(LINE, b"\0")
+    return _ack_line(postbox // queue % 255 + 1, state)
+
+
+@cache
+def _ack_line(use: int, state: int) -> bytes:
+    return bytes((use, state)).ljust(LINE, b"\0")
 
 
 NUMBER = Struct("<Q")

@@ -59,6 +59,40 @@ def test_communicators_do_not_see_one_another_s_messages(library):
     assert two(main, library).values[1] == [2, 1]
 
 
+@pytest.mark.parametrize("by", ["Dup", "Split", "Create_group"])
+def test_communicators_that_tasks_make_at_once_do_not_see_one_another_s_messages(library, by):
+    """Of groups that overlap: calls on one communicator are ordered, those on two of them are not (MPI 6.4.2)."""
+
+    async def main(comm):
+        groups = [(0, 1, 2), (0, 1, 3)]
+        parents = [await comm.Create_group(comm.Get_group().Incl(group)) for group in groups]
+        made = {}
+
+        async def make(place):
+            parent = parents[place]
+            if by == "Create_group":
+                made[place] = await parent.Create_group(parent.Get_group(), place)
+            else:
+                made[place] = await getattr(parent, by)()
+
+        async with trio.open_nursery() as nursery:
+            for place in sorted(range(2), reverse=comm.rank == 1):
+                if parents[place]:
+                    nursery.start_soon(make, place)
+        if comm.rank == 0:
+            for place in range(2):
+                await made[place].Send(np.array([place]), 1, 3)
+        if comm.rank != 1:
+            return None
+        await conduit.current().compute(1e-3)
+        got = np.full(2, -1)
+        for place in (1, 0):
+            await made[place].Recv(got[place : place + 1], 0, MPI.ANY_TAG)
+        return got.tolist()
+
+    assert MPI.run(main, ranks=4, library=library).values[1] == [0, 1]
+
+
 def test_a_thousand_receives_wait_at_once(library):
     async def main(comm):
         count = 1000

@@ -58,7 +58,7 @@ class NoDevice(Device):
         return False
 
     def progress(self):
-        raise AssertionError
+        return False
 
     def quiet(self):
         return True

@@ -1,0 +1,221 @@
+"""What `conduit explain` shows: one exchange on a network, its steps, and the constants that they are made of."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import attrs
+
+from conduit.errors import BadRequest
+from conduit.launch.explaining import ExplainedExchange, explain_named
+from conduit.launch.fresh import call_fresh
+from conduit.launch.registry import DISTRIBUTION, OPERATIONS, Spec, installed, parse_spec
+from conduit.options import describe, in_effect
+from conduit.seeing.pictures import Table, shown
+from conduit.seeing.timeline.steps import HARDWARE, MessageStep
+
+
+@attrs.frozen
+class UsedConstant:
+    """A constant, or an option that takes a constant's place, and how many picoseconds of the exchange are its."""
+
+    name: str
+    value: object
+    unit: str
+    kind: str
+    source: str
+    ps: int
+
+
+@attrs.frozen(kw_only=True)
+class Explanation:
+    """One exchange between two ranks, and what became of each picosecond of it.
+
+    Attributes:
+        conduit: the network's spec.
+        options: of the network, all.
+        operation: what was done: "am", or "put" or "get".
+        category: of the message, "" where it is none.
+        nbytes: of payload.
+        ps: how long it took, picoseconds.
+        steps: what the time went to; they add up to it.
+        constants: what the steps are made of, the greatest share first.
+    """
+
+    conduit: str
+    options: Mapping[str, object]
+    operation: str
+    category: str
+    nbytes: int
+    ps: int
+    steps: Sequence[MessageStep]
+    constants: Sequence[UsedConstant]
+
+    @property
+    def title(self) -> str:
+        """What was explained, and how long it took, in a line."""
+        what = f"round trip, {self.category}" if self.category else self.operation
+        return f"{what}, {self.nbytes} bytes, on {self.conduit}: {self.ps / 1e6:.6f} us"
+
+    def to_json(self) -> str:
+        """Return it as JSON, as `conduit explain --json` writes it."""
+        content = {
+            "program": "explain",
+            "version": version(DISTRIBUTION),
+            "conduit": self.conduit,
+            "options": dict(self.options),
+            "operation": self.operation,
+            "category": self.category or None,
+            "bytes": self.nbytes,
+            "ps": self.ps,
+            "steps": [
+                {
+                    "leg": step.leg or None,
+                    "rank": None if step.where == HARDWARE else step.where,
+                    "what": step.what,
+                    "step": step.name or None,
+                    "at_ps": step.begin,
+                    "ps": step.ticks,
+                    "times": step.times,
+                    "constants_ps": dict(step.constants),
+                    "taken_ps": dict(step.links),
+                }
+                for step in self.steps
+            ],
+            "constants": [attrs.asdict(each) for each in self.constants],
+        }
+        return json.dumps(content, indent=1)
+
+    def to_frame(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each step; times are picoseconds.
+
+        Raises:
+            ConduitError: pandas is not installed.
+        """
+        rows = [
+            (
+                step.begin,
+                step.ticks,
+                None if step.where == HARDWARE else step.where,
+                step.leg,
+                step.what,
+                step.name,
+                tuple(step.constants),
+            )
+            for step in self.steps
+        ]
+        titles = ("at_ps", "ps", "rank", "leg", "what", "step", "constants")
+        return Table(titles, tuple(rows)).frame("Explanation.to_frame")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the steps, and the constants folded."""
+        steps = [
+            (
+                step.begin / 1e6,
+                step.ticks / 1e6,
+                100 * step.ticks / self.ps if self.ps else None,
+                None if step.where == HARDWARE else step.where,
+                step.leg,
+                words_of(step),
+                names_of(step),
+            )
+            for step in self.steps
+        ]
+        titles = ("at µs", "µs", "%", "rank", "leg", "what", "made of")
+        constants = [
+            (each.name, str(each.value), each.unit, each.kind, each.ps / 1e6, each.source) for each in self.constants
+        ]
+        sources = Table(("constant", "value", "unit", "kind", "µs", "source"), tuple(constants))
+        return shown(self.title, Table(titles, tuple(steps)).html(), sources.html(folded="Constants"))
+
+
+def explained(conduit: str = "sci", size: int = 0, category: str | None = None, op: str = "am") -> Explanation:
+    """Explain one exchange between ranks 0 and 1 on two hosts of a simulated network.
+
+    Args:
+        conduit: the network's spec.
+        size: bytes of payload.
+        category: of the message, "short", "medium" or "long"; None: the first of these that holds the size.
+        op: what is done: "am", a request and its reply, or "put" or "get", which are blocking and go one way.
+
+    Raises:
+        BadRequest: a network in real time, or what it has not.
+        UnknownConduit: no such network is installed.
+    """
+    spec = parse_spec(conduit)
+    if not spec.simulated:
+        raise BadRequest(
+            f"conduit '{spec.text}' runs in real time, and only simulated networks can be explained; name one of them"
+        )
+    known = installed(OPERATIONS)
+    if op not in known:
+        raise BadRequest(f"--op {op} is no operation; there are: {', '.join(sorted(known))}")
+    operation = known[op].load()
+    found = _category(spec, op, operation.largest(spec.limits), category, size)
+    spec.cls.check_segment(spec.options, size)
+    exchange = call_fresh(partial(explain_named, segment=size), spec.text, operation.main, found, size)
+    return explanation_of(spec, op, found, size, exchange)
+
+
+def explanation_of(spec: Spec, op: str, category: str, size: int, exchange: ExplainedExchange) -> Explanation:
+    """Return an exchange with the constants that its steps name."""
+    return Explanation(
+        conduit=spec.text,
+        options=in_effect(spec.options),
+        operation=op,
+        category=category,
+        nbytes=size,
+        ps=exchange.ticks,
+        steps=exchange.steps,
+        constants=_constants(spec, exchange.steps),
+    )
+
+
+def words_of(step: MessageStep) -> str:
+    """Say what a step does."""
+    return f"{step.what}: {step.name}" if step.name and step.what not in ("notice", "polling") else step.what
+
+
+def names_of(step: MessageStep) -> str:
+    """Say what a step is made of: constants, or the links that are taken."""
+    names = list(step.constants)
+    if not names and step.what == "notice":
+        return "rest of a poll"
+    if step.ticks > sum(step.constants.values()):
+        names += [f"({name})" for name in step.links]
+    return ", ".join(names)
+
+
+def _category(spec: Spec, op: str, largest: Mapping[str, int], asked: str | None, size: int) -> str:
+    """Return the category that carries a size, or that was asked for."""
+    if size < 0:
+        raise BadRequest(f"--size {size} is too small; it must be at least 0")
+    if asked is not None and asked not in largest:
+        raise BadRequest(f"--category {asked} is of messages, and --op {op} has none; leave it out")
+    held = {name: most for name, most in largest.items() if asked in (None, name)}
+    found = next((name for name, most in held.items() if size <= most), None)
+    if found is None:
+        name, most = list(held.items())[-1]
+        what = f"a {name} message" if name else f"one {op}"
+        raise BadRequest(f"--size {size} is more than {what} carries on '{spec.text}': at most {most} bytes")
+    return found
+
+
+def _constants(spec: Spec, steps: Sequence[MessageStep]) -> list[UsedConstant]:
+    """Return what the steps are made of, that with the greatest share first."""
+    totals: Counter[str] = Counter()
+    for step in steps:
+        totals.update(step.constants)
+    constants = {each.name: each for each in spec.cls.constants}
+    values, helps = in_effect(spec.options), {each.name: each.help for each in describe(spec.cls.Options)}
+    return [
+        UsedConstant(**attrs.asdict(constants[name]), ps=ps)
+        if name in constants
+        else UsedConstant(name, values[name], "", "option", helps[name], ps)
+        for name, ps in totals.most_common()
+    ]

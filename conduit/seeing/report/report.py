@@ -1,0 +1,104 @@
+"""A job's report as an object, for programs and notebooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from conduit.seeing.pictures import Table, shown
+from conduit.seeing.report.advice import Advice, advice
+from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.page import write_report
+from conduit.seeing.report.profile import Profile, profile
+
+
+class Report:
+    """What a job that is over comes to, and what is wrong with it.
+
+    Args:
+        recording: the job.
+        program: what ran, for the title.
+
+    Attributes:
+        recording: the job.
+        program: what ran.
+    """
+
+    def __init__(self, recording: ReportRecording, program: str = "the program") -> None:
+        self.recording = recording
+        self.program = program
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The figures."""
+        return profile(self.recording)
+
+    @cached_property
+    def advice(self) -> Sequence[Advice]:
+        """What to change, the most worthwhile first."""
+        return advice(self.recording, self.profile)
+
+    def write(self, folder: Path | str) -> None:
+        """Write report.html and its pictures to a folder that exists.
+
+        Raises:
+            ConduitError: matplotlib is not installed.
+            OSError: a file cannot be written.
+        """
+        write_report(self.recording, Path(folder), self.program)
+
+    def to_json(self) -> str:
+        """Return the figures and what to change as JSON; times are whole picoseconds."""
+        found = self.profile
+        content = {
+            "program": self.program,
+            "conduit": found.conduit,
+            "ranks": found.ranks,
+            "ps": found.length,
+            "failed": self.recording.failed,
+            "advice": [attrs.asdict(each) for each in self.advice],
+            "ranks_ps": [attrs.asdict(account) for account in found.accounts],
+            "traffic": [
+                {"from": way[0], "to": way[1], "messages": count, "bytes": found.nbytes[way]}
+                for way, count in sorted(found.messages.items())
+            ],
+            "sizes": [
+                {"level": level, "bytes": nbytes, "count": count}
+                for level, sizes in found.sizes.items()
+                for nbytes, count in sorted(sizes.items())
+            ],
+            "lines": [attrs.asdict(line) for line in found.lines],
+            "links": [attrs.asdict(link) for link in found.links],
+            "late": [attrs.asdict(late) for late in found.late],
+        }
+        return json.dumps(content, indent=1)
+
+    def to_frame(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each line of the program; times are picoseconds.
+
+        Raises:
+            ConduitError: pandas is not installed.
+        """
+        return self._lines(1).frame("Report.to_frame")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: what to change, and the lines of the program."""
+        told = "".join(
+            f"<li><strong>{escape(each.what)}</strong><br>{escape(each.remedy)}</li>" for each in self.advice
+        )
+        title = f"{self.program} on {self.profile.conduit}, {self.profile.length / 1e6:,.3f} µs"
+        return shown(title, f"<ul>{told}</ul>" if told else "<p>Nothing stands out.</p>", self._lines(1e6).html())
+
+    def _lines(self, divisor: float) -> Table:
+        unit = "ps" if divisor == 1 else "µs"
+        rows = [
+            (line.place, line.waits, line.waited / divisor if divisor != 1 else line.waited, line.requests, line.nbytes)
+            for line in self.profile.lines
+        ]
+        return Table(("line", "waits", f"waited {unit}", "requests", "bytes"), tuple(rows))

@@ -1,0 +1,120 @@
+"""Parts of the layer that tell what is called, for jobs that are listened to; others have nothing of it.
+
+A call is told as the program makes it: a put of a megabyte is one, however many messages it takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extended.collectives.engine import CollectiveEngine
+from extended.events import GET
+from extended.vis.scatter import Scatter
+
+if TYPE_CHECKING:
+    from conduit import Endpoint
+    from extended.collectives.call import CollectiveCall, Work
+    from extended.collectives.team_calls import TeamCalls
+    from extended.events import Operation
+    from extended.transfers import Transfers
+    from extended.vis.handlers import ScatteredGet
+    from extended.vis.local import Local
+    from extended.vis.region import StridedRegion
+    from extended.vis.runs import Runs
+
+_INTERNAL = ("split", "destroy")
+"""Collective calls that move none of the program's data."""
+
+
+class ListenedTransfers:
+    """Contiguous puts, gets and fills.
+
+    Args:
+        ep: the rank's endpoint.
+        transfers: what issues them.
+    """
+
+    def __init__(self, ep: Endpoint, transfers: Transfers) -> None:
+        self._ep = ep
+        self._transfers = transfers
+
+    async def put(
+        self,
+        operation: Operation,
+        dest: int,
+        offset: int,
+        data: bytes | memoryview,
+        bulk: bool = True,
+        wait: bool = False,
+    ) -> None:
+        """As of `Transfers`."""
+        begin, nbytes = _ticks(self._ep), len(data)
+        await self._transfers.put(operation, dest, offset, data, bulk, wait)
+        _tell(self._ep, begin, operation, nbytes)
+
+    async def get(self, operation: Operation, dest: int, offset: int, out: memoryview) -> None:
+        """As of `Transfers`."""
+        begin = _ticks(self._ep)
+        await self._transfers.get(operation, dest, offset, out)
+        _tell(self._ep, begin, operation, len(out))
+
+    async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
+        """As of `Transfers`."""
+        begin = _ticks(self._ep)
+        await self._transfers.fill(operation, dest, offset, byte, nbytes)
+        _tell(self._ep, begin, operation, nbytes)
+
+
+class ListenedScatter(Scatter):
+    """Puts and gets of bytes that are not contiguous, on contiguous ones that tell nothing."""
+
+    async def put(self, operation: Operation, dest: int, where: StridedRegion | Runs, local: Local) -> None:
+        """As of `Scatter`."""
+        begin = _ticks(self._ep)
+        await super().put(operation, dest, where, local)
+        _tell(self._ep, begin, operation, local.nbytes)
+
+    async def get(self, operation: ScatteredGet, dest: int, where: StridedRegion | Runs, local: Local) -> None:
+        """As of `Scatter`."""
+        begin = _ticks(self._ep)
+        await super().get(operation, dest, where, local)
+        _tell(self._ep, begin, operation, local.nbytes)
+
+
+class ListenedCollectives(CollectiveEngine):
+    """Collective calls."""
+
+    async def begin(
+        self,
+        team_calls: TeamCalls,
+        kind: str,
+        work: Work,
+        *,
+        root: int = 0,
+        asked: str = "",
+        used: str = "",
+        text: str = "",
+        waited: bool = False,
+    ) -> CollectiveCall:
+        """As of `CollectiveEngine`."""
+        begin = _ticks(self._ep)
+        call = await super().begin(
+            team_calls, kind, work, root=root, asked=asked, used=used, text=text, waited=waited
+        )  # fmt: skip
+        listener = self._ep.call_listener
+        if listener is not None and kind not in _INTERNAL:
+            array = work.made if work.given is None else work.given
+            nbytes = 0 if array is None else array.nbytes
+            listener(self._ep.rank, begin, _ticks(self._ep), "collective", kind, -1, nbytes)
+        return call
+
+
+def _ticks(ep: Endpoint) -> int:
+    return round(ep.now * 1e12)
+
+
+def _tell(ep: Endpoint, begin: int, operation: Operation, nbytes: int) -> None:
+    listener = ep.call_listener
+    if listener is not None:
+        name = "get" if operation.kind == GET else "put"
+        listener(ep.rank, begin, _ticks(ep), "put/get", name, operation.peer, nbytes)
