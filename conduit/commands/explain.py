@@ -9,6 +9,7 @@ from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
 from conduit.benchmarks.integers import Size
 from conduit.commands.tables import grid
+from conduit.errors import BadRequest
 from conduit.launch.explanation import Explanation, explained, names_of, words_of
 from conduit.seeing.timeline.steps import HARDWARE
 
@@ -26,6 +27,7 @@ def explain(
     category: Literal["short", "medium", "long"] | None = None,
     op: Annotated[str, Parameter(name="--op")] = "am",
     json: File | None = None,
+    svg: File | None = None,
 ) -> int:
     """Show what each part of one message's time went to, and by which constants.
 
@@ -39,12 +41,18 @@ def explain(
         category: Of the message; by default the first of these that holds the size.
         op: What is done: am, or put or get, which are blocking and go one way.
         json: File for the parts and constants as JSON; - prints it in the place of the tables.
+        svg: File for a picture of the parts as SVG.
     """
+    if json == svg == STANDARD_OUTPUT:
+        raise BadRequest("--json - and --svg - would both be printed; name a file for one of them")
     check_file("json", json)
+    check_file("svg", svg)
     found = explained(conduit, size, category, op)
     if json is not None:
         write_file("json", json, found.to_json() + "\n")
-    if json != STANDARD_OUTPUT:
+    if svg is not None:
+        write_file("svg", svg, found.svg())
+    if STANDARD_OUTPUT not in (json, svg):
         _show(found)
     return 0
 

@@ -17,6 +17,7 @@ from conduit.launch.fresh import call_fresh
 from conduit.launch.registry import DISTRIBUTION, OPERATIONS, Spec, installed, parse_spec
 from conduit.options import describe, in_effect
 from conduit.seeing.pictures import Table, shown
+from conduit.seeing.timeline.sequence import draw_sequence
 from conduit.seeing.timeline.steps import HARDWARE, MessageStep
 
 
@@ -91,6 +92,10 @@ class Explanation:
         }
         return json.dumps(content, indent=1)
 
+    def svg(self) -> str:
+        """Return a picture of the steps as SVG: the two processors, the network between them, time from the top."""
+        return draw_sequence(self.title.replace(" us", " µs"), self.steps)
+
     def to_frame(self) -> Any:
         """Return a `pandas.DataFrame` with a row for each step; times are picoseconds.
 
@@ -113,7 +118,7 @@ class Explanation:
         return Table(titles, tuple(rows)).frame("Explanation.to_frame")
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the steps, and the constants folded."""
+        """Return what notebooks show: a picture and a table of the steps, and the constants folded."""
         steps = [
             (
                 step.begin / 1e6,
@@ -131,7 +136,7 @@ class Explanation:
             (each.name, str(each.value), each.unit, each.kind, each.ps / 1e6, each.source) for each in self.constants
         ]
         sources = Table(("constant", "value", "unit", "kind", "µs", "source"), tuple(constants))
-        return shown(self.title, Table(titles, tuple(steps)).html(), sources.html(folded="Constants"))
+        return shown(self.title, self.svg(), Table(titles, tuple(steps)).html(), sources.html(folded="Constants"))
 
 
 def explained(conduit: str = "sci", size: int = 0, category: str | None = None, op: str = "am") -> Explanation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import trio
 
 import conduit
 from extended.scaling import patterns
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     Code = Callable[[], Awaitable[None]]
 
 SETTLED = 10e-3
-"""Seconds in which whatever was on its way has arrived, retransmissions included."""
-
-POLLS = 16
-"""Polls that find all of it: one may leave messages for the next."""
+"""Seconds of polling in which all comes to rest: what is on its way, retransmitted or answered in many steps."""
 
 APART = 10e-12
 """Seconds from the beginning of one PE to that of the next: what decides who is first, and no more."""
@@ -157,20 +155,21 @@ async def alltoall(library: OneSidedLibrary, count: int, trials: int, *, stagger
 
 
 async def _begin_together(library: OneSidedLibrary) -> None:
-    """Wait for all PEs; simulated ones go on at one instant, with no message on its way.
+    """Wait for all PEs; simulated ones go on at one instant, with nothing on its way.
 
     The barriers of these machines let all go at once.  Ours is made of messages: it lets them go one after the other,
-    and its last replies would arrive under the code that is timed.  So no two trials would be alike.
+    and its last replies would arrive under the code that is timed.  So would what the collectives of the layer below
+    tell one another now and then, step by step as each PE polls.  So no two trials would be alike.
     """
+    ep = library.ep
     await library.barrier()
-    if not library.ep.simulated:
+    if not ep.simulated:
         return
-    latest = float(await library.x.all_reduce(library.ep.now, "max"))
-    await library.ep.compute(latest + SETTLED - library.ep.now)
-    for _ in range(POLLS):
-        await library.ep.poll()
+    latest = float(await library.x.all_reduce(ep.now, "max"))
+    with trio.move_on_at(latest + SETTLED):
+        await ep.block_until(lambda: False, what="the time at which all is at rest")
     # Times are rounded to picoseconds: a hair's breadth apart, the PEs come in the same order in each trial.
-    await library.ep.compute(latest + 3 * SETTLED + library.rank * APART - library.ep.now)
+    await ep.compute(latest + 2 * SETTLED + library.rank * APART - ep.now)
 
 
 def _look(library: OneSidedLibrary, expected: Array | None) -> None:

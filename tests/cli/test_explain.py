@@ -32,6 +32,19 @@ def test_json_adds_up(command, tmp_path):
     assert json.loads(path.read_text()) == found
 
 
+def test_a_picture(command, tmp_path):
+    path = tmp_path / "life.svg"
+    words = "explain", "--conduit", "loggp", "--size", "100", "--svg"
+    assert command(*words, str(path)).out.startswith("round trip, medium, 100 bytes, on loggp: ")
+    drawn = path.read_text()
+    assert "round trip, medium, 100 bytes, on loggp: " in drawn
+    assert drawn.startswith("<svg ")
+    assert command(*words, "-").out == drawn
+    status, out, err = command(*words, "-", "--json", "-")
+    assert (status, out) == (2, "")
+    assert "--json - and --svg - would both be printed; name a file for one of them" in err
+
+
 @pytest.mark.parametrize(("size", "category"), [("0", "short"), ("1", "medium"), ("2K", "medium"), ("2049", "long")])
 def test_the_category_that_carries_the_size(command, size, category):
     assert command("explain", "--size", size).out.startswith(f"round trip, {category}, ")

@@ -56,6 +56,7 @@ class Suite:
 SUITES = (
     Suite("core", "R", "contract.md", 80),
     Suite("extended", "X", "extended.md", 200),
+    Suite("shmem", "S", "shmem.md", 25),
     Suite("upc", "U", "upc.md", 30),
     Suite("windows", "W", "windows.md", 12),
 )

@@ -221,7 +221,7 @@ def test_first_contacts_in_the_measured_part_are_told(warm, said):
     first = [each for each in told if each.what.startswith("First contacts are in the measured part")]
     assert bool(first) == said
     if said:
-        assert "on 1 pairs, which cost rank 0 " in first[0].what
+        assert "on 1 pair, which cost rank 0 " in first[0].what
         assert first[0].remedy == "Send one message along each pair before the clock starts, and a barrier after it."
 
 
@@ -284,16 +284,26 @@ def test_wrong_calls(words, message, capsys, tmp_path, monkeypatch):
     assert capsys.readouterr().err.startswith(f"conduit run: {message}")
 
 
-def test_a_browser_shows_the_page(reports, capsys, tmp_path):
+def seen(page, folder, width):
+    """What a browser of some width makes of a page.  Its title says how wide the page came out."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium is installed: apt-get install chromium")
+    script = "<script>document.title = document.documentElement.scrollWidth - innerWidth</script></body>"
+    looked_at = folder / "page.html"
+    looked_at.write_text(page.read_text().replace("</body>", script))
+    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    words += [f"--window-size={width},900", "--dump-dom", looked_at.as_uri()]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_a_browser_shows_the_page_wide_and_narrow(reports, capsys, tmp_path, width):
     _, folder = reports("hot_spot", capsys, 8)
-    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    words += ["--window-size=1200,900", "--dump-dom", (folder / "report.html").as_uri()]
-    shown = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+    shown = seen(folder / "report.html", tmp_path, width)
     assert shown.count("<details>") >= 4
     assert "is a hot spot" in shown
+    assert float(re.search(r"<title>(.*?)</title>", shown)[1]) <= 0, "the page is wider than its window"
 
 
 def test_json_is_as_without_a_report(tmp_path, capsys):

@@ -139,14 +139,15 @@ def draw_bars(axes: Axes, panel: BarPanel, title: str) -> None:
             axes.barh(place, value, thick * 0.92, **bar(group))
             if ends is not None:
                 axes.errorbar(value, place, xerr=([value - ends[0]], [ends[1] - value]), color="black", capsize=2.5)
+            text = _number(value) if value >= 1000 else f"{value:.4g}"
             axes.annotate(
-                f"{value:.4g}", (max(value, ends[1] if ends else value), place), xytext=(4, 0),
+                text, (max(value, ends[1] if ends else value), place), xytext=(4, 0),
                 textcoords="offset points", va="center", fontsize=7.5,
             )  # fmt: skip
     axes.set_yticks(range(len(panel.names)), [textwrap.fill(name, 34) for name in panel.names])
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.margins(x=0.12)
+    axes.margins(x=0.2)
     axes.set_xlim(left=0, right=None if any(value for row in panel.values for value in row) else 1)
     axes.set_xlabel(panel.x_label)
 

@@ -240,10 +240,11 @@ def _first_contacts(found: Profile) -> list[Advice]:
     share = ticks / found.working
     if share < _WORTH:
         return []
+    which = "1 pair" if pairs == 1 else f"{pairs} pairs"
     return [
         Advice(
             f"First contacts are in the measured part: the first message between two ranks took longer than the later "
-            f"ones, on {pairs} pairs, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the time.",
+            f"ones, on {which}, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the time.",
             "Send one message along each pair before the clock starts, and a barrier after it.",
             share,
         )

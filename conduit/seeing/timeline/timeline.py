@@ -14,6 +14,7 @@ from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.accounts import Account, accounts
 from conduit.seeing.timeline.chrome import ChromeTrace
+from conduit.seeing.timeline.picture import draw_timeline
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.seeing.timeline.tracks import spans_of
 
@@ -50,6 +51,16 @@ class Timeline(Recording):
         """Return what the time of each rank went to."""
         return accounts(self)
 
+    def svg(self, begin: float | None = None, end: float | None = None) -> str:
+        """Return a picture of it as SVG: a row for each rank, a line for each message if they are not too many.
+
+        Args:
+            begin: from when on, seconds; None: from when the first rank is connected.
+            end: until when, seconds; None: to the job's end.
+        """
+        ticks = [None if when is None else round(when * 1e12) for when in (begin, end)]
+        return draw_timeline(self, *ticks)
+
     def to_json(self) -> str:
         """Return the trace that `write` writes."""
         text = StringIO()
@@ -73,11 +84,11 @@ class Timeline(Recording):
         return self._table(of).frame("trace.to_frame")
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the time of each rank, in microseconds and in parts."""
+        """Return what notebooks show: what happened when, and the time of each rank, in microseconds and in parts."""
         title = f"{self.ranks} ranks on {self.conduit}, {self.length / 1e6:,.3f} µs{', failed' if self.failed else ''}"
         rows = [(rank, *(ps / 1e6 for ps in attrs.astuple(account))) for rank, account in enumerate(self.accounts())]
         titles = ("rank", *(f"{name} µs" for name in _COLUMNS["accounts"][1:]))
-        return shown(title, Table(titles, tuple(rows)).html())
+        return shown(title, self.svg(), Table(titles, tuple(rows)).html())
 
     def _table(self, of: str) -> Table:
         return Table(_COLUMNS[of], tuple(getattr(self, f"_rows_of_{of}")()))

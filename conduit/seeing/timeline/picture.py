@@ -1,0 +1,104 @@
+"""A timeline as a picture: a row for each rank, time from left to right, a line for each message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conduit.seeing.pictures.svg import Svg, width_of
+from conduit.seeing.timeline.recording import NEVER, Recording
+
+_WIDTH, _LEFT, _ROW, _BAR, _TOP = 780.0, 66.0, 40.0, 20.0, 44.0
+_SMALL = 12.0
+_STRETCHES = 600
+_MOST_LINES = 400
+"""Messages that are drawn; of more none is, because nobody could follow them."""
+_SHADES = {
+    "start": "white", "compute": "dark", "send": "warm", "receive": "warm", "reply": "warm", "move": "warm",
+    "interrupt": "warm", "handler": "green", "copy": "sand", "polling": "rose", "waiting": "grey",
+}  # fmt: skip
+_NAMES = {
+    "dark": "compute", "warm": "overhead of messages", "green": "handlers", "sand": "copies", "rose": "polling",
+    "grey": "blocked", "white": "start",
+}  # fmt: skip
+
+
+def draw_timeline(recording: Recording, begin: int | None = None, end: int | None = None) -> str:
+    """Return a picture of a job that is over as SVG.
+
+    Args:
+        recording: the job.
+        begin: from when on, picoseconds; None: from the end of the start, when the first rank has built its queues.
+        end: until when; None: to the job's end.
+    """
+    last = recording.length if end is None else end
+    first = min((_started(recording, rank) for rank in range(recording.ranks)), default=0) if begin is None else begin
+    whole = max(last - first, 1)
+    scale = (_WIDTH - _LEFT - 16) / whole
+    bottom = _TOP + _ROW * recording.ranks
+    drawing = Svg(_WIDTH, bottom + 78, f"what {recording.ranks} ranks on {recording.conduit} did, and when")
+    drawing.text(16, 24, f"{recording.ranks} ranks on {recording.conduit}", size=15, bold=True)
+    used: dict[str, None] = {}
+    for rank in range(recording.ranks):
+        y = _TOP + _ROW * rank
+        drawing.text(16, y + _BAR / 2 + 5, f"rank {rank}", size=_SMALL)
+        drawing.line([(_LEFT, y + _BAR / 2), (_WIDTH - 16, y + _BAR / 2)], thin=True)
+        for start, stop, shade in _stretches(recording, rank, first, last):
+            used[shade] = None
+            drawing.area(_LEFT + (start - first) * scale, y, (stop - start) * scale, _BAR, shade)
+    for one, other, sent, noticed in _messages(recording, first, last):
+        down = other > one
+        ends = _TOP + _ROW * one + (_BAR if down else 0), _TOP + _ROW * other + (0 if down else _BAR)
+        drawing.line(
+            [(_LEFT + (sent - first) * scale, ends[0]), (_LEFT + (noticed - first) * scale, ends[1])], thin=True
+        )
+    _axis(drawing, bottom, first, last, scale)
+    x = _LEFT
+    for shade, name in _NAMES.items():
+        if shade in used:
+            drawing.area(x, bottom + 50, 22, 14, shade)
+            drawing.text(x + 28, bottom + 62, name, size=_SMALL)
+            x += 44 + width_of(name, _SMALL)
+    return drawing.render()
+
+
+def _started(recording: Recording, rank: int) -> int:
+    return max((span.end for span in recording.cpu[rank] if span.why == "start"), default=0)
+
+
+def _stretches(recording: Recording, rank: int, first: int, last: int) -> Iterator[tuple[int, int, str]]:
+    """Yield what a CPU does between two times, what is too short to be seen with what is before it."""
+    least = (last - first) // _STRETCHES
+    open_: list[tuple[int, int, str]] = []
+    for begin, end, why in recording.cpu[rank]:
+        begin, end = max(begin, first), min(end, last)
+        if begin >= end:
+            continue
+        shade = _SHADES.get(why, "warm")
+        if open_ and begin - open_[-1][1] <= least and (open_[-1][2] == shade or end - begin < least):
+            start, _, before = open_.pop()
+            open_.append((start, end, before))
+        else:
+            open_.append((begin, end, shade))
+    yield from open_
+
+
+def _messages(recording: Recording, first: int, last: int) -> list[tuple[int, int, int, int]]:
+    """Return sender, receiver, when it was sent and when it was found, of messages between ranks."""
+    found = []
+    for life in recording.lives():
+        message = life.message
+        ends = (message.dest, message.source) if message.reply else (message.source, message.dest)
+        if ends[0] != ends[1] and life.noticed != NEVER and life.begin >= first and life.noticed <= last:
+            found.append((*ends, life.begin, life.noticed))
+    return found if len(found) <= _MOST_LINES else []
+
+
+def _axis(drawing: Svg, y: float, first: int, last: int, scale: float) -> None:
+    step = 10 ** (len(str(max((last - first) // 5, 1))) - 1)
+    step *= next((by for by in (1, 2, 5) if (last - first) / (step * by) <= 8), 10)
+    drawing.line([(_LEFT, y), (_WIDTH - 16, y)])
+    for when in range(-(-first // step) * step, last + 1, step):
+        x = _LEFT + (when - first) * scale
+        drawing.line([(x, y), (x, y + 5)])
+        drawing.text(x, y + 19, f"{when / 1e6:,g}", anchor="middle", size=_SMALL)
+    drawing.text(_WIDTH - 16, y + 36, "time, µs", anchor="end", size=_SMALL)

@@ -1,0 +1,148 @@
+"""Drawings that are written as SVG: well formed, escaped, everything inside, no text over another."""
+
+import itertools
+from xml.etree import ElementTree
+
+import pytest
+
+import conduit
+from conduit.launch.explanation import explained
+from conduit.seeing.pictures.sketch import JOINED, HostPart, MachineSketch, draw_sketch
+from conduit.seeing.pictures.svg import SHADES, Svg, width_of
+from conduit.seeing.timeline.sequence import draw_sequence
+from conduit.seeing.timeline.steps import HARDWARE, MessageStep
+
+NAMES = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg):
+    """The texts of a drawing with their boxes, as wide as the drawing takes them for; all inside of it."""
+    root = ElementTree.fromstring(svg)
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+    found = []
+    for each in root.iter(f"{NAMES}text"):
+        size = float(each.get("font-size", 13))
+        long = width_of(each.text, size)
+        x = float(each.get("x")) - {"start": 0, "middle": long / 2, "end": long}[each.get("text-anchor", "start")]
+        y = float(each.get("y"))
+        assert x >= 0, each.text
+        assert x + long <= width + 1, each.text
+        assert size <= y <= height, each.text
+        found.append((each.text, (x, y - size, x + long, y)))
+    return found
+
+
+def overlaps(svg):
+    return [
+        (one, other)
+        for (one, a), (other, b) in itertools.combinations(texts(svg), 2)
+        if min(a[2], b[2]) - max(a[0], b[0]) > 1 and min(a[3], b[3]) - max(a[1], b[1]) > 1
+    ]
+
+
+def test_texts_are_escaped_and_patterns_are_there():
+    drawing = Svg(100, 50, 'a "title" <&>')
+    drawing.text(5, 20, "1 < 2 & 3")
+    for shade in SHADES:
+        drawing.area(1, 1, 5, 5, shade)
+    root = ElementTree.fromstring(drawing.render())
+    assert root.find(f"{NAMES}title").text == root.get("aria-label") == 'a "title" <&>'
+    assert root.find(f".//{NAMES}text").text == "1 < 2 & 3"
+    made = {each.get("id") for each in root.iter(f"{NAMES}pattern")}
+    used = {each.get("fill") for each in root.iter(f"{NAMES}rect")}
+    assert made == {name for name, (_, pattern) in SHADES.items() if pattern}
+    assert {f"url(#{name})" for name in made} <= used
+
+
+@pytest.mark.parametrize("joined", JOINED)
+def test_a_sketch_has_all_texts_beside_one_another(joined):
+    parts = [HostPart(f"part {number}", ["one line", "another line"][:number], "onward") for number in range(3)]
+    drawn = draw_sketch(MachineSketch(title="It", host="a host", parts=parts, joined=joined, network=["a", "b", "c"]))
+    assert not overlaps(drawn)
+    assert {text for text, _ in texts(drawn)} >= {
+        "It",
+        "a host",
+        "part 0",
+        "part 2",
+        "one line",
+        "onward",
+        "a",
+        "b",
+        "c",
+    }
+
+
+def step(where, what, ticks, name="", leg="request"):
+    return MessageStep(leg, where, what, name, "", 0, ticks, 1)
+
+
+def test_a_sequence_has_a_row_for_what_looks_alike():
+    drawn = draw_sequence(
+        "It",
+        [
+            step(0, "polling", 1_000_000),
+            step(0, "send", 5_000_000, "a very long name of a step that has no room"),
+            step(0, "send", 7_000_000, "a very long name of a step that has no room"),
+            step(HARDWARE, "wire", 2_000_000),
+            step(HARDWARE, "wire", 3_000_000, "store"),
+            step(1, "notice", 4_000_000),
+            step(1, "polling", 4_000_000),
+            step(HARDWARE, "timer", 500_000_000, leg="reply"),
+        ],
+    )
+    assert not overlaps(drawn)
+    shown = [text for text, _ in texts(drawn)]
+    assert "12.000 µs" in shown
+    assert "wire: store, 5.000 µs" in shown
+    assert shown.count("8.000 µs") == 1
+    assert "timer, 500.000 µs" in shown
+    assert any(text.startswith("send: a very long") and text.endswith("…") for text in shown)
+
+
+@pytest.mark.parametrize("spec", ["udp:loss=0.5", "mpi:library=sunmpi"])
+def test_sequences_of_long_exchanges(spec):
+    assert not overlaps(explained(spec, 100).svg())
+
+
+async def chatter(ep, turns):
+    got = []
+
+    def take(token):
+        got.append(token.rank)
+
+    await ep.attach(take)
+    for turn in range(turns):
+        await ep.request_short((ep.rank + 1) % ep.size, take)
+        await ep.block_until(lambda turn=turn: len(got) > turn)
+    await ep.compute(20e-6)
+
+
+@pytest.mark.parametrize("network", ["loggp", "sci", "sunfire"])
+def test_a_timeline_shows_ranks_and_messages_from_the_start_on(network):
+    trace = conduit.run(chatter, 3, ranks=3, conduit=network, trace=True).trace
+    drawn = trace.svg()
+    assert not overlaps(drawn)
+    shown = [text for text, _ in texts(drawn)]
+    assert shown[0] == f"3 ranks on {network}"
+    assert {"rank 0", "rank 2", "time, µs", "compute", "blocked"} <= set(shown)
+    between = sum(life.message.source != life.message.dest for life in trace.lives() if life.noticed >= 0)
+    lines = [each for each in ElementTree.fromstring(drawn).iter(f"{NAMES}path") if each.get("stroke-width") == ".7"]
+    assert len(lines) == 3 + between
+
+
+def test_a_part_of_a_timeline():
+    trace = conduit.run(chatter, 3, ranks=2, conduit="loggp", trace=True).trace
+    end = trace.length / 1e12
+    drawn = trace.svg(end - 10e-6, end)
+    bars = [each for each in ElementTree.fromstring(drawn).iter(f"{NAMES}rect") if each.get("height") == "20"]
+    assert all(float(each.get("x")) >= 66 and float(each.get("x")) + float(each.get("width")) <= 764.2 for each in bars)
+    assert not overlaps(drawn)
+
+
+def test_messages_that_nobody_could_follow_are_not_drawn():
+    trace = conduit.run(chatter, 150, ranks=3, conduit="loggp", trace=True).trace
+    lines = [
+        each for each in ElementTree.fromstring(trace.svg()).iter(f"{NAMES}path") if each.get("stroke-width") == ".7"
+    ]
+    assert len(lines) == 3
