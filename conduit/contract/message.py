@@ -28,14 +28,14 @@ class Category(IntEnum):
 # Bits of `Message.word`.
 REQUEST = 1 << 8
 CATEGORY_SHIFT = 9
-CATEGORY = 3 << CATEGORY_SHIFT  # mask
+CATEGORY = 3 << CATEGORY_SHIFT  # the mask of a category
 LONG = Category.LONG << CATEGORY_SHIFT  # set in long and in long-async
 CONTROL = 1 << 16
 
 
 def word_of(handler: int, category: int, *, is_request: bool, control: bool = False) -> int:
     """Return the word that says what a message is: handler 0-7, request 8, category 9-10, control 16."""
-    return handler | is_request << 8 | category << 9 | control << 16
+    return handler | is_request << 8 | category << CATEGORY_SHIFT | control << 16
 
 
 class Identity(NamedTuple):
@@ -113,7 +113,7 @@ class Message:
     @property
     def category(self) -> Category:
         """Short, medium, long or long-async."""
-        return Category(self.word >> 9 & 3)
+        return Category(self.word >> CATEGORY_SHIFT & 3)
 
     @property
     def control(self) -> bool:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import struct
 
-from conduit.contract import CONTROL, LONG, REQUEST, Message
+from conduit.contract import CATEGORY, CONTROL, LONG, REQUEST, Message
 from conduit.errors import NetworkError
 from conduits.startx import constants as c
 
@@ -41,7 +41,7 @@ BY_RDMA = 1 << 17
 _HEADER = c.whole(c.HEADER)
 _LEAST = c.whole(c.PAYLOAD_MIN)
 _UNIT = c.whole(c.RDMA_UNIT)
-_KEPT = 255 | 3 << 9 | CONTROL
+_KEPT = 255 | CATEGORY | CONTROL
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<Q")
 _INDEX = struct.Struct("<I")

@@ -15,7 +15,7 @@ from collections import deque
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from conduit.contract import Category, Message
+from conduit.contract import CATEGORY, LONG, Message
 from conduit.simnet.chain import Done, Steps
 from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
@@ -26,7 +26,6 @@ from conduits.startx.protocol.sending import PacketSend, SendingPath
 from conduits.startx.protocol.smp import StartXConfig
 
 BOOK_PS = c.ps(c.BOOK)
-CATEGORY = 3 << 9
 """Where the word of a message has its category."""
 
 
@@ -111,7 +110,7 @@ class RdmaChannel:
         message = outgoing.message
         if not self.is_reply:
             path.smp.give_back(path.config.packets - first)
-            if message.word & CATEGORY == Category.LONG << 9:
+            if message.word & CATEGORY == LONG:
                 path.uncopied[message] = outgoing
         self.queue.append(outgoing)
         if first:
