@@ -72,7 +72,7 @@ class SimOptions:
     order: Literal["strict", "weak"] = option(
         "strict", "weak: a seeded order of whatever the hardware may legally reorder"
     )
-    inline: bool = option(True, "let a waiting rank drive the simulation itself; changes the speed only")
+    inline: bool = option(True, "let the kernel step tasks itself; changes the speed only")
     piece: int = option(4096, "bytes after which a transfer lets others onto a link", validator=attrs.validators.ge(64))
 
 

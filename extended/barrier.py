@@ -240,16 +240,23 @@ class Barrier:
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
         self._come = 0  # how often this rank has notified
+        self._team: str | None = None
 
     def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come, and for which turn it waits."""
-        name = f"barriers{team_name(self._members)}, led by {self._identity}"
+        name = f"barriers{self._name()}, led by {self._identity}"
         waits = {self._what(): self._come - 1} if self._waiting else {}
         sink.part(name, self._members, self._come, waits, everybody=True)
 
     def _what(self) -> str:
         id = self.phases[self._parity].id
-        return ("a barrier" if id is None else f"barrier {id}") + team_name(self._members)
+        return ("a barrier" if id is None else f"barrier {id}") + self._name()
+
+    def _name(self) -> str:
+        """What the team is called; each wait says it, and it takes a look at all members."""
+        if self._team is None:
+            self._team = team_name(self._members)
+        return self._team
 
     @property
     def notified(self) -> bool:

@@ -1,7 +1,8 @@
-"""What the front ends of this layer share: how their calls are made, and how they refuse what is no number."""
+"""What the front ends of this layer share: how programs are begun and calls are made, and how both are refused."""
 
 from __future__ import annotations
 
+import inspect
 from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -14,6 +15,61 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _SHOWN = 200  # characters of a value in a message
+_MOST = 1 << 62  # no job has as many ranks
+
+
+def run_options(
+    front: str, name: str, count: int | None, options: dict[str, Any], own: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the options of a front end's `run` as `conduit.run` takes them.
+
+    Args:
+        front: the front end, for messages: ``upc``, ``shmem``.
+        name: of its argument that says how many ranks.
+        count: that argument.
+        options: the others.
+        own: names of arguments that `conduit.run` does not have.
+
+    Raises:
+        conduit.BadRequest: an option that there is not, or a wrong number.
+    """
+    known = [key for key in inspect.signature(conduit.run).parameters if key not in ("main", "args", "ranks")]
+    for key in options:
+        if key not in known:
+            instead = name if key == "ranks" else ", ".join([name, *own, *known])
+            raise conduit.BadRequest(f"{front}.run: there is no argument {key}=; give {instead}")
+    if count is not None:
+        integer(f"{front}.run", name, count, 1, _MOST, f"a number of {name}, 1 or more")
+    return {**options, "ranks": count}
+
+
+def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...]) -> None:
+    """Refuse what is no `async def main(name, *args)`.
+
+    Args:
+        front: the front end, for messages.
+        name: what programs call their first argument.
+        what: what that is.
+        main: as given.
+        args: those that follow.
+
+    Raises:
+        conduit.BadRequest: it cannot be called, is not async, or takes other arguments.
+    """
+    write = f"write `async def main({name}, *args)`"
+    if not callable(main):
+        raise conduit.BadRequest(f"{front}.run: main={shown(main)} cannot be called; {write}")
+    if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
+        raise conduit.BadRequest(f"{front}.run: main={shown(main)} is not async; {write}")
+    try:
+        inspect.signature(main).bind(None, *args)
+    except TypeError as error:
+        raise conduit.BadRequest(
+            f"{front}.run: main={shown(main)} cannot be called with a {what} and {len(args)} arguments: {error}; "
+            f"{write}"
+        ) from None
+    except ValueError:
+        pass  # some of those that are built in do not tell
 
 
 def public(

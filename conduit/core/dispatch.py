@@ -113,7 +113,7 @@ class Dispatch:
             if (word >> 9 & 3) == _SHORT:
                 digest_log = self.digest_log
                 if digest_log is not None:
-                    digest_log += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed) if packed else 0)
+                    digest_log += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed))
                 if run is None:
                     function(token, *args)
                 else:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from sys import _getframe
+from types import CodeType
 from typing import Any, NoReturn, Protocol
 from zlib import crc32
 
@@ -21,6 +22,7 @@ from conduit.core.rma import ObservedRma, Rma
 from conduit.errors import BadRequest, HandlerError
 
 _PS_PER_S = 1e12
+_NOBODY: tuple[int, ...] = ()
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
 _READ_ONLY = frozenset({"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment"})
 _LATER = (
@@ -462,7 +464,7 @@ class Endpoint:
 
     def count_send(self, message: Message, dest: int) -> None:
         """Count and log a message to `dest`: what programs asked for, so no automatic replies."""
-        counts, word, args, nbytes = self.counts, message.word, message.args, message.nbytes
+        counts, word, nbytes = self.counts, message.word, message.nbytes
         if word & REQUEST:
             counts.requests_sent += 1
         else:
@@ -473,7 +475,7 @@ class Endpoint:
                 counts.payload_bytes_off_host += nbytes
         digest_log = self._digest_log
         if digest_log is not None:
-            check = crc32(args) if args else 0
+            check = crc32(message.args)
             if nbytes:
                 check = crc32(message.payload, check)
             digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)
@@ -494,7 +496,7 @@ class Endpoint:
         await self._port.poll()
 
     def block_until(
-        self, predicate: Callable[[], object], *, what: str = "", ranks: Iterable[int] = ()
+        self, predicate: Callable[[], object], *, what: str = "", ranks: Iterable[int] = _NOBODY
     ) -> Coroutine[Any, Any, None]:
         """Poll until `predicate()` is true; already true: return without polling.
 
@@ -513,7 +515,10 @@ class Endpoint:
         call = "ep.block_until"
         if self._dispatch.running:
             self.refuse_in_handler(call)
-        code = getattr(predicate, "__code__", None) or code_of(predicate)
+        try:
+            code: CodeType | None = predicate.__code__  # nearly always
+        except AttributeError:
+            code = code_of(predicate)
         if code is None:
             raise BadRequest(
                 f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments"
@@ -525,10 +530,8 @@ class Endpoint:
             )
         if what.__class__ is not str:
             raise BadRequest(f"{call}: what={arguments.shown(what)} is a {type(what).__name__}; pass a str")
-        if type(ranks) is not tuple:
-            ranks = arguments.ranks(call, "ranks", ranks, self.size)
-        else:
-            for rank in ranks:
+        if ranks is not _NOBODY:
+            for rank in ranks if type(ranks) is tuple else (None,):
                 if type(rank) is not int or not 0 <= rank < self.size:
                     ranks = arguments.ranks(call, "ranks", ranks, self.size)
                     break

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO
 
 FRAMES = "CONDUIT_FRAMES"
@@ -21,10 +22,10 @@ PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
 LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
-STATE, PROCESS, RECORDING, PROGRESS = "state", "process", "recording", "progress"
+STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
 """Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; what the rank did when it was interrupted; the id of the process; what it has recorded; how
-far it is."""
+this rank ends it; a result; what the rank did when it was interrupted; which process has begun, and does not know yet
+which rank it is; which process it is, now that it knows; what it has recorded; how far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -33,6 +34,28 @@ def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
         yield b"\x1e%d %s %d\x1f" % (rank, (kind if last else MORE).encode(), len(piece)) + piece
+
+
+def begin() -> None:
+    """Say that this process has begun, if this package has started it to be a rank.
+
+    From now on it is missed where it ends before the processes have found one another.
+    """
+    if os.environ.get(FRAMES, ""):
+        (frame,) = frames(-1, BEGUN, _process())
+        with suppress(OSError):  # nobody reads any more
+            os.write(2, frame)
+
+
+def _process() -> bytes:
+    """Return this process's id and host."""
+    return f"{os.getpid()} {os.uname().nodename}".encode()
+
+
+def process_here(data: bytes) -> int | None:
+    """Return the id of the process that a frame has told, None where it is another machine's."""
+    number, _, host = data.decode().partition(" ")
+    return int(number) if host == os.uname().nodename else None
 
 
 class WholeLines(io.TextIOBase):
@@ -125,7 +148,7 @@ class Speech:
                     sys.stdout = sys.stderr
         self.framed = self.framed and bool(self._streams)
         if self.framed:
-            self._streams[-1].send(PROCESS, b"%d" % os.getpid())
+            self._streams[-1].send(PROCESS, _process())
 
     def _whole(self, file: IO[str]) -> WholeLines:
         file.flush()

@@ -64,4 +64,4 @@ def start(
     """
     count = DEFAULT_RANKS if ranks is None else arguments.amount("run", "ranks", ranks, 1, MOST_RANKS)
     command, defaults = spec.cls.start_command(spec.options, count, ["-m", "conduit", *WORDS.get()])
-    return start_command(command, defaults, environment or {}, hear, progress)
+    return start_command(count, command, defaults, environment or {}, hear, progress)

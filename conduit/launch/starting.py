@@ -5,6 +5,7 @@ The parent passes on what they print, line by line, and answers for them: when i
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import re
@@ -31,7 +32,10 @@ TURN_S = 0.2
 GRACE_S = 3.0
 """What processes have to end by themselves, after Ctrl-C and after their launcher's end."""
 
-_HEAD = re.compile(rb"\x1e(\d+) (\w+) (\d+)\x1f")
+START_S = 30.0
+"""What all processes have to begin, once one has; what ends before is not seen to end."""
+
+_HEAD = re.compile(rb"\x1e(-?\d+) (\w+) (\d+)\x1f")
 _LONGEST_HEAD = 64
 
 
@@ -53,6 +57,7 @@ class Outcome:
 
 
 def start(
+    ranks: int,
     command: Sequence[str],
     defaults: Mapping[str, str],
     extra: Mapping[str, str],
@@ -62,6 +67,7 @@ def start(
     """Run a command that starts processes of this package, to its end.
 
     Args:
+        ranks: how many processes it starts.
         command: the launcher and what it is to start.
         defaults: environment variables for where nothing is set.
         extra: environment variables that are set in any case.
@@ -72,7 +78,7 @@ def start(
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
-    launcher = _Launcher(command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}, progress)
+    launcher = _Launcher(ranks, command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}, progress)
     try:
         return launcher.run()
     finally:
@@ -84,8 +90,13 @@ class _Launcher:
     """A launcher that runs, with what is known of its processes."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], progress: Callable[[bytes], object] | None
+        self,
+        count: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        progress: Callable[[bytes], object] | None,
     ) -> None:
+        self._count = count
         self._outcome = Outcome(0)
         self._progress = progress
         self.recorded: list[bytes] = []
@@ -94,6 +105,11 @@ class _Launcher:
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._ranks: dict[int, int] = {}  # by descriptor of the process
+        self._begun: dict[int, int] = {}  # descriptors of processes that have not found the others yet, by their ids
+        self._came = 0  # how many have begun
+        self._give_up = math.inf  # when the job is ended because one of them has not come, or is gone
+        self._lost = ""  # what is said then
+        self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
         self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
         self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
         try:
@@ -120,8 +136,11 @@ class _Launcher:
         pressed: KeyboardInterrupt | None = None
         try:
             with _terminated():
-                while self._process.poll() is None:
+                while self._process.poll() is None and not self._lost:
                     self._turn()
+                    self._miss()
+                if self._lost:
+                    self._interrupt()
         except BaseException as error:
             self._interrupt()
             if not isinstance(error, KeyboardInterrupt):
@@ -136,9 +155,11 @@ class _Launcher:
                 raise pressed
             self._outcome.interrupted = True
         status = self._process.returncode
-        self._outcome.status = 128 - status if status < 0 else status
+        self._outcome.status = 1 if self._lost else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
-        if status and not self._explained:
+        if self._lost:
+            print(self._lost, file=sys.stderr)
+        elif status and not self._explained:
             self._tell_fallen()
         return self._outcome
 
@@ -146,7 +167,7 @@ class _Launcher:
         """Wait a little, and take note of which rank's process ends first."""
         with self._lock:
             watched = dict(self._ranks)
-        if not watched or self._fallen:
+        if not watched or self._fallen or self._begun:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(TURN_S)
             return
@@ -154,6 +175,29 @@ class _Launcher:
         for descriptor in watched:
             poll.register(descriptor, select.POLLIN)
         self._fallen = [watched[descriptor] for descriptor, _ in poll.poll(TURN_S * 1e3)]
+
+    def _miss(self) -> None:
+        """See whether a process has ended before it has found the others, who wait for it and cannot know.
+
+        Where all end so, the launcher ends too.
+        """
+        with self._lock:
+            begun, came = dict(self._begun), self._came
+        poll = select.poll()
+        for process, descriptor in begun.items():
+            poll.register(descriptor, select.POLLIN)
+            self._files |= _in_shared_memory(process)
+        gone = {descriptor for descriptor, _ in poll.poll(0)} if begun else set()
+        now = time.monotonic()
+        if not gone and (came in (0, self._count) or self._ranks):
+            self._give_up = math.inf
+        else:
+            self._give_up = min(self._give_up, now + (GRACE_S if gone else START_S))
+        if now < self._give_up:
+            return
+        who = ", ".join(str(number) for number, descriptor in begun.items() if descriptor in gone)
+        what = f"the process {who} has ended" if gone else f"only {came} of {self._count} processes have begun"
+        self._lost = f"{what}, before the processes had found one another, and the job with it"
 
     def _interrupt(self) -> None:
         """Let the launcher end its processes; by force if it does not."""
@@ -171,12 +215,15 @@ class _Launcher:
         limit = time.monotonic() + (0.0 if self._hurried else GRACE_S)
         for reader in self._readers:  # they end when the last process has
             reader.thread.join(max(limit - time.monotonic(), 0.1))
-        for descriptor in self._ranks:
+        for descriptor in (*self._ranks, *self._begun.values()):
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             os.close(descriptor)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        for file in self._files if self._begun else ():  # those who have found one another do it themselves
+            with suppress(OSError):
+                os.unlink(file)
         for reader in self._readers:
             reader.thread.join(GRACE_S)
 
@@ -206,8 +253,10 @@ class _Launcher:
                 self._progress(data)
             case output.STATE:
                 self._states[rank] = pickle.loads(data)
+            case output.BEGUN:
+                self._come(output.process_here(data))
             case output.PROCESS:
-                self._know(rank, int(data))
+                self._know(rank, output.process_here(data))
 
     def _plain(self, reader: _Reader, data: bytes) -> None:
         """Show what no rank has said; what a launcher says of an end that a rank has explained is left out."""
@@ -223,12 +272,19 @@ class _Launcher:
         if not known:
             reader.show(data if first else _in_short(rank, data))
 
-    def _know(self, rank: int, process: int) -> None:
-        """Keep the process of a rank, where the system has descriptors of processes, and it is of this machine."""
-        with suppress(OSError, AttributeError):
-            descriptor = os.pidfd_open(process)
-            with self._lock:
-                self._ranks[descriptor] = rank
+    def _come(self, process: int | None) -> None:
+        """Keep a process that has begun, where the system has descriptors of processes, and it is of this machine."""
+        with self._lock, suppress(OSError, AttributeError):
+            self._came += 1
+            if process is not None:
+                self._begun[process] = os.pidfd_open(process)
+
+    def _know(self, rank: int, process: int | None) -> None:
+        """Take note that a process is a rank, and so has found the others."""
+        with self._lock, suppress(OSError, AttributeError):
+            if process is not None:
+                kept = self._begun.pop(process, None)
+                self._ranks[os.pidfd_open(process) if kept is None else kept] = rank
 
 
 class _Reader:
@@ -300,6 +356,15 @@ class _Reader:
         whole, end, self._line = (self._line + data).rpartition(b"\n")
         if end:
             self._plain(self, whole + end)
+
+
+def _in_shared_memory(process: int) -> set[str]:
+    """Return the files in shared memory of a process that looks for the others, in which no program has run yet."""
+    try:
+        with open(f"/proc/{process}/maps") as maps:
+            return {line.split(maxsplit=5)[-1].strip() for line in maps if " /dev/shm/" in line}
+    except OSError:
+        return set()  # no Linux, or it is gone
 
 
 def _in_short(rank: int, data: bytes) -> bytes:

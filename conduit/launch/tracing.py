@@ -16,7 +16,7 @@ from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
-from conduit.seeing.report import Report, ReportRecording
+from conduit.seeing.report import ReportRecording, RunReport
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
 
@@ -54,7 +54,7 @@ def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
 
 
 @contextmanager
-def reporting(program: str = "the program") -> Iterator[list[Report]]:
+def reporting(program: str = "the program") -> Iterator[list[RunReport]]:
     """Make a report of each job that starts inside; to be looked at when the job is over.
 
     Args:
@@ -63,10 +63,10 @@ def reporting(program: str = "the program") -> Iterator[list[Report]]:
     Yields:
         The reports, in the order in which the jobs start.
     """
-    reports: list[Report] = []
+    reports: list[RunReport] = []
 
     def make(spec: Spec, setup: JobSetup) -> ReportRecording:
-        reports.append(Report(report_recording(spec, setup), program))
+        reports.append(RunReport(report_recording(spec, setup), program))
         return reports[-1].recording
 
     with observed(make):

@@ -7,23 +7,22 @@ from typing import TypeVar
 
 import trio
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 
 @trio.lowlevel.disable_ki_protection
-def _open_to_interrupts(action: Callable[[A], T], argument: A) -> T:
-    return action(argument)
+def _open_to_interrupts(action: Callable[[], T]) -> T:
+    return action()
 
 
-def attend(action: Callable[[A], T], argument: A, interrupted: Callable[[BaseException], object], instead: T) -> T:
-    """Return `action(argument)`, where Trio's loop runs it and would only take note of Ctrl-C until it has ended.
+def attend(action: Callable[[], T], interrupted: Callable[[BaseException], object], instead: T) -> T:
+    """Return `action()`, where Trio's loop runs it and would only take note of Ctrl-C until it has ended.
 
     Handlers and predicates run in there and may never end.  What Ctrl-C breaks off is told to `interrupted`, and
     `instead` is returned; the job ends, so that events it has cut in two do no harm.
     """
     try:
-        return _open_to_interrupts(action, argument)
+        return _open_to_interrupts(action)
     except KeyboardInterrupt as error:
         interrupted(error)
         return instead

@@ -8,9 +8,9 @@ Rules (docs/virtual_time.md, with the reasons):
 
 - Time is an integer number of picoseconds.  Events run in order of (time, sequence).
 - An event wakes a `Waiter`, never a task; a cancelled wait detaches its waiter (I6).
-- A task that is about to wait, when no other can run, drives the loop itself (I1-I3).  That spares
-  the switch to Trio's loop and must not change any result.
-- What an event raises goes to the job, never to the task that happens to drive (I5).
+- A task that an event wakes, when no other can run, is stepped by the kernel itself (I1-I3).  That
+  spares the way through Trio's loop, which costs ten times as much, and must not change any result.
+- What an event raises goes to the job, never to a task (I5).
 - No event, no deadline, no runnable task, nothing outside: a stall, a fact and not a timeout (D1).
 """
 
@@ -19,7 +19,8 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -44,40 +45,16 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     Args:
         seed: every random stream of the job comes from it.
-        inline: whether waiting tasks drive the loop themselves.
+        inline: whether the kernel steps tasks itself.
         tickets: the order of events at one instant, a number for each event as it is made, no two alike: the lowest
             runs first.  None: in the order of their making.
     """
 
     __slots__ = (
-        "_background",
-        "_budget",
-        "_deadlines",
-        "_guard",
-        "_heap",
-        "_livelock",
-        "_messengers",
-        "_nobody",
-        "_parked",
-        "_runnable",
-        "_tickets",
-        "carried",
-        "end",
-        "ending",
-        "events",
-        "inline",
-        "look",
-        "now",
-        "observe",
-        "on_interrupt",
-        "on_stall",
-        "owner",
-        "recheck",
-        "seed",
-        "task",
-        "tells_copies",
-        "timers",
-        "untimed",
+        "_background", "_budget", "_guard", "_heap", "_livelock", "_messengers", "_parked", "_runnable",
+        "_stepped", "_steps", "_ticket", "carried", "deadlines", "end", "ending", "events", "inline", "look",
+        "now", "observe", "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies",
+        "timers", "untimed",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -104,17 +81,19 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.end = SimulationEnd()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
+        self.deadlines: Sequence[object] = ()
+        """Empty while Trio has no timeout; may be longer than needed."""
         self.timers: dict[RunningTimer, None] = {}
         """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
-        self._tickets: Iterator[int] = itertools.count() if tickets is None else tickets
+        self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self._runnable = 0
         self.look = False
-        """Whether after this event there is more to look at than the driver's own waiter: code of programs has run."""
-        self._nobody = Waiter()  # for Trio's loop, which waits for any task
-        self._budget = BUDGET if inline else 0
-        self._deadlines: Sequence[object] = ()
+        """Whether after this event there is something else to look at: tasks for Trio, or other timeouts."""
+        self._budget = BUDGET
+        self._steps = False
+        self._stepped = -1
         self._parked = Parked()
         self._guard = Waiter()
         self._messengers: Sequence[trio.lowlevel.Task] = ()
@@ -124,15 +103,15 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def at(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """Run `action(*args)` at `when` picoseconds, after what is already due then."""
-        heappush(self._heap, (when, next(self._tickets), partial(action, *args) if args else action))
+        heappush(self._heap, (when, self._ticket(), partial(action, *args) if args else action))
 
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
-        heappush(self._heap, (when, next(self._tickets), action))
+        heappush(self._heap, (when, self._ticket(), action))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
-        heappush(self._background, (when, next(self._tickets), partial(action, *args) if args else action))
+        heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))
         self.look = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
@@ -149,13 +128,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def stop(self) -> None:
         """Let every task of the job out of its wait (D6)."""
         self.ending = self._parked.ending = True
-        self._budget = 0
+        self._parked.leave_to_trio()
         self._livelock.hurry()
         self._guard.wake()
 
-    def _run(self, waiter: Waiter) -> None:
-        """Run events until a task can run, `waiter` is done, a timeout has come, or the budget is spent."""
-        while self._run_work(waiter) and self._background and self._bring_forward():
+    def _run(self) -> None:
+        """Run events until Trio must go on with a task, a timeout has come, or the budget is spent."""
+        while self._run_work() and self._background and self._bring_forward():
             pass
 
     def _bring_forward(self) -> bool:
@@ -175,32 +154,36 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self.call(min(times), nothing)
         return bool(times)
 
-    def _run_work(self, waiter: Waiter) -> bool:
-        """Run work until something else is due; return whether that is so, and the driver may go on."""
-        heap = self._heap
-        limit = self._horizon() if self._background or self._deadlines else FOREVER
+    def _run_work(self) -> bool:
+        """Run work until something else is due; return whether that is so, and events may go on."""
+        heap, woken = self._heap, self._parked.woken
+        limit = self._horizon() if self._background or self.deadlines else FOREVER
         start, left = self.now, 0
         action: Callable[[], object] = nothing
         try:
             for left in range(self._budget - 1, -1, -1):
-                if not heap:
+                try:
+                    when, ticket, action = heappop(heap)
+                except IndexError:  # nearly never, and so it costs nothing
                     left += 1
                     return True
-                when, _, action = event = heappop(heap)
                 if when > limit:
-                    heappush(heap, event)
+                    heappush(heap, (when, ticket, action))
                     left += 1
                     return True
                 self.now = when
                 action()
-                if waiter.done:
-                    return False
-                if self.look:
-                    self.look = False
-                    if self._runnable or (self.task is not None and trio_private.cancelled(self.task)):
+                if woken:
+                    if not self._go_on():
                         return False
-                    if self._background or self._deadlines:
-                        limit = self._horizon()
+                elif self.look:
+                    self.look = False
+                    if self._runnable:
+                        return False
+                else:
+                    continue
+                if self._background or self.deadlines:
+                    limit = self._horizon()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -210,6 +193,32 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             self._budget = left
             if not left and self.now == start and self._livelock.events(start, BUDGET, len(self._parked)):
                 self._give_up("events of the simulated hardware follow one another at one instant")
+        return False
+
+    def _go_on(self) -> bool:
+        """Let tasks go on that have been woken, then ranks look at their predicates; return whether events may follow.
+
+        Several tasks that go on at one instant do so in Trio's order, and after the timeouts that are due.
+        """
+        woken = self._parked.woken
+        while not self._runnable:
+            if woken:
+                if len(woken) > 1 or (self.deadlines and self._next_deadline() <= self.now):
+                    return False
+                task = self.task = woken[0]
+                if self.now == self._stepped and self._livelock.step(self.now, task.context.get(OWNER), task):
+                    self._give_up(task)
+                    return False
+                self._stepped = self.now
+                if trio_private.step(woken):
+                    owner = task.context.get(OWNER)
+                    if owner is not None:
+                        self.recheck.append((owner, task))
+                self.task = None
+            elif self.recheck:
+                self._look_again()
+            else:
+                return True
         return False
 
     def _horizon(self) -> int:
@@ -235,48 +244,45 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """
         if shielded:
             waiter.shielded = True
-        if not waiter.done and not self.drive(waiter):
-            await self.switch(waiter)
+        if not waiter.done:
+            await self.park(waiter)
         elif self.ending:
             raise Ending
 
-    def drive(self, waiter: Waiter) -> bool:
-        """Run events from a task until `waiter`, which is not done yet, is; False where `switch` must end the wait."""
-        if self._runnable or not self._budget or (self.recheck and self._look_again()):
-            return False
-        if not waiter.done:
-            self._run(waiter)
-        if self._runnable or not waiter.done:
-            return False
-        # A deadline that is due now ends other waits at this instant, and perhaps what this task does next.
-        return not self._deadlines or self._next_deadline() > self.now
-
-    async def switch(self, waiter: Waiter) -> None:
-        """Wait for `waiter` through Trio's own loop.
+    @trio.lowlevel.enable_ki_protection  # or an event would wake a task that has gone
+    @types.coroutine
+    def park(self, waiter: Waiter) -> Generator[object, Any, None]:
+        """Wait until `waiter`, which is not done yet, is.
 
         Raises:
             Ending: the job is over.
         """
         self.owner = None  # the call has looked already at what its task has changed
-        if not self.ending:
-            if waiter.done:
-                # One event woke this task and others; parked, it would be put in order with them.
-                await trio.lowlevel.cancel_shielded_checkpoint()
-            else:
-                await self._parked.wait(waiter)
         if self.ending:
+            raise Ending
+        waiter.task = self.task
+        waiter.parked = parked = self._parked
+        parked[waiter] = None
+        try:
+            sent = yield waiter.abort if parked.direct else trio_private.waiting(waiter.abort)
+            if sent is not None:
+                sent.unwrap()
+        finally:
+            del parked[waiter]
+        if parked.ending:
             raise Ending
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if self._budget and not self._runnable:
+        if self.inline and not self._runnable and not self.ending:
             if self.recheck:
                 self._look_again()
             if (
                 (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
                 and not self._runnable
-                and (not self._deadlines or self._next_deadline() > when)
+                and not self._parked.woken
+                and (not self.deadlines or self._next_deadline() > when)
             ):
                 self.now = when
                 return True
@@ -305,20 +311,20 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._livelock.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
-    def _look_again(self) -> bool:
-        """Let the ranks with tasks that have run look at their predicates (P3); return whether a task can run."""
+    def _look_again(self) -> None:
+        """Let the ranks with tasks that have run look at their predicates (P3)."""
         while self.recheck:
             owners, self.recheck = self.recheck, []
             for owner, task in dict.fromkeys(owners):
                 owner.recheck(task)
-        return self._runnable > 0
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
         self._messengers = inspect_tasks.messengers()
         try:
-            if not self._guard.done:
-                await self._parked.wait(self._guard)
+            await self.wait(self._guard)
+        except Ending:
+            pass
         except KeyboardInterrupt as error:
             self.fail(error)
         if self.ending:
@@ -327,31 +333,33 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def finish(self) -> None:
         """End the guard's wait because every task has returned."""
+        self._parked.leave_to_trio()
         self._guard.wake()
 
     # -- trio.abc.Clock ----------------------------------------------------------------------
 
     def start_clock(self) -> None:
         """Begin a run of Trio: time is where it is."""
-        self._deadlines = trio_private.deadlines()
+        self.deadlines = trio_private.deadlines()
+        self._steps = self.inline and trio_private.can_step()
 
     def current_time(self) -> float:
         """Return kernel time in seconds."""
         return self.now / 1e12
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
-        """Run events until a task can run or `deadline` has come; 0 then, inf to wait outside."""
-        return attend(self._let_time_pass, self._nobody, self.fail, 0.0)
+        """Run events until Trio must go on with a task or `deadline` has come; 0 then, inf to wait outside."""
+        return attend(self._let_time_pass, self.fail, 0.0)
 
-    def _let_time_pass(self, waiter: Waiter) -> float:
-        if self._look_again():
-            return 0
+    def _let_time_pass(self) -> float:
         self._budget = BUDGET
-        self._run(waiter)
-        spent = not self._budget
-        self.look = False
-        self._budget = BUDGET if self.inline and not self.ending else 0
-        if self._runnable or spent:
+        self._parked.direct = self._steps and not self._guard.done
+        try:
+            if self._go_on():
+                self._run()
+        finally:
+            self._parked.leave_to_trio()
+        if self._runnable or not self._budget:
             return 0
         limit = self._next_deadline()
         if self._heap and self._heap[0][0] <= limit:
@@ -380,11 +388,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     # -- trio.abc.Instrument: hooks must not raise (I7) -----------------------------------------
 
+    @trio.lowlevel.enable_ki_protection
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """Count the tasks that Trio has in its queue."""
         self._runnable += 1
         self.look = True
 
+    @trio.lowlevel.enable_ki_protection
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """Note which rank runs, and that time has not passed since the last step."""
         self._runnable -= 1
@@ -395,6 +405,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if self._livelock.step(self.now, owner, task):
             self._give_up(task)
 
+    @trio.lowlevel.enable_ki_protection
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now; what the step changed may be waited for."""
         if self.owner is not None:

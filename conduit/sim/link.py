@@ -16,7 +16,7 @@ carry up to twice its rate, but by the last tail never more than its rate allows
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate
@@ -125,10 +125,12 @@ class Link:
 
     def statistics(self) -> LinkStatistics:
         """Return what it has carried so far."""
-        carried = sum((route.counts() for route in self._routes), Counter(self._carried))
+        carried = self._carried.copy()
+        for route in self._routes:
+            route.count(carried)
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
-        return LinkStatistics(carried.total(), nbytes, seconds(busy), self._waits, seconds(self._waited))
+        return LinkStatistics(sum(carried.values()), nbytes, seconds(busy), self._waits, seconds(self._waited))
 
     def _close(self) -> None:
         """Keep newcomers behind those who wait, until the link is released."""
@@ -284,9 +286,10 @@ class Route:
     def _arrive(self, then: Callable[[], object], arrival: int) -> None:
         self.first.kernel.call(arrival, then)
 
-    def counts(self) -> Counter[int]:
-        """Return how many transfers of each size found all links free."""
-        return Counter(self.carried)
+    def count(self, carried: defaultdict[int, int]) -> None:
+        """Add to `carried` how many transfers of each size found all links free."""
+        for nbytes, times in self.carried.items():
+            carried[nbytes] += times
 
     def wait(self, busy: Link, nbytes: int, head: int, tail: int, then: Callable[[int], object]) -> None:
         """Leave the rest of a transfer, from the link `busy` on, to the event of its release.

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 import random
 import threading
+import types
 from collections.abc import Callable, MutableSequence, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
+import outcome
 import trio
 import trio._core._run as _run
+from trio._core import _traps
 
 
 class _JobOrder(random.Random):
@@ -118,3 +121,89 @@ cancelled = _cancelled()
 def scope(task: Any) -> object:
     """Return what stands for the innermost cancel scope around where `task` is; None where Trio does not tell."""
     return getattr(task, "_cancel_status", None)
+
+
+_STEPPED = {
+    "Task": (
+        "_abort_func", "_attempt_delivery_of_any_pending_cancel", "_attempt_delivery_of_pending_ki", "_cancel_points",
+        "_cancel_status", "_schedule_points", "context", "coro",
+    ),
+    "Runner": ("ki_pending", "main_task", "reschedule", "task_exited"),
+    "CancelStatus": ("effectively_cancelled",),
+}  # fmt: skip
+
+
+def can_step() -> bool:
+    """Return whether all is there that `step` uses to do what Trio's own loop does with a task."""
+    if not (hasattr(_run, "GLOBAL_RUN_CONTEXT") and hasattr(_traps, "CancelShieldedCheckpoint")):
+        return False
+    for kind, names in _STEPPED.items():
+        there = getattr(_run, kind, None)
+        fields = {field.name for field in getattr(there, "__attrs_attrs__", ())}
+        if not all(name in fields or hasattr(there, name) for name in names):
+            return False
+    return True
+
+
+Abort: TypeAlias = Callable[[Any], trio.lowlevel.Abort]
+
+
+def _waiting_in_public(abort: Abort) -> object:
+    coroutine = trio.lowlevel.wait_task_rescheduled(abort)  # noqa: ASYNC105  only what it yields is wanted
+    message = coroutine.send(None)
+    coroutine.close()
+    return message
+
+
+waiting: Callable[[Abort], object] = getattr(_traps, "WaitTaskRescheduled", _waiting_in_public)
+"""Return what a task yields that waits, as in `trio.lowlevel.wait_task_rescheduled`."""
+
+
+@trio.lowlevel.enable_ki_protection  # until the task's own code runs, which is not
+def step(woken: list[Any]) -> bool:
+    """Let the one task of `woken`, whose wait is over, go on until it waits again or ends; return whether it is Trio's.
+
+    It does what Trio's loop does with a task that is rescheduled, at once, while that loop is asking its clock.  In a
+    wait of its own a task yields the method that aborts it instead of what Trio's loop needs, `waiting(abort)`.
+    """
+    context = _run.GLOBAL_RUN_CONTEXT
+    context.task = task = woken.pop()
+    task._abort_func = None
+    ended: outcome.Outcome[object] | None = None
+    try:
+        message = task.context.run(task.coro.send, None)
+    except StopIteration as stop:
+        ended = outcome.Value(stop.value)
+    except BaseException as error:
+        trace = error.__traceback__
+        ended = outcome.Error(error.with_traceback(trace and trace.tb_next))
+        del trace
+    if ended is not None:
+        context.runner.task_exited(task, ended)
+        ended = None
+    elif type(message) is not types.MethodType:
+        _take(task, context.runner, message)
+    else:
+        task._abort_func = message
+        if task._cancel_status.effectively_cancelled:
+            task._attempt_delivery_of_any_pending_cancel()
+        del context.task
+        return False
+    del context.task
+    return True
+
+
+def _take(task: Any, runner: Any, message: Any) -> None:
+    """Do what Trio's loop does with what a task yields."""
+    task._schedule_points += 1
+    if message is _traps.CancelShieldedCheckpoint:
+        runner.reschedule(task)
+    elif hasattr(message, "abort_func"):
+        task._cancel_points += 1
+        task._abort_func = message.abort_func
+        if runner.ki_pending and task is runner.main_task:
+            task._attempt_delivery_of_pending_ki()
+        task._attempt_delivery_of_any_pending_cancel()
+    else:  # something for Trio itself, or for another framework
+        runner.reschedule(task)
+        task._next_send_fn, task._next_send = (lambda unused: message), None

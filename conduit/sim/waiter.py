@@ -31,16 +31,19 @@ OWNER: ContextVar[Owner | None] = ContextVar("conduit.sim.owner", default=None)
 class Waiter:
     """One wait of one task: woken at most once, by an event or by another task.
 
-    Invariants: `task` is set only while that task is suspended in `Parked.wait`, and is taken off before the task is
-    rescheduled.  So no task is rescheduled twice, which Trio would not survive.  A wake before the wait has begun is
-    kept in `done`, and the wait does not begin.
+    Invariants: `task` is set only while that task is suspended in `Kernel.park`, and is taken off before the task is
+    let go on.  So no task goes on twice, which Trio would not survive.  A wake before the wait has begun is kept in
+    `done`, and the wait does not begin.
 
     Attributes:
         done: whether it was woken.
         shielded: whether a cancellation is put off until the wait is over; may become true.
+        parked: where the task is suspended.
     """
 
-    __slots__ = ("done", "shielded", "task")
+    __slots__ = ("done", "parked", "shielded", "task")
+
+    parked: Parked
 
     def __init__(self) -> None:
         self.done = False
@@ -54,49 +57,51 @@ class Waiter:
         task = self.task
         if task is not None:
             self.task = None
-            trio.lowlevel.reschedule(task)
+            parked = self.parked
+            if parked.direct:
+                parked.woken.append(task)
+            else:
+                trio.lowlevel.reschedule(task)
+
+    def abort(self, _: object) -> trio.lowlevel.Abort:
+        """The wait is cancelled: let it end, unless it is shielded or over."""
+        if self.done or (self.shielded and not self.parked.ending):
+            return trio.lowlevel.Abort.FAILED
+        self.abandon()
+        return trio.lowlevel.Abort.SUCCEEDED
 
     def abandon(self) -> None:
         """The wait was cancelled: its task runs soon, but not at once, and nothing may be done for it any more."""
         self.task = None
 
 
-class Parked:
-    """The waits of a job that go through Trio's own loop.
+class Parked(dict[Waiter, None]):
+    """The waits of a job.
 
     Attributes:
         ending: whether the job is ending: then no shield holds.
+        direct: whether who is woken is kept in `woken`, for the kernel to step; else Trio's own loop does that.
+        woken: the tasks whose waits are over and that have not gone on.
     """
 
-    __slots__ = ("_waiters", "ending")
+    __slots__ = ("direct", "ending", "woken")
 
     def __init__(self) -> None:
-        self._waiters: dict[Waiter, None] = {}
+        super().__init__()
         self.ending = False
+        self.direct = False
+        self.woken: list[trio.lowlevel.Task] = []
 
-    def __len__(self) -> int:
-        return len(self._waiters)
-
-    @trio.lowlevel.enable_ki_protection  # or an event would wake a task that has gone
-    async def wait(self, waiter: Waiter) -> None:
-        """Let the running task wait until `waiter` is woken, or until it is cancelled and not shielded."""
-        waiter.task = trio.lowlevel.current_task()
-        self._waiters[waiter] = None
-
-        def abort(_: object) -> trio.lowlevel.Abort:
-            if waiter.shielded and not self.ending:
-                return trio.lowlevel.Abort.FAILED
-            waiter.abandon()
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        try:
-            await trio.lowlevel.wait_task_rescheduled(abort)
-        finally:
-            self._waiters.pop(waiter, None)
+    @trio.lowlevel.enable_ki_protection
+    def leave_to_trio(self) -> None:
+        """Let Trio's own loop go on with those that are woken, from now on."""
+        self.direct = False
+        while self.woken:
+            trio.lowlevel.reschedule(self.woken.pop(0))
 
     def wake(self) -> None:
         """End all the waits there are."""
-        for waiter in list(self._waiters):
+        for waiter in list(self):
             waiter.wake()
 
 

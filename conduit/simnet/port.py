@@ -183,14 +183,17 @@ class SimulatedPort(Port):
 
     async def request(self, dest: int, message: Message) -> None:
         """Poll once, take a slot to `dest`, send; shielded from the slot on (S2)."""
-        if self._interrupted():
+        kernel, cpu = self.kernel, self.cpu
+        if self.blocked:  # what the task did since its last call may be waited for by another
+            self.recheck(kernel.task)
+        self._calls -= 1
+        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await self._enter()
-        cpu = self.cpu
         if cpu.busy:
             await cpu.acquire()
         else:
             cpu.busy = True  # before time advances, as where the task parks: predicates are then looked at later
-            if cpu.free > self.kernel.now and not self.kernel.advance(cpu.free):
+            if cpu.free > kernel.now and not kernel.advance(cpu.free):
                 cpu.busy = False
                 await cpu.acquire()
         try:
@@ -198,17 +201,17 @@ class SimulatedPort(Port):
             if self._attention:
                 await self._poll_pass()
             else:
-                cpu.free = self.kernel.now + self._miss_ps
+                cpu.free = kernel.now + self._miss_ps
             path = self._network if self._alone else self.path_to(dest)
             slot = None if self.blocked and dest in self.blocked.heads else path.acquire(dest)
             if slot is None:
                 slot = await self._wait_for_slot(path, dest)
-                cpu.free = max(cpu.free, self.kernel.now)
+                cpu.free = max(cpu.free, kernel.now)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
             path.send_request(dest, slot, message, sent.wake)
-            if not sent.done and not self.kernel.drive(sent):
-                await self.kernel.switch(sent)
+            if not sent.done:
+                await kernel.park(sent)
         finally:
             if cpu.turns or self.blocked or self._look_later:
                 cpu.release()
@@ -232,11 +235,15 @@ class SimulatedPort(Port):
 
     async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
         """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
-        if self._interrupted():
+        kernel = self.kernel
+        if self.blocked:
+            self.recheck(kernel.task)
+        self._calls -= 1
+        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await self._enter()
         result = predicate()
         if not result:
-            await self._block(ForPredicate(self.kernel, predicate, what, ranks))
+            await self._block(ForPredicate(kernel, predicate, what, ranks))
         elif result is not True:
             refuse_coroutine(result)
 
@@ -415,8 +422,8 @@ class SimulatedPort(Port):
     def _interrupted(self) -> bool:
         """Return whether a call must begin by more than going on: `_enter` then (I1, I3).
 
-        The thousandth call of a rank is a full checkpoint whether or not it waits, so that inline
-        driving makes no difference.
+        The thousandth call of a rank is a full checkpoint whether or not it waits, so that the option `inline` makes no
+        difference.  `request` and `block_until` have this in them, since a call in a call costs.
         """
         if self.blocked:  # what the task did since its last call may be waited for by another
             self.recheck(self.kernel.task)
@@ -483,13 +490,12 @@ class SimulatedPort(Port):
         if len(line) == 1 and not self.cpu.busy:
             self._idle()
         try:
-            if not blocked.done and not self.kernel.drive(blocked):
-                await self.kernel.switch(blocked)
+            if not blocked.done:
+                await self.kernel.park(blocked)
             while blocked is self._chosen:
                 await self._progress_when_chosen(blocked)
-                # What is cancelled since the call began, while progress was made, must not drive: it would go on.
-                if not blocked.done and (cancelled(self.kernel.task) or not self.kernel.drive(blocked)):
-                    await self.kernel.switch(blocked)
+                if not blocked.done:
+                    await self.kernel.park(blocked)
         except BaseException:
             self._leave(blocked)
             raise
@@ -535,11 +541,12 @@ class SimulatedPort(Port):
 
     def _look(self) -> None:
         """The polling loop sees that something is there, unless it has been left since."""
-        if self._notice_at != self.kernel.now or self.cpu.busy:
+        cpu = self.cpu
+        if self._notice_at != self.kernel.now or cpu.busy:
             return
         self._notice_at = NEVER
         if self.blocked and self._attention:
-            self.cpu.busy = True
+            cpu.busy = True
             self._begin_pass(self._pass_over)
 
     def _settle(self) -> None:
@@ -584,12 +591,13 @@ class SimulatedPort(Port):
                 message = taken
                 self.conduit.messages_handled += 1
             self._left -= 1
-            kernel.look = True
             try:
                 reply = core.deliver(message)
             except Exception as error:
                 self.fail(error)
                 return
+            if kernel.deadlines:  # the handler may have moved one
+                kernel.look = True
             if reply is not None:
                 self.conduit.messages_sent += 1
                 path = self._network if self._alone else self.path_to(message.source)
@@ -615,19 +623,18 @@ class SimulatedPort(Port):
 
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
-        waiting = self.blocked
-        if self.core.progress_due and self._chosen is None and waiting:
-            self._chosen = waiting.take_first()
-            woken = [self._chosen]
-        elif len(waiting) == 1 and not waiting.heads:  # nearly always
-            woken = [*waiting]
-            if woken[0].ready():
+        waiting, cpu = self.blocked, self.cpu
+        if len(waiting) == 1 and not waiting.heads and not self.core.progress_due:  # nearly always
+            (blocked,) = woken = (*waiting,)
+            if blocked.ready():
                 waiting.clear()
             else:
-                woken = []
+                woken = ()
+        elif self.core.progress_due and self._chosen is None and waiting:
+            self._chosen = waiting.take_first()
+            woken = (self._chosen,)
         else:
-            woken = waiting.take_ready()
-        cpu = self.cpu
+            woken = (*waiting.take_ready(),)
         if cpu.turns:
             cpu.release()
         else:
@@ -635,7 +642,10 @@ class SimulatedPort(Port):
             if waiting or self._look_later:
                 self._idle()
         for blocked in woken:
-            self._wake(blocked)
+            if cpu.free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
+                self.kernel.call(cpu.free, blocked.wake)
+            else:
+                blocked.wake()
 
 
 def _segment(nbytes: int, auxiliary: int) -> Bytes:

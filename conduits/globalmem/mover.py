@@ -151,8 +151,10 @@ class _Move:
 
     def _lines(self) -> int:
         """Return the bytes of the lines in which the piece lies in memory."""
-        line = self._mover.fabric.line
-        return sum(-(-size // line) * line for size in self._parts[self._index])
+        line, runs = self._mover.fabric.line, self._parts[self._index]
+        if len(runs) == 1:
+            return -(-runs[0] // line) * line
+        return sum(-(-size // line) * line for size in runs)
 
     def _pace(self) -> int:
         """Return how long the processor takes for the piece, picoseconds."""

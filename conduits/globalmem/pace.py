@@ -29,9 +29,16 @@ class Pace:
     bend: int
     slopes: tuple[float, float]
     names: tuple[str, str]
+    _known: dict[int, int] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     def ticks(self, nbytes: int) -> int:
         """Return what a move of `nbytes` takes longer than one of `first`, picoseconds."""
+        found = self._known.get(nbytes)
+        if found is None:
+            found = self._known[nbytes] = self._reckon(nbytes)
+        return found
+
+    def _reckon(self, nbytes: int) -> int:
         near = max(0, min(nbytes, self.bend) - self.first)
         far = max(0, nbytes - self.bend)
         return sum(

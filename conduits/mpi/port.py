@@ -91,37 +91,47 @@ class MpiPort(WallPort):
     """One process's port."""
 
     network: RealMpi
-    _messages: Messages
 
     def __init__(self, network: RealMpi, rank: int, core: Core) -> None:
         super().__init__(network, rank, core)
         self.spin_ns = 0 if self.clock.crowded else SPIN_NS
         self._gathers: PlainComm | None = None
+        self._comms: tuple[PlainComm, ...] = ()  # of requests and of replies
+        self._messages: Messages | None = None
         self._over = False
 
     async def start(self) -> None:
-        """Make the communicators, which all ranks do at the same time, and post what is to receive."""
+        """Make the communicators, which all ranks do at the same time."""
         await super().start()
+        world = self.network.processes.comm
+        self._gathers, *comms = world.Dup(), world.Dup(), world.Dup()
+        self._comms = tuple(comms)
+
+    def _post(self) -> None:
+        """Post what is to receive Active Messages; nobody sends any before all ranks have come to an attach."""
         world, segments = self.network.processes, self.network.segments
         options: RealOptions = self.network.options
         reach: Sequence[memoryview | None] = [None] * world.size
         if segments is not None:
             reach = [None if each is None else each.data for each in segments.others]
-        self._gathers = world.comm.Dup()
-        self._messages = Messages(
-            world, (world.comm.Dup(), world.comm.Dup()), self.segment.data, reach,
-            credits=options.credits, medium=options.medium,
-        )  # fmt: skip
+        requests, replies = self._comms
+        self._messages = made = Messages(
+            world, (requests, replies), self.segment.data, reach, credits=options.credits, medium=options.medium
+        )
         # A call less for every look for a message, and for every message that is sent.
-        self.take = self._messages.take  # type: ignore[method-assign]
-        self.acquire = self._messages.acquire  # type: ignore[method-assign]
-        self.send_request = self._messages.send_request  # type: ignore[method-assign]
-        self.send_reply = self._messages.send_reply  # type: ignore[method-assign]
+        self.take = made.take  # type: ignore[method-assign]
+        self.acquire = made.acquire  # type: ignore[method-assign]
+        self.send_request = made.send_request  # type: ignore[method-assign]
+        self.send_reply = made.send_reply  # type: ignore[method-assign]
 
     def close(self) -> None:
         """Give the communicators back, where the job has ended well; else messages may still arrive."""
         if self._over and self._gathers is not None:
-            self._messages.close()
+            if self._messages is not None:
+                self._messages.close()  # its communicators as well
+            else:
+                for comm in self._comms:
+                    comm.Free()
             self._gathers.Free()
         else:
             _LEFT.append(self)
@@ -139,25 +149,31 @@ class MpiPort(WallPort):
         return super().segment_of(rank) if segments is None else segments.others[rank]
 
     def take(self) -> Message | None:
-        """Return the next message that has arrived."""
-        return self._messages.take()
+        """Return the next message that has arrived; before the first attach there is none."""
+        return None if self._messages is None else self._messages.take()
 
     def acquire(self, dest: int) -> SlotRecord | None:
         """Take a slot to `dest`."""
-        return self._messages.acquire(dest)
+        return self._attached().acquire(dest)
 
     def send_request(self, dest: int, slot: SlotRecord, message: Message) -> Posted:
         """Post a request; what it is sent from is its own, or lent until the reply, which MPI cannot outlast."""
-        self._messages.send_request(dest, slot, message)
+        self._attached().send_request(dest, slot, message)
         return None
 
     def send_reply(self, request: Message, reply: Message) -> None:
         """Post a reply."""
-        self._messages.send_reply(request, reply)
+        self._attached().send_reply(request, reply)
+
+    def _attached(self) -> Messages:
+        assert self._messages is not None
+        return self._messages
 
     def begin_allgather(self, data: bytes) -> Callable[[], Sequence[bytes] | None]:
-        """Begin to give `data` to all ranks."""
+        """Begin to give `data` to all ranks, as each attach does."""
         assert self._gathers is not None
+        if self._messages is None:
+            self._post()
         return _asked(all_gather(self._gathers, data, _ATTACH))
 
     def begin_serving(self) -> Callable[[], bool]:
@@ -171,7 +187,7 @@ class MpiPort(WallPort):
 
     def slots_in_use(self) -> Sequence[str]:
         """Describe the slots in use."""
-        if self._gathers is None:
+        if self._messages is None:
             return ()
         most = self.network.options.credits
         used = self._messages.slots_in_use()
@@ -179,7 +195,7 @@ class MpiPort(WallPort):
 
     def undelivered(self) -> int:
         """Return how many messages wait here, as far as MPI has told."""
-        return super().undelivered() + (0 if self._gathers is None else self._messages.landing())
+        return super().undelivered() + (0 if self._messages is None else self._messages.landing())
 
     def _agree(self) -> Generator[None, None, bool]:
         """Yield until the totals of all ranks agree twice: all sent is handled, and it is as much as before (E1)."""

@@ -186,8 +186,8 @@ class SimulatedMpiPort(SimulatedPort):
                 idle = self._sent  # shielded, as all its waits are
                 idle.done = False
                 worker.when_idle(idle.wake)
-                if not kernel.drive(idle):
-                    await kernel.switch(idle)
+                if not idle.done:
+                    await kernel.park(idle)
         finally:
             if self.blocked:
                 self._look_later = True  # it may have ended what others wait for

@@ -17,7 +17,7 @@ from extended.collectives.algorithms.estimates import model_of
 from extended.collectives.arrivals import Arrivals
 from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue
-from extended.collectives.signature import CollectiveMismatch, described, sign
+from extended.collectives.signature import CollectiveMismatch, Signature, described, sign
 from extended.collectives.team_calls import Broken, Place, TeamCalls, TeamTable
 from extended.missing import Missing
 from extended.program_lines import program_line
@@ -114,17 +114,7 @@ class CollectiveEngine:
         signature = sign(kind, asked, root, text)
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
-        assert team_calls.topology is not None
-        call = CollectiveCall(
-            self.send_queue,
-            team_calls.identity,
-            team_calls.members,
-            team_calls.topology,
-            team_calls.rank,
-            team_calls.next,
-            signature,
-            work,
-        )
+        call = self._call_of(team_calls, team_calls.next, signature, work)
         call.waited = waited
         team_calls.next += 1
         try:
@@ -272,19 +262,22 @@ class CollectiveEngine:
             self._fence(team_calls, fence)
 
     def _fence(self, team_calls: TeamCalls, epoch: int) -> None:
+        call = self._call_of(team_calls, -1 - epoch, sign("fence", "", 0, ""), Work())
+        self._enter(team_calls, call, "dissemination")
+
+    def _call_of(self, team_calls: TeamCalls, sequence: int, signature: Signature, work: Work) -> CollectiveCall:
+        """Return a new call of a team."""
         assert team_calls.topology is not None
-        signature = sign("fence", "", 0, "")
-        call = CollectiveCall(
+        return CollectiveCall(
             self.send_queue,
             team_calls.identity,
             team_calls.members,
             team_calls.topology,
             team_calls.rank,
-            -1 - epoch,
+            sequence,
             signature,
-            Work(),
+            work,
         )
-        self._enter(team_calls, call, "dissemination")
 
     # --------------------------------------------------------------------------------------------------- broken teams
 

@@ -14,7 +14,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest
-from conduit.benchmarks import BenchmarkOptions, Program, Record, measure
+from conduit.benchmarks import BenchmarkOptions, Program, Record, View, measure
 from conduit.benchmarks.console import make_console
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
 from conduit.benchmarks.integers import Integer, Integers
@@ -27,7 +27,7 @@ from extended.scaling.by_windows import ByWindows
 from extended.scaling.plan import ITEM, LIBRARIES, TESTS, Library, ScalingBlock, Test, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from conduit import Endpoint
     from conduit.benchmarks import Limits, Parameters, Progress, RecordList
@@ -215,7 +215,17 @@ def _program(plan: Sequence[ScalingBlock], options: ScalingOptions, pes: int) ->
         fewest_ranks=2,
         settings={"trials": options.trials, "stagger": options.stagger, "whole": options.whole},
         shown=(),
+        views=tuple(_views(plan)),
+        marks=lambda spec: (),
     )
+
+
+def _views(plan: Sequence[ScalingBlock]) -> Iterator[View]:
+    """Yield a picture for each test, with a curve for each library."""
+    for letter, test in zip("ABCDE", TESTS, strict=True):
+        names = dict.fromkeys(f"{test} {block.library} {block.form}" for block in plan if block.test == test)
+        if names:
+            yield View(test, "time", tuple(names), letter)
 
 
 def _asked(options: ScalingOptions, pes: int) -> BenchmarkOptions:

@@ -26,7 +26,7 @@ class Access(WindowBase):
 
         Args:
             origin: an array, [array, dtype], [array, count] or [array, count, dtype].
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target: None, a displacement, (disp, count) or (disp, count, dtype).
 
         Raises:
@@ -44,7 +44,7 @@ class Access(WindowBase):
 
         Args:
             origin: an array, [array, dtype], [array, count] or [array, count, dtype].
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target: None, a displacement, (disp, count) or (disp, count, dtype).
 
         Raises:
@@ -62,7 +62,7 @@ class Access(WindowBase):
 
         Args:
             origin: as of `Put`.
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target: as of `Put`, of the same dtype.
             op: an operation of this module.
 
@@ -86,7 +86,7 @@ class Access(WindowBase):
         Args:
             origin: as of `Put`; not looked at with NO_OP, where it may be None.
             result: as many elements of the same dtype, filled when the epoch ends, or by a flush.
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target: as of `Put`, of the same dtype.
             op: an operation of this module.
 
@@ -106,7 +106,7 @@ class Access(WindowBase):
         Args:
             origin: one element; not looked at with NO_OP, where it may be None.
             result: one element of the same dtype, filled when the epoch ends, or by a flush.
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target_disp: displacement there.
             op: an operation of this module.
 
@@ -137,7 +137,7 @@ class Access(WindowBase):
             origin: one element, which is stored.
             compare: one element; what is stored where it is equal.
             result: one element, filled when the epoch ends, or by a flush.
-            target_rank: of the window.
+            target_rank: of the window; PROC_NULL: nothing is accessed.
             target_disp: displacement there.
 
         Raises:

@@ -1,6 +1,9 @@
 """The LogGP figures that testlogp finds on real processes predict what testam finds there in the same run.
 
 `pytest tests/benchmarks/test_calibration.py -s`, on a machine that does nothing else, with two processors free.
+
+What other programs take comes and goes within seconds.  So the figures and what they predict are measured in turns, and
+of both sides alike the least disturbed round counts.  The ratio of each round is printed too.
 """
 
 import json
@@ -12,7 +15,10 @@ import pytest
 
 MPI = "mpi:library=mpi4py"
 LONG = 65536
+OPERATIONS = {("AMShort ping-pong roundtrip ReqRep", 0), ("AMLong ping-pong roundtrip ReqRep", LONG)}
 WITHIN = 0.25
+ROUNDS = 5
+TRIPS = 150  # of testam, in 15 parts: long enough for a mean, short enough for some to be undisturbed
 
 
 def conduit(*words):
@@ -22,13 +28,26 @@ def conduit(*words):
     return done.stdout
 
 
-def test_the_model_predicts_this_machine(tmp_path):
-    pytest.importorskip("mpi4py")
+def compared(folder, number):
+    """Measure the figures, then with them what is predicted and what is real; microseconds by operation."""
     spec = re.search(r"loggp:\S+", conduit("testlogp", "--conduit", MPI, "--sections", "B", "--max-size", LONG))[0]
-    found = tmp_path / "found.json"
+    found = folder / f"found{number}.json"
     sizes = ["--min-size", LONG, "--max-size", LONG]
-    conduit("testam", "--conduit", MPI, "--conduit", spec, "--sections", "AG", *sizes, "--json", found)
-    real, simulated = (
+    conduit(
+        "testam",
+        "--conduit",
+        MPI,
+        "--conduit",
+        spec,
+        "--sections",
+        "AG",
+        "--iterations",
+        TRIPS,
+        *sizes,
+        "--json",
+        found,
+    )
+    real, predicted = (
         {
             (record["operation"], record["bytes"]): record["microseconds"]
             for record in run["records"]
@@ -36,9 +55,21 @@ def test_the_model_predicts_this_machine(tmp_path):
         }
         for run in json.loads(found.read_text())
     )
-    print(f"\n{spec}")
-    ratios = {key: simulated[key] / real[key] for key in real}
-    for (operation, nbytes), ratio in ratios.items():
-        print(f"{operation} {nbytes}: real {real[operation, nbytes]:.2f} us, simulated / real {ratio:.2f}")
-    assert set(ratios) == {("AMShort ping-pong roundtrip ReqRep", 0), ("AMLong ping-pong roundtrip ReqRep", LONG)}
+    assert set(real) == set(predicted) == OPERATIONS
+    return spec, real, predicted
+
+
+def test_the_model_predicts_this_machine(tmp_path):
+    pytest.importorskip("mpi4py")
+    rounds = [compared(tmp_path, number) for number in range(ROUNDS)]
+    print()
+    for spec, *_ in rounds:
+        print(spec)
+    ratios = {}
+    for key in sorted(OPERATIONS):
+        real = [found[key] for _, found, _ in rounds]
+        predicted = [found[key] for _, _, found in rounds]
+        ratios[key] = min(predicted) / min(real)
+        singly = ", ".join(f"{one / other:.2f}" for one, other in zip(predicted, real, strict=True))
+        print(f"{key}: real {min(real):.2f} us, predicted / real {ratios[key]:.2f}; of each round {singly}")
     assert all(abs(ratio - 1) <= WITHIN for ratio in ratios.values())

@@ -443,6 +443,40 @@ def test_a_cancelled_collective_breaks_its_communicator(shell):
     assert "True Comm.Barrier: MPI_COMM_WORLD is broken, its Allreduce was cancelled here; make another" in done.out
 
 
+RECEIVES = """
+import gc
+
+import conduit
+from conduits.mpi import MPI
+from conduits.mpi.ring import Ring
+
+
+def rings():
+    return sum(isinstance(each, Ring) for each in gc.get_objects())
+
+
+async def alone(comm):
+    await comm.Barrier()
+    return rings()
+
+
+async def main(ep):
+    before = rings()
+    await ep.attach()
+    return before, rings()
+
+
+if __name__ == "__main__":
+    print(MPI.run(alone, library="mpi4py").values, conduit.run(main, conduit="mpi:library=mpi4py").values)
+"""
+
+
+def test_receives_of_active_messages_are_posted_at_the_first_attach(shell):
+    done = shell.mpiexec(2, shell.file(RECEIVES))
+    assert done.status == 0, done.err
+    assert done.lines == ["[0, 0] [(0, 2), (0, 2)]"] * 2
+
+
 SCRIPT = """
 import sys
 

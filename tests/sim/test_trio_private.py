@@ -101,6 +101,23 @@ def test_the_private_parts_are_there():
         assert trio_private.deadlines() is trio_run.GLOBAL_RUN_CONTEXT.runner.deadlines._heap
 
     trio.run(main)
+    assert trio_private.can_step()
+    assert trio_private.waiting is not trio_private._waiting_in_public
+
+
+def test_what_a_waiting_task_yields_is_what_trio_says_in_public():
+    def abort(raise_cancel):
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    private, public = trio_private.waiting(abort), trio_private._waiting_in_public(abort)
+    assert type(private) is type(public)
+    assert private == public
+
+
+@pytest.mark.parametrize("lacks", ["GLOBAL_RUN_CONTEXT", "Task", "Runner", "CancelStatus"])
+def test_tasks_are_left_to_trio_where_a_private_part_is_missing(monkeypatch, lacks):
+    monkeypatch.delattr(trio_run, lacks)
+    assert not trio_private.can_step()
 
 
 @pytest.mark.parametrize("waits", [True, False])

@@ -42,6 +42,8 @@ class Loaded:
             assert all(
                 isinstance(event[key], (int, Decimal)) and event[key] >= 0 for key in ("ts", "dur") if key in event
             )
+            # Viewers keep nanoseconds: what is finer they would round themselves, and drop what then overlaps.
+            assert all(event[key] * 1000 % 1 == 0 for key in ("ts", "dur") if key in event)
             assert isinstance(event.get("args", {}), dict)
             if phase == "M":
                 self._metadata(event)
@@ -102,7 +104,14 @@ class Loaded:
             if each["ts"] <= flow["ts"] <= each["ts"] + each["dur"] and each["number"] < flow["number"]
         ]
         assert found, f"no slice around {flow}"
-        return max(found, key=lambda each: (each["ts"], each["number"]))
+        bound = max(found, key=lambda each: (each["ts"], each["number"]))
+        # Of slices that begin at one time viewers take the longer ones first, and so may bind it to another.
+        others = [each for each in found if each is not bound and each["ts"] + each["dur"] > flow["ts"]]
+        others += [
+            each for each in self.slices[flow["pid"], flow["tid"]] if each["ts"] == flow["ts"] and each is not bound
+        ]
+        assert not others, f"{flow} may be bound to {others[0]} for {bound}"
+        return bound
 
 
 def check_nesting(track):

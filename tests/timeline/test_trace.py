@@ -70,8 +70,9 @@ def test_the_time_of_each_rank_adds_up(traced):
         )
         spent = Counter()
         for each in track:
-            assert each["args"]["ps"] == each["dur"] * 1_000_000
-            assert each["args"]["begin_ps"] == each["ts"] * 1_000_000
+            begin = each["args"]["begin_ps"]
+            assert each["ts"] * 1000 == begin // 1000
+            assert (each["ts"] + each["dur"]) * 1000 == (begin + each["args"]["ps"]) // 1000
             spent["blocked" if each["name"].startswith("blocked") else each["name"]] += each["args"]["ps"]
         assert sum(told.values()) == length
         assert told["idle"] == length - sum(spent.values()) >= 0
@@ -90,7 +91,15 @@ def test_tracks_are_one_a_rank_for_calls_and_handlers(traced):
     _, _, loaded = traced
     for rank in range(3):
         names = {name for (pid, _), name in loaded.threads.items() if loaded.processes[pid] == f"rank {rank}"}
-        assert names == {"CPU", "calls", "handlers", "waits of task 0"}
+        assert names >= {"CPU", "calls", "handlers", "waits of task 0"}
+        # What a rank sends to itself may take no time, and is then beside what happens at that time.
+        assert names <= {
+            "CPU",
+            "calls",
+            "handlers",
+            "waits of task 0",
+            *(f"handlers {number}" for number in range(2, 6)),
+        }
 
 
 def test_hardware_has_a_track_for_each_link(traced):

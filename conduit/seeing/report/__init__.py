@@ -4,6 +4,6 @@ from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.page import write_report
 from conduit.seeing.report.profile import Profile, profile
-from conduit.seeing.report.report import Report
+from conduit.seeing.report.report import RunReport
 
-__all__ = ["Advice", "Profile", "Report", "ReportRecording", "advice", "profile", "write_report"]
+__all__ = ["Advice", "Profile", "ReportRecording", "RunReport", "advice", "profile", "write_report"]

@@ -18,7 +18,7 @@ from conduit.seeing.report.page import write_report
 from conduit.seeing.report.profile import Profile, profile
 
 
-class Report:
+class RunReport:
     """What a job that is over comes to, and what is wrong with it.
 
     Args:
@@ -85,7 +85,7 @@ class Report:
         Raises:
             ConduitError: pandas is not installed.
         """
-        return self._lines(1).frame("Report.to_frame")
+        return self._lines(1).frame("RunReport.to_frame")
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: what to change, and the lines of the program."""

@@ -5,9 +5,9 @@ another; one for calls that send, from the first line of the call to its return;
 found the message; and one for each task that waits.  A call and the handler of its message are joined by a flow, and so
 are a reply and its handler.
 
-Times are microseconds, as the format wants them, with all digits down to the picosecond; Perfetto keeps nanoseconds, so
-every slice has its picoseconds among its arguments.  Events are written one by one as text, which takes a tenth of what
-`json.dump` does.
+Times are microseconds, as the format wants them, of whole nanoseconds, rounded down: Perfetto keeps these, and drops
+what overlaps because it was rounded otherwise.  Every slice has its picoseconds among its arguments.  Events are
+written one by one as text, which takes a tenth of what `json.dump` does.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import TextIO
 
 import attrs
 
-from conduit.contract import Category
+from conduit.contract import Category, Identity
 from conduit.seeing.timeline.accounts import accounts
 from conduit.seeing.timeline.recording import NEVER, MessageLife, Recording
-from conduit.seeing.timeline.tracks import lanes, spans_of
+from conduit.seeing.timeline.tracks import lanes, spans_of, told_apart
 
 _BUNCH = 2000  # events written at once
 
@@ -118,9 +118,9 @@ class ChromeTrace:
     def _messages(self, recording: Recording, pids: dict[int, int]) -> Iterator[str]:
         calls: dict[int, list[MessageLife]] = {rank: [] for rank in pids}
         runs: dict[int, list[_Run]] = {rank: [] for rank in pids}
-        flows = {}
+        sent: dict[Identity, str] = {}  # the track that each message begins on, as JSON
+        found: dict[Identity, str] = {}  # and the one that it ends on
         for life in recording.lives():
-            flows[life.message] = next(self._flows)
             sender, receiver = life.message.source, life.message.dest
             if life.message.reply:
                 sender, receiver = receiver, sender
@@ -130,16 +130,21 @@ class ChromeTrace:
             if life.handled != NEVER:
                 runs[receiver].append(_Run(life.noticed, life.done, life, sends=False))
         for rank, pid in pids.items():
-            for number, lane in enumerate(lanes(calls[rank])):
+            for number, lane in enumerate(lanes(calls[rank], told_apart)):
                 tid = next(self._tids)
                 yield _thread(pid, tid, "calls" if not number else f"calls {number + 1}", 10 + number)
                 for life in lane:
-                    yield from _send(pid, tid, life, flows[life.message])
-            for number, chain in enumerate(lanes(runs[rank])):
+                    yield _send(pid, tid, life)
+                    sent[life.message] = f'"pid":{pid},"tid":{tid}'
+            for number, chain in enumerate(lanes(runs[rank], told_apart)):
                 tid = next(self._tids)
                 yield _thread(pid, tid, "handlers" if not number else f"handlers {number + 1}", 50 + number)
                 for run in chain:
-                    yield from (_send if run.sends else _handle)(pid, tid, run.life, flows[run.life.message])
+                    yield (_send if run.sends else _handle)(pid, tid, run.life)
+                    (sent if run.sends else found)[run.life.message] = f'"pid":{pid},"tid":{tid}'
+        # Behind all slices, and each beginning before its end: what is at one time counts in the order of the file.
+        for life in recording.lives():
+            yield from _flow(next(self._flows), life, sent[life.message], found.get(life.message))
 
     def _hardware(self, recording: Recording, pid: int) -> Iterator[str]:
         for order, name in enumerate(sorted(recording.links)):
@@ -171,24 +176,26 @@ class _Row:
     nbytes: int
 
 
-def _send(pid: int, tid: int, life: MessageLife, flow: int) -> Iterator[str]:
-    """Return the slice of a call or a reply, and the beginning of its flow."""
+def _send(pid: int, tid: int, life: MessageLife) -> str:
+    """Return the slice of a call or a reply."""
     peer = life.message.source if life.message.reply else life.message.dest
     what = "reply" if life.message.reply else "request"
     name = f'"{what} {Category(life.category).name.lower()} to {peer}"'
-    yield _slice(pid, tid, life.begin, life.end, name, "send", _of_message(life))
-    yield f'{{"ph":"s","id":{flow},"name":"{what}","cat":"message","pid":{pid},"tid":{tid},"ts":{_us(life.begin)}}}'
+    return _slice(pid, tid, life.begin, life.end, name, "send", _of_message(life))
 
 
-def _handle(pid: int, tid: int, life: MessageLife, flow: int) -> Iterator[str]:
-    """Return the slice from the notice to the end of a handler, and the end of the flow that leads there."""
+def _handle(pid: int, tid: int, life: MessageLife) -> str:
+    """Return the slice from the notice to the end of a handler."""
     args = f'{_of_message(life)},"handler_ps":{life.handled}'
-    what = "reply" if life.message.reply else "request"
-    yield _slice(pid, tid, life.noticed, life.done, _text(life.handler), "handler", args)
-    yield (
-        f'{{"ph":"f","bp":"e","id":{flow},"name":"{what}","cat":"message","pid":{pid},"tid":{tid},'
-        f'"ts":{_us(life.noticed)}}}'
-    )
+    return _slice(pid, tid, life.noticed, life.done, _text(life.handler), "handler", args)
+
+
+def _flow(number: int, life: MessageLife, begins: str, ends: str | None) -> Iterator[str]:
+    """Return the flow from the slice of a call or a reply to that of its handler, whose tracks are given as JSON."""
+    about = f'"id":{number},"name":"{"reply" if life.message.reply else "request"}","cat":"message"'
+    yield f'{{"ph":"s",{about},{begins},"ts":{_us(life.begin)}}}'
+    if ends is not None:
+        yield f'{{"ph":"f","bp":"e",{about},{ends},"ts":{_us(life.noticed)}}}'
 
 
 def _counters(recording: Recording, pids: dict[int, int]) -> Iterator[str]:
@@ -220,7 +227,7 @@ def _counter(pid: int, name: str, changes: list[tuple[int, int]]) -> Iterator[st
     value = 0
     for index, (when, change) in enumerate(changes):
         value += change
-        if index + 1 == len(changes) or changes[index + 1][0] != when:
+        if index + 1 == len(changes) or changes[index + 1][0] // 1000 != when // 1000:
             yield f'{{"ph":"C","name":"{name}","pid":{pid},"ts":{_us(when)},"args":{{"value":{value}}}}}'
 
 
@@ -238,16 +245,17 @@ def _thread(pid: int, tid: int, name: str, order: int) -> str:
 
 def _slice(pid: int, tid: int, begin: int, end: int, name: str, kind: str, args: str = "") -> str:
     """Return a slice; `name` is JSON, `args` are further ones as JSON, each with a comma before it."""
-    ps = end - begin
+    ns = end // 1000 - begin // 1000
     return (
-        f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{begin // 1000000}.{begin % 1000000:06d},'
-        f'"dur":{ps // 1000000}.{ps % 1000000:06d},"name":{name},"cat":"{kind}",'
-        f'"args":{{"begin_ps":{begin},"ps":{ps}{args}}}}}'
+        f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{begin // 1000000}.{begin // 1000 % 1000:03d},'
+        f'"dur":{ns // 1000}.{ns % 1000:03d},"name":{name},"cat":"{kind}",'
+        f'"args":{{"begin_ps":{begin},"ps":{end - begin}{args}}}}}'
     )
 
 
 def _us(ticks: int) -> str:
-    return f"{ticks // 1000000}.{ticks % 1000000:06d}"
+    """Return a time as whole nanoseconds, rounded down, in microseconds."""
+    return f"{ticks // 1000000}.{ticks // 1000 % 1000:03d}"
 
 
 @lru_cache(4096)

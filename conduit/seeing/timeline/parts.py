@@ -78,9 +78,11 @@ def _join(
     def known(message: Identity) -> Identity:
         return message if message.number >= 0 else message._replace(number=number(rank, message.number))
 
+    last = when = -1
     for begin, end, why in part.cpu:
-        if moved(begin) < moved(end):
-            recording.cpu[rank].add(moved(begin), moved(end), why)
+        since, last, when = when if begin == last else moved(begin), end, moved(end)
+        if since < when:
+            recording.cpu[rank].add(since, when, why)
     recording.messages += (
         SentMessage(known(message), moved(begin), moved(end), category, nbytes)
         for message, begin, end, category, nbytes in part.messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from conduit.seeing.timeline.recording import CpuSpan, RecordedWait, Recording
@@ -23,11 +23,32 @@ class Slice(Protocol):
 SliceT = TypeVar("SliceT", bound=Slice)
 
 
-def lanes(slices: Iterable[SliceT]) -> list[list[SliceT]]:
-    """Divide slices into as few lanes as the order of their begins gives, none of which has two that overlap."""
+def _behind(one: Slice, other: Slice) -> bool:
+    return one.end <= other.begin
+
+
+def told_apart(one: Slice, other: Slice) -> bool:
+    """Say whether a slice is behind another in whole nanoseconds, and which one a time is in is clear.
+
+    Where a slice takes no time and another one begins or ends then, it is not: viewers take either, and so may lead the
+    arrow of one to the other.
+    """
+    one_begin, one_end, begin = one.begin // 1000, one.end // 1000, other.begin // 1000
+    if one_begin == one_end or begin == other.end // 1000:
+        return one_end < begin
+    return one_end <= begin
+
+
+def lanes(slices: Iterable[SliceT], behind: Callable[[Slice, Slice], bool] = _behind) -> list[list[SliceT]]:
+    """Divide slices into as few lanes as the order of their begins gives, none of which has two that overlap.
+
+    Args:
+        slices: in any order.
+        behind: whether a slice may follow another one in a lane.
+    """
     found: list[list[SliceT]] = []
     for each in sorted(slices, key=_times):
-        lane = next((lane for lane in found if lane[-1].end <= each.begin), None)
+        lane = next((lane for lane in found if behind(lane[-1], each)), None)
         if lane is None:
             found.append([each])
         else:

@@ -13,7 +13,8 @@ from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
 from conduits.mpi.engine.contexts import CONTEXTS
-from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest, Persistent
+from conduits.mpi.engine.persistent import PersistentCalls
+from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -155,7 +156,7 @@ class Making:
             group.Free()
 
 
-class AdapterComm:
+class AdapterComm(PersistentCalls):
     """A communicator.
 
     Args:
@@ -225,22 +226,6 @@ class AdapterComm:
             kept.begun(self._send("Isend", kept.data, dest, tag))
         return CompletedRequest()
 
-    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent send."""
-        return Persistent(lambda: self.Isend(buf, dest, tag))
-
-    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent synchronous send."""
-        return Persistent(lambda: self.Issend(buf, dest, tag))
-
-    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent ready send."""
-        return Persistent(lambda: self.Irsend(buf, dest, tag))
-
-    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent buffered send."""
-        return Persistent(lambda: self.Ibsend(buf, dest, tag))
-
     # -- receives --------------------------------------------------------------------------------------
 
     def Irecv(
@@ -256,10 +241,6 @@ class AdapterComm:
         except mpi.Exception as error:
             raise own_error(mpi, error, f"Irecv from {source}, tag {tag}, on {self.name}") from None
         return Begun(self._library, request, buf, f"a receive on {self.name}", receives=True)
-
-    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
-        """Make a persistent receive."""
-        return Persistent(lambda: self.Irecv(buf, source, tag))
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> ProbedMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""

@@ -82,13 +82,18 @@ async def measure(
         data.verify()
         records.append(
             Record(
-                section=section, operation=f"{call}{' round' * (section == TURNS)} {algorithm}".strip(), nbytes=nbytes,
+                section=section, operation=_operation(section, algorithm), nbytes=nbytes,
                 iterations=parameters.iterations, seconds=float(longest[0]),
                 payloads=comm.size if section == TURNS else 1,
                 messages=() if tally is None else await _profile(comm, tally),
             )
         )  # fmt: skip
     return records
+
+
+def _operation(section: str, algorithm: str) -> str:
+    """Return the name of a row's operation."""
+    return f"{CALLS[section]}{' round' * (section == TURNS)} {algorithm}".strip()
 
 
 def _blocks(parameters: Parameters, algorithms: tuple[str, ...]) -> Iterator[tuple[str, str, int | None]]:
@@ -232,8 +237,8 @@ def program(options: CollOptions) -> Program:
 def _views(algorithms: tuple[str, ...]) -> Iterator[View]:
     """Yield a picture for each call."""
     for letter, call in CALLS.items():
-        names = [f"{call} {name}".strip() for name in algorithms if not name or name in named(call)]
-        yield View(call, "time", tuple(names), letter)
+        names = [_operation(letter, name) for name in algorithms if not name or name in named(call)]
+        yield View(_operation(letter, ""), "time", tuple(names), letter)
 
 
 def coll(options: Annotated[CollOptions, Parameter(name="*")] = CollOptions()) -> int:

@@ -20,8 +20,8 @@ import attrs
 import numpy as np
 from cyclopts import Parameter
 
-from conduit.benchmarks import Program, Record, execute, sizes
-from conduits.mpi.commands.options import MpiOptions, check, on_mpi
+from conduit.benchmarks import Program, Record, View, execute, sizes
+from conduits.mpi.commands.options import MpiOptions, check, library_marks, on_mpi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,10 @@ MOST = 1 << 12  # messages of one flood, where their time never settles
 IDLE = 1.2  # round trips from a request to the receive of its reply
 SLICE = 5e-6  # seconds that a rank which waits for a time computes between two polls
 BY_SIZE = ("RTT(m)", "o_s(m)", "o_r(m)", "g(m)")
+VIEWS = (
+    View("Messages by size", "time", BY_SIZE, "A"),
+    View("Parameters", "time", ("L of parameterized LogP", "L", "o", "g"), "B"),  # G is one of bytes
+)
 
 
 @attrs.frozen
@@ -187,7 +191,7 @@ def program(options: MpiOptions) -> Program:
     check(NAME, options, pairing=False)
     return Program(
         name=NAME, main=on_mpi(measure), sections="AB", sizes=SIZES, segment=lambda parameters, limits: 0,
-        fewest_ranks=2, least_size=LEAST, totals=False,
+        fewest_ranks=2, least_size=LEAST, totals=False, views=VIEWS, marks=library_marks,
     )  # fmt: skip
 
 

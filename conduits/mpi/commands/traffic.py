@@ -20,7 +20,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from conduit import BadRequest, ConduitError
-from conduit.benchmarks import Program, Record, execute, sizes
+from conduit.benchmarks import Program, Record, View, execute, sizes
 from conduit.benchmarks.record import MB
 from conduits.mpi.awaited.operators import MAX
 from conduits.mpi.awaited.request import Request
@@ -126,7 +126,7 @@ async def measure(
                     ]
                     for _ in range(1 + min(parameters.warmup, 1)):  # connections are made on first use
                         seconds = await _play(ep, comm, plans)
-                    records += _records(section, f"{pattern} {{}} at {rate:g}", mean, ep.hosts, plans, seconds)
+                    records += _records(section, pattern, rate, mean, ep.hosts, plans, seconds)
     return records
 
 
@@ -165,8 +165,13 @@ def _verify(me: int, expected: list[tuple[int, int]], buffers: list[_Array], sta
         raise ConduitError(f"{NAME}: rank {me} got other messages than were sent to it")
 
 
+def _name(pattern: str, where: str, rate: float) -> str:
+    return f"{pattern} {where} at {rate:g}"
+
+
 def _records(
-    section: str, name: str, mean: int, hosts: tuple[int, ...], plans: list[TrafficPlan], seconds: float
+    section: str, pattern: str, rate: float, mean: int, hosts: tuple[int, ...], plans: list[TrafficPlan],
+    seconds: float,
 ) -> Iterator[Record]:  # fmt: skip
     count, duration = len(plans[0].times), max(plan.times[-1] for plan in plans)
     for away, where in enumerate(WHERE):
@@ -178,8 +183,8 @@ def _records(
         )
         if moved:
             yield Record(
-                section=section, operation=name.format(where), nbytes=mean, iterations=count, seconds=seconds,
-                payloads=moved / (mean * count), offered=moved / MB / duration,
+                section=section, operation=_name(pattern, where, rate), nbytes=mean, iterations=count,
+                seconds=seconds, payloads=moved / (mean * count), offered=moved / MB / duration,
             )  # fmt: skip
 
 
@@ -228,7 +233,16 @@ def program(options: PatternOptions) -> Program:
         least_size=1,
         settings={"patterns": options.patterns, "offered": options.offered},
         totals=False,
+        views=tuple(_views(patterns, offered)),
     )
+
+
+def _views(patterns: tuple[str, ...], offered: tuple[float, ...]) -> Iterator[View]:
+    """Yield a picture of what gets through of each pattern; of one distribution where the user names none."""
+    for pattern in patterns:
+        for where in WHERE:
+            names = tuple(_name(pattern, where, rate) for rate in offered)
+            yield View(f"{pattern} traffic, accepted {where}", "rate", names, "A")
 
 
 def traffic(options: Annotated[PatternOptions, Parameter(name="*")] = PatternOptions()) -> int:

@@ -6,13 +6,14 @@ Nothing here polls: that is what the rank's port does while somebody waits.  `Te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from conduits.mpi.engine.buffered import AttachedBuffer
 from conduits.mpi.engine.contexts import ContextNumbers
 from conduits.mpi.engine.device import IncomingMessage
 from conduits.mpi.engine.engine import Engine
+from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL, Mode, Receive, Send
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -56,70 +57,6 @@ class CompletedRequest:
 
     def Free(self) -> None:
         """Do nothing."""
-
-
-class Persistent:
-    """A request that may be begun again and again.
-
-    Args:
-        begin: begins it once: returns a transfer, of a simulated library or of a real one, or `CompletedRequest`.
-
-    Attributes:
-        active: the transfer of the last beginning, None before the first and when its end has been seen.
-    """
-
-    __slots__ = ("_begin", "active")
-
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        self._begin = begin
-        self.active: Any = None
-
-    @property
-    def begun(self) -> bool:
-        """Whether it is under way, or its end has not been seen."""
-        return self.active is not None
-
-    def settle(self) -> None:
-        """Take note that its end has been seen."""
-        self.active = None
-
-    @property
-    def over(self) -> bool:
-        """Whether it is over, or was never begun."""
-        return self.active is None or bool(self.active.over)
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether it has ended without a message."""
-        return self.active is not None and bool(self.active.cancelled)
-
-    @property
-    def error(self) -> BaseException | None:
-        """What its end is to raise."""
-        found: BaseException | None = None if self.active is None else self.active.error
-        return found
-
-    def Start(self) -> None:
-        """Begin it.
-
-        Raises:
-            MpiError: it is under way.
-        """
-        if not self.over:
-            raise MpiError(ErrorClass.ERR_REQUEST, "Start: this request is under way; wait until it is over")
-        self.active = self._begin()
-
-    def Test(self) -> bool:
-        """Return whether it is over, or was never begun."""
-        return self.active is None or bool(self.active.Test())
-
-    def Cancel(self) -> None:
-        """End it without a message, unless it has one."""
-        if self.active is not None:
-            self.active.Cancel()
-
-    def Free(self) -> None:
-        """Give it back; what is under way goes on."""
 
 
 class Found:
@@ -201,7 +138,7 @@ class EngineLibrary:
         return self.engine.schedule(steps, what)
 
 
-class EngineComm:
+class EngineComm(PersistentCalls):
     """A communicator.
 
     Args:
@@ -294,22 +231,6 @@ class EngineComm:
             kept.begun(self.Isend(kept.data, dest, tag))
         return CompletedRequest()
 
-    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent send."""
-        return Persistent(lambda: self.Isend(buf, dest, tag))
-
-    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent synchronous send."""
-        return Persistent(lambda: self.Issend(buf, dest, tag))
-
-    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent ready send."""
-        return Persistent(lambda: self.Irsend(buf, dest, tag))
-
-    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Persistent:
-        """Make a persistent buffered send."""
-        return Persistent(lambda: self.Ibsend(buf, dest, tag))
-
     # -- receives --------------------------------------------------------------------------------------
 
     def Irecv(
@@ -320,10 +241,6 @@ class EngineComm:
             return CompletedRequest()
         known = buf.__class__ is memoryview and buf.format == "B" and buf.ndim == 1 and not buf.readonly
         return self._engine.begin_receive(self.context + hidden, source, tag, buf if known else writable(buf))
-
-    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Persistent:
-        """Make a persistent receive."""
-        return Persistent(lambda: self.Irecv(buf, source, tag))
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> IncomingMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import attrs
 
+from conduit.contract import Constant
+from conduit.simnet.constants import ps
+
 
 @attrs.frozen
 class Software:
@@ -20,3 +23,8 @@ class Software:
     test_ps: int
     match_ps: int
     complete_ps: int
+
+    @classmethod
+    def of(cls, call: Constant, test: Constant, match: Constant, complete: Constant) -> Software:
+        """Return what constants say."""
+        return cls(call_ps=ps(call), test_ps=ps(test), match_ps=ps(match), complete_ps=ps(complete))

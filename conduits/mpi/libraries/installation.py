@@ -11,6 +11,7 @@ from conduit.sim import Kernel
 from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.costs import PairTimes, message_costs
 
 
 class Installation(ABC):
@@ -23,7 +24,6 @@ class Installation(ABC):
 
     Attributes:
         host: what a host's copies and computations cost.
-        software: what the library's calls take.
     """
 
     name: ClassVar[str]
@@ -36,8 +36,10 @@ class Installation(ABC):
     collectives: ClassVar[str] = "flat"
     """The usual algorithms of its collectives: one of `STYLES` of `conduits.mpi.collectives.algorithms`."""
 
+    software: ClassVar[Software]
+    """What the library's calls take."""
+
     host: HostModel
-    software: Software
 
     def __init__(self, kernel: Kernel, setup: JobSetup, options: Any) -> None:
         self.kernel = kernel
@@ -77,5 +79,20 @@ class Installation(ABC):
 
     @classmethod
     def costs(cls, options: Any) -> Costs:
-        """Return what Active Messages on the library cost, as far as it says."""
-        return Costs()
+        """Return what Active Messages on the library cost, as far as it says, between two ranks of a job of two."""
+        off_host, on_host = cls.times(options)
+        return Costs(
+            off_host=None if off_host is None else message_costs(cls.software, off_host),
+            on_host=None if on_host is None else message_costs(cls.software, on_host),
+            copy_byte=1 / cls.host_model(options).copy_bytes_per_s,
+        )
+
+    @classmethod
+    @abstractmethod
+    def host_model(cls, options: Any) -> HostModel:
+        """Return the costs of a processor."""
+
+    @classmethod
+    @abstractmethod
+    def times(cls, options: Any) -> tuple[PairTimes | None, PairTimes | None]:
+        """Return what messages take between hosts, and within one; None where the library does not know."""

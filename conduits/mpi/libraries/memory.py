@@ -17,7 +17,8 @@ from conduit.simnet.chain import Done
 SMALL = 512
 """Bytes of a copy up to which it is not asked for: it stays in the cache."""
 _PIECE = 4096
-_TRAFFIC = 2  # a copy reads and writes
+TRAFFIC = 2
+"""Times that a copy's bytes pass through the memory: it reads and writes."""
 
 
 class HostMemory:
@@ -54,7 +55,7 @@ class HostMemory:
         else:
             size = min(left, _PIECE)
             own = now + start + duration(size, self._host.copy_bytes_per_s)
-            over = max(link.take(now, _TRAFFIC * size), own)
+            over = max(link.take(now, TRAFFIC * size), own)
             if left > size:
                 self._kernel.at(over, self._piece, link, left - size, 0, done, over)
             else:

@@ -5,7 +5,7 @@ Thousands of ways lead by a few hundred shapes: what depends on these alone is k
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -177,12 +177,12 @@ class TorusRoute(Route):
             self._late.append((issued, arrival))
         return arrival
 
-    def counts(self) -> Counter[int]:
-        """Return how many transfers of each size found all links free."""
-        counted = Counter(self.carried)
+    def count(self, carried: defaultdict[int, int]) -> None:
+        """Add to `carried` how many transfers of each size found all links free."""
+        super().count(carried)
         for plan in self.plans.values():
-            counted[plan.wire] += plan.uses
-        return counted
+            if plan.uses:
+                carried[plan.wire] += plan.uses
 
 
 def _delays(steps: Sequence[int]) -> Delays:

@@ -1,7 +1,10 @@
 """The MPI conduit beside bare mpi4py, in the same processes and the same rounds: ratios hold on any machine.
 
-    python tests/benchmarks/mpi/against_mpi.py            # starts 2 processes, then 4
-    python tests/benchmarks/mpi/against_mpi.py shared=no  # with options of the conduit
+    python tests/benchmarks/mpi/against_mpi.py            # starts 2 processes, 2 with shared=no, then 4
+    python tests/benchmarks/mpi/against_mpi.py medium=4096  # with options of the conduit
+
+1 MB is shown twice: one put that is waited for, against one Send and Recv with an empty answer, which compares times
+until both ends know; and as bandwidth, of streams as deep on both sides, which a ratio above 1 is better in.
 
 Each figure is the lower quartile of single operations, microseconds, so that what other programs take of the machine is
 mostly left out; of collectives the best round.  It belongs to no test.
@@ -242,14 +245,21 @@ def show(best):
         (f"all_reduce of {MB} bytes", f"bare all_reduce of {MB} bytes"),
     ):
         if name in best:
-            print(f"{name} / {bare}: {best[name] / best[bare]:.2f}")
+            print(f"{name} / {bare}: {best[name] / best[bare]:.2f} of the time")
+    for name, bare, what in (
+        ("put of 1 MB", "bare 1 MB", "one at a time, each answered"),
+        ("put of 1 MB of several", "bare 1 MB of several", f"streams of {IN_A_ROW}"),
+    ):
+        if name in best:
+            mine, its = (MB / best[each] / 1e6 for each in (name, bare))
+            print(f"bandwidth of 1 MB, {what}: {mine:.0f} MB/s, Send and Recv {its:.0f} MB/s: {mine / its:.2f}")
 
 
 def main(options):
     spec = parse_spec(",".join(["mpi:library=mpi4py", *options]))
     if spec.cls.announced(spec.options) is None:
-        for ranks in (2, 4):
-            command, environment = spec.cls.start_command(spec.options, ranks, [__file__, *options])
+        for ranks, more in ((2, ()), (2, ("shared=no",)), (4, ())):
+            command, environment = spec.cls.start_command(spec.options, ranks, [__file__, *options, *more])
             done = subprocess.run(command, stdin=subprocess.DEVNULL, env={**environment, **os.environ}, check=False)
             if done.returncode:
                 return done.returncode

@@ -87,6 +87,16 @@ def test_what_encloses_the_tree_of_mpi_can_be_left_out_of_the_clock(capsys):
     assert inner["records"][0]["microseconds"] < whole["records"][0]["microseconds"] / 2
 
 
+def test_a_picture_for_each_test_has_what_was_measured(capsys):
+    (run,) = measured(capsys, "--conduit", "t3e", "--ranks", "2", "--sizes", "8", "--trials", "2", "--test", "tree")
+    (view,) = run["views"]
+    assert (view["title"], view["quantity"]) == ("tree", "time")
+    assert (
+        view["operations"] == [record["operation"] for record in run["records"]] == ["tree shmem put", "tree mpi2 get"]
+    )
+    assert run["marks"] == []
+
+
 def test_tables(capsys):
     words = ["--ranks", "2,4", "--test", "shift", "--sizes", "8", "--trials", "2", "--conduit", "t3e"]
     assert call(["shmem-tests", *words]) == 0

@@ -10,19 +10,22 @@ import attrs
 from conduit.contract import Constant, JobSetup
 from conduit.options import option
 from conduit.sim import Kernel
+from conduit.sim.units import duration
+from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.costs import PairTimes
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.shared import SharedRegions
+from conduits.mpi.libraries.rings.times import RingWay, ring_times, within_host
 from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.scampi import constants as c
 from conduits.mpi.libraries.scampi.device import ScampiDevice
-from conduits.sci.constants import CONSTANTS as SCI_CONSTANTS
-from conduits.sci.constants import EXCHANGE_ROUND
+from conduits.sci import constants as sci
 from conduits.sci.driver import MAP_PS
-from conduits.sci.machine import CPUS, SciMachine, build
+from conduits.sci.machine import CPUS, SciMachine, build, host_model
 
 _COSTS = RingCosts(build_ps=c.ps(c.BUILD), take_ps=c.ps(c.TAKE), buffer_ps=c.ps(c.BUFFER))
 
@@ -86,7 +89,9 @@ class Scampi(Installation):
     name: ClassVar[str] = "scampi"
     summary: ClassVar[str] = "ScaMPI on SCI: rings in remote memory, every size by PIO"
     Options: ClassVar[type] = ScampiOptions
-    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *SCI_CONSTANTS)
+    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *sci.CONSTANTS)
+
+    software: ClassVar[Software] = Software.of(c.CALL, c.TEST, c.MATCH, c.COMPLETE)
 
     options: ScampiOptions
 
@@ -94,9 +99,6 @@ class Scampi(Installation):
         super().__init__(kernel, setup, options)
         self.cluster = build(kernel, setup.hosts, options)
         self.host = self.cluster.host
-        self.software = Software(
-            call_ps=c.ps(c.CALL), test_ps=c.ps(c.TEST), match_ps=c.ps(c.MATCH), complete_ps=c.ps(c.COMPLETE)
-        )
         self._layout = options.layout()
         self._memories: dict[int, HostMemory] = {}
         self._shared: dict[int, SharedRegions] = {}
@@ -121,7 +123,7 @@ class Scampi(Installation):
 
     def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
-        return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
+        return (ranks - 1).bit_length() * c.ps(sci.EXCHANGE_ROUND)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what the cards, buses and links of the hosts have done."""
@@ -136,6 +138,24 @@ class Scampi(Installation):
     def max_hosts(cls, options: ScampiOptions) -> int | None:
         """Return the hosts of the torus, or what SCI can address."""
         return options.max_hosts
+
+    @classmethod
+    def host_model(cls, options: ScampiOptions) -> HostModel:
+        """Return the costs of a processor of a dual Xeon node."""
+        return host_model()
+
+    @classmethod
+    def times(cls, options: ScampiOptions) -> tuple[PairTimes | None, PairTimes | None]:
+        """Return the sums of docs/models/scampi.md, for neighbours."""
+        host, layout, rate = host_model(), options.layout(), sci.bytes_per_s(sci.PIO_RATE)
+        poll = c.ps(c.POLL) + c.ps(c.POLL_PEER)
+        card = RingWay(
+            store=lambda nbytes: sci.ps(sci.PIO_START) + duration(nbytes, rate),
+            way=sci.ps(sci.SEND_LATENCY) + sci.ps(sci.RECEIVE_LATENCY) + 2 * sci.ps(sci.HOP),
+            byte=1 / rate,
+        )
+        memory = within_host(host, c.bytes_per_s(c.MEMORY_RATE))
+        return ring_times(poll, _COSTS, layout, host, card), ring_times(poll, _COSTS, layout, host, memory)
 
     @classmethod
     def thresholds(cls, options: ScampiOptions) -> tuple[int, ...]:

@@ -10,19 +10,26 @@ import attrs
 from conduit.contract import Constant, JobSetup
 from conduit.options import option
 from conduit.sim import Kernel
+from conduit.sim.units import seconds
+from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.costs import PairTimes
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.host import HostRings
 from conduits.mpi.libraries.rings.shared import SharedRegions
+from conduits.mpi.libraries.rings.times import ring_times, within_host
 from conduits.mpi.libraries.rings.wire import RingLayout
 from conduits.mpi.libraries.start import constants as c
+from conduits.mpi.libraries.start import wire
 from conduits.mpi.libraries.start.device import StartConfig, StartDevice
 from conduits.mpi.libraries.start.smp import SmpMemory
+from conduits.mpi.wire import BARE
 from conduits.startx import constants as startx
-from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, processors
+from conduits.startx.driver import access_cost
+from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
 
 _LARGEST = c.whole(c.BUFFER)
 _UNIT = c.whole(startx.RDMA_UNIT)
@@ -83,15 +90,14 @@ class Start(Installation):
     Options: ClassVar[type] = StartOptions
     constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *startx.CONSTANTS)
 
+    software: ClassVar[Software] = Software.of(c.CALL, c.TEST, c.MATCH, c.COMPLETE)
+
     options: StartOptions
 
     def __init__(self, kernel: Kernel, setup: JobSetup, options: StartOptions) -> None:
         super().__init__(kernel, setup, options)
         self.cluster = build(kernel, setup.hosts, options)
         self.host = self.cluster.host
-        self.software = Software(
-            call_ps=c.ps(c.CALL), test_ps=c.ps(c.TEST), match_ps=c.ps(c.MATCH), complete_ps=c.ps(c.COMPLETE)
-        )
         self._layout = options.layout()
         self._places = _places(setup.hosts)
         self._shares: dict[int, tuple[SmpMemory, HostMemory, SharedRegions]] = {}
@@ -111,8 +117,7 @@ class Start(Installation):
         """Return what the processes of a host share."""
         found = self._shares.get(host)
         if found is None:
-            rate = c.MEMORY_RATE if self.options.host == "e5000" else c.P2_MEMORY_RATE
-            memory = HostMemory(self.kernel, self.host, c.bytes_per_s(rate), f"memory {host}")
+            memory = HostMemory(self.kernel, self.host, c.bytes_per_s(_memory_rate(self.options)), f"memory {host}")
             smp = SmpMemory(self.cluster, host, self.options.buffer, self.options.inbox)
             found = self._shares[host] = smp, memory, SharedRegions(self.kernel, memory, self.host, self._layout)
         return found
@@ -140,6 +145,19 @@ class Start(Installation):
         return MAX_HOSTS
 
     @classmethod
+    def host_model(cls, options: StartOptions) -> HostModel:
+        """Return the costs of a processor of an SMP."""
+        return host_model(options.host)
+
+    @classmethod
+    def times(cls, options: StartOptions) -> tuple[PairTimes | None, PairTimes | None]:
+        """Return the sums of docs/models/start.md."""
+        host, look = host_model(options.host), c.ps(c.POLL) + c.ps(startx.POLL)
+        memory = within_host(host, c.bytes_per_s(_memory_rate(options)))
+        on_host = ring_times(look + c.ps(c.POLL_PEER), _COSTS, options.layout(), host, memory)
+        return _between_hosts(options, host, look), on_host
+
+    @classmethod
     def thresholds(cls, options: StartOptions) -> tuple[int, ...]:
         """Return the largest message by PIO, the largest control message within a host, the largest transfer."""
         return options.crossover, options.crossover_shared, options.buffer
@@ -153,3 +171,30 @@ def _places(hosts: tuple[int, ...]) -> tuple[int, ...]:
         places.append(seen.get(host, 0))
         seen[host] = places[-1] + 1
     return tuple(places)
+
+
+def _memory_rate(options: StartOptions) -> Constant:
+    """Return what the memory of a host gives."""
+    return c.MEMORY_RATE if options.host == "e5000" else c.P2_MEMORY_RATE
+
+
+def _between_hosts(options: StartOptions, host: HostModel, look: int) -> PairTimes | None:
+    """Return what messages between hosts take; None where bare ones are no control messages with their data."""
+    if min(options.crossover, options.pool) < BARE:
+        return None
+    whole, rest = divmod(wire.HEADER + BARE, wire.ROOM)
+    before = c.whole(startx.HEADER) + wire.LARGEST - wire.ROOM  # of a packet
+    full, last, single = (access_cost(options.access, before + nbytes) for nbytes in (wire.ROOM, rest, wire.HEADER))
+    way = c.ps(startx.NIU_OUT) + c.ps(startx.STAGE) + c.ps(startx.NIU_IN)
+    layers, right, piece = c.ps(c.LAYERS), c.ps(c.RIGHT), host.copy_ticks(options.piece)
+    part = right + single.send + piece + way + piece  # the first into the system buffer, the last out of it
+    return PairTimes(
+        poll=look,
+        send=layers + whole * full.send + last.send,
+        way=way,
+        take=whole * full.receive + last.receive + layers + host.copy_ticks(BARE),
+        medium_byte=seconds(max(full.send, full.receive)) / wire.ROOM + 1 / host.copy_bytes_per_s,
+        answer=2 * (single.receive + layers) + layers + single.send + way,
+        large=part,
+        large_byte=1 / c.bytes_per_s(startx.RDMA_RATE) + seconds(part) / options.buffer,
+    )

@@ -10,22 +10,26 @@ import attrs
 from conduit.contract import Constant, JobSetup
 from conduit.options import option
 from conduit.sim import Kernel
+from conduit.sim.units import seconds
+from conduit.simnet import HostModel
 from conduits.mpi.engine.device import Device, Matching
 from conduits.mpi.engine.software import Software
+from conduits.mpi.libraries.costs import PairTimes
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingCosts
 from conduits.mpi.libraries.rings.host import HostRings
 from conduits.mpi.libraries.rings.shared import SharedRegions
+from conduits.mpi.libraries.rings.times import ring_times, within_host
 from conduits.mpi.libraries.rings.wire import RingLayout as NodeLayout
 from conduits.mpi.libraries.sunmpi import constants as c
 from conduits.mpi.libraries.sunmpi.connections import AreaService, DeviceConfig
 from conduits.mpi.libraries.sunmpi.device import SunmpiCosts, SunmpiDevice
 from conduits.mpi.libraries.sunmpi.layout import AreaLayout, BufferPoolShape
-from conduits.mpi.libraries.sunmpi.wire import count
-from conduits.sunfire.constants import CONSTANTS as SUNFIRE_CONSTANTS
-from conduits.sunfire.constants import CPUS, EXCHANGE_ROUND, MIN_SEGMENT
-from conduits.sunfire.machine import SunfireMachine, build
+from conduits.mpi.libraries.sunmpi.wire import LINE, POINTER, ROOM, count
+from conduits.mpi.wire import BARE
+from conduits.sunfire import constants as sunfire
+from conduits.sunfire.machine import SunfireMachine, build, host_model
 
 _FEWEST = count(c.whole(c.Q_SHORT))
 _SMALLEST = 2 * c.whole(c.PIECE)
@@ -75,7 +79,8 @@ class SunmpiOptions(SunfireMachine):
             shape = BufferPoolShape(block, block, 0, (self.pool + piece) // block)
         return AreaLayout(
             short=self.largest_short, rendezvous=self.smallest_rendezvous, piece=piece, postboxes=self.postboxes,
-            short_pool=self.postboxes * 64, pool=shape, reserve=piece, receivers=receivers, page=c.whole(MIN_SEGMENT),
+            short_pool=self.postboxes * 64, pool=shape, reserve=piece, receivers=receivers,
+            page=c.whole(sunfire.MIN_SEGMENT),
         )  # fmt: skip
 
     def node_layout(self) -> NodeLayout:
@@ -110,7 +115,9 @@ class Sunmpi(Installation):
     summary: ClassVar[str] = "Sun MPI on Sun Fire Link: postboxes and pools of blocks in remote memory"
     collectives: ClassVar[str] = "nodes"
     Options: ClassVar[type] = SunmpiOptions
-    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *SUNFIRE_CONSTANTS)
+    constants: ClassVar[tuple[Constant, ...]] = (*c.CONSTANTS, *sunfire.CONSTANTS)
+
+    software: ClassVar[Software] = Software.of(c.CALL, c.TEST, c.MATCH, c.COMPLETE)
 
     options: SunmpiOptions
 
@@ -118,9 +125,6 @@ class Sunmpi(Installation):
         super().__init__(kernel, setup, options)
         self.cluster = cluster = build(kernel, setup.hosts, options)
         self.host = cluster.host
-        self.software = Software(
-            call_ps=c.ps(c.CALL), test_ps=c.ps(c.TEST), match_ps=c.ps(c.MATCH), complete_ps=c.ps(c.COMPLETE)
-        )
         hosts = cluster.first
         layout = options.layout(max(map(setup.hosts.count, hosts)))
         readers: dict[int, dict[int, Any]] = {host: {} for host in hosts}
@@ -128,7 +132,7 @@ class Sunmpi(Installation):
             host: AreaService(cluster.controller(cluster.service(host)), layout, readers[host]) for host in hosts
         }
         self._config = DeviceConfig(cluster, layout, services, readers)
-        entry = c.ps(c.SIS_ENTRY if options.config == "sis" else c.Q_ENTRY)
+        entry = _entry_ps(options)
         self._costs = SunmpiCosts(
             build_ps=entry, take_ps=entry + c.ps(c.LINE_MISS), space_ps=c.ps(c.SPACE), reclaim_ps=c.ps(c.RECLAIM),
             poll_ps=c.ps(c.POLL), head_ps=c.ps(c.HEAD), directed=options.poll == "directed",
@@ -156,7 +160,7 @@ class Sunmpi(Installation):
 
     def allgather_ticks(self, ranks: int) -> int:
         """Return the cost of an all-gather of identifiers: a round for each doubling."""
-        return (ranks - 1).bit_length() * c.ps(EXCHANGE_ROUND)
+        return (ranks - 1).bit_length() * c.ps(sunfire.EXCHANGE_ROUND)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links and NIs have counted, by host."""
@@ -165,7 +169,7 @@ class Sunmpi(Installation):
     @classmethod
     def max_ranks_per_host(cls, options: SunmpiOptions) -> int | None:
         """Return the CPUs of a host."""
-        return c.whole(CPUS)
+        return c.whole(sunfire.CPUS)
 
     @classmethod
     def max_hosts(cls, options: SunmpiOptions) -> int | None:
@@ -173,8 +177,55 @@ class Sunmpi(Installation):
         return options.max_hosts
 
     @classmethod
+    def host_model(cls, options: SunmpiOptions) -> HostModel:
+        """Return the costs of a processor of a Sun Fire 6800."""
+        return host_model()
+
+    @classmethod
+    def times(cls, options: SunmpiOptions) -> tuple[PairTimes | None, PairTimes | None]:
+        """Return the sums of docs/models/sunmpi.md."""
+        host, entry = host_model(), _entry_ps(options)
+        poll = c.ps(c.POLL) + c.ps(c.HEAD)
+        memory = within_host(host, c.bytes_per_s(c.MEMORY_RATE))
+        costs = RingCosts(build_ps=entry, take_ps=entry, buffer_ps=c.ps(c.SPACE))
+        return _between_hosts(options, host, poll), ring_times(poll, costs, options.node_layout(), host, memory)
+
+    @classmethod
     def thresholds(cls, options: SunmpiOptions) -> tuple[int, ...]:
         """Return the sizes up to which a protocol goes: short, of one piece, eager."""
         layout = options.layout(1)
         eager, rendezvous = layout.pool.nbytes - layout.reserve, layout.rendezvous
         return layout.short, layout.piece, eager if rendezvous is None else min(eager, rendezvous - 1)
+
+
+def _entry_ps(options: SunmpiOptions) -> int:
+    """Return the software of an entry, made or taken."""
+    return c.ps(c.SIS_ENTRY if options.config == "sis" else c.Q_ENTRY)
+
+
+def _between_hosts(options: SunmpiOptions, host: HostModel, poll: int) -> PairTimes | None:
+    """Return what messages between hosts take; None where bare ones are not in postboxes."""
+    layout = options.layout(1)
+    if layout.short < BARE:
+        return None
+    line, entry, copy = c.ps(sunfire.STORE_LINE), _entry_ps(options), 1 / host.copy_bytes_per_s
+
+    def issue(lines: int) -> int:
+        return c.ps(sunfire.STORE_START) + lines * line
+
+    blocks = -(-layout.piece // layout.pool.large)
+    fill = c.ps(c.SPACE) + c.ps(sunfire.OPEN_BARRIER) + c.ps(sunfire.CLOSE_BARRIER)
+    fill += blocks * c.ps(sunfire.STORE_START) + layout.piece // LINE * line
+    piece = fill + entry + issue(count(POINTER * blocks)) + poll
+    way = c.ps(sunfire.TRANSIT) + c.ps(sunfire.WRITE)
+    takes, postboxes = entry + c.ps(c.LINE_MISS), count(BARE)
+    return PairTimes(
+        poll=poll,
+        send=entry + issue(postboxes) + postboxes * c.ps(c.RECLAIM),
+        way=way,
+        take=takes + host.copy_ticks(BARE) + issue(postboxes),
+        medium_byte=seconds(2 * line + c.ps(c.RECLAIM)) / ROOM + copy,  # stored and acknowledged, and taken back
+        answer=2 * (takes + issue(1)) + entry + issue(1) + way,
+        large=way + takes + host.copy_ticks(layout.piece),
+        large_byte=seconds(piece) / layout.piece,
+    )

@@ -210,3 +210,21 @@ def test_polling_is_an_option_of_the_library(tmp_path):
         conduit=("mpi:library=sunmpi", "mpi:library=sunmpi,poll=directed"),
     )  # fmt: skip
     assert directed["records"][0]["microseconds"] < general["records"][0]["microseconds"]
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "apart"),
+    [
+        (pingpong, {"min_size": 8, "max_size": 8}, []),
+        (bandwidth, {"min_size": 8, "max_size": 8}, []),
+        (coll, {"min_size": 8, "max_size": 8, "algorithms": "binomial,linear"}, []),
+        (logp, {"min_size": 64, "max_size": 64}, ["G"]),  # microseconds per byte
+        (traffic, {"sections": "A", "patterns": "uniform,transpose", "ranks": 4, "ranks_per_host": 2}, []),
+    ],
+)
+def test_pictures_show_each_operation_once(tmp_path, module, options, apart):
+    (run,) = measured(tmp_path, module, **{"iterations": 1} | options)
+    shown = [name for view in run["views"] for name in view["operations"]]
+    assert sorted([*shown, *apart]) == sorted({record["operation"] for record in run["records"]})
+    titles = [view["title"] for view in run["views"]]
+    assert len(set(titles)) == len(titles)

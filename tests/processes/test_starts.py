@@ -1,0 +1,66 @@
+"""A process that ends before all have found one another ends the job: the others wait for it and cannot know."""
+
+import sys
+
+import pytest
+
+from .conftest import MPI
+
+pytestmark = pytest.mark.slow
+
+SOON_S = 20  # of a busy machine; without the launcher's care it is never
+
+LAME = """
+import os
+import sys
+import time
+
+
+class Lame:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mpi4py.MPI" and os.environ.get("PMI_RANK") == "1":
+            time.sleep(1)  # the others wait for it by now
+            print("falls at", repr(time.time()), file=sys.stderr, flush=True)
+            if {how!r} == "raises":
+                raise ImportError("libmpi.so.12: cannot open shared object file")
+            if {how!r} == "exits":
+                os._exit(7)
+            if {how!r} == "just ends":
+                os._exit(0)
+            if {how!r} == "is killed":
+                os.kill(os.getpid(), 9)
+
+
+sys.meta_path.insert(0, Lame())
+"""
+
+IDLE = "async def main(ep):\n    await ep.attach()\n"
+
+
+@pytest.mark.parametrize("how", ["raises", "exits", "just ends", "is killed"])
+def test_a_rank_that_ends_before_the_processes_have_found_one_another(shell, how):
+    shell.file(LAME.format(how=how), "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    done = shell.conduit("run", shell.file(IDLE), "--conduit", MPI, "--ranks", 3)
+    fell = next(float(line.split()[-1]) for line in done.err.splitlines() if line.startswith("falls at"))
+    assert done.ended - fell < SOON_S
+    assert done.status not in (0, None)
+    if how == "is killed":  # which the launcher sees
+        return
+    assert "has ended, before the processes had found one another, and the job with it" in done.err
+    assert ("libmpi.so.12: cannot open shared object file" in done.err) == (how == "raises")
+
+
+def test_a_command_that_all_refuse_ends_by_itself(shell):
+    done = shell.conduit("run", shell.file(IDLE), "--conduit", f"{MPI},medium=513", "--ranks", 2, "--segment", "-1")
+    assert done.status == 2
+    assert "before the processes" not in done.err
+
+
+def test_a_benchmark_ends_likewise(shell):
+    shell.file(LAME.format(how="exits"), "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    process = shell.begin(sys.executable, "-m", "conduit", "testbarrier", "--conduit", MPI, "--ranks", 2)
+    done = shell.end(process)
+    assert done.status not in (0, None)
+    assert done.err.count("before the processes had found one another") == 1
