@@ -4,8 +4,9 @@ A task that wants a lock asks its home.  The home grants it at once, or queues t
 before have released it: first come, first served.  Each request has a ticket, a number of its rank that is not used
 again, so that messages which overtake one another cannot be taken for others.
 
-A request is given up - its task was cancelled - by the message that releases as well: if the grant has been sent
-meanwhile, that is what it is.  It is never sent before the home has answered, so that it cannot come first.
+If its task is cancelled, a request is withdrawn by the same message that releases a lock: if the grant has been sent
+meanwhile, the message releases the lock.  It is sent only after the home has answered, because messages may overtake
+one another and it must not arrive before the request.
 
 Each waiter is told who is ahead of it, for the report of a deadlock.  A grant changes nothing of that; only when the
 one ahead gives up, the home tells the next who is ahead of it now.
@@ -36,18 +37,39 @@ if TYPE_CHECKING:
     from conduit import Endpoint, Token
     from extended.reporting import ReportSink
 
-    Place = tuple[int, int]  # rank and ticket
+    Waiter = tuple[int, int]  # rank and ticket
 
 _TICKETS = 1 << 31
 
 
 class LockState(IntEnum):
-    """How far a request for a lock has come; the values travel in answers."""
+    """How far a request for a lock has come; `_NEXT` has the transitions.  The first four values travel in answers."""
 
     ASKED = 0
     QUEUED = 1
     GRANTED = 2
     REFUSED = 3
+    ABANDONED = 4  # the task was cancelled before the home had answered; never in an answer
+    GONE = 5  # withdrawn, or refused after its task was cancelled; never in an answer
+
+
+_NEXT = {
+    # state, event: the next state, and whether the home must now be told that the request leaves its queue
+    (LockState.ASKED, "queued"): (LockState.QUEUED, False),
+    (LockState.ASKED, "granted"): (LockState.GRANTED, False),
+    (LockState.ASKED, "refused"): (LockState.REFUSED, False),
+    (LockState.ASKED, "grant"): (LockState.GRANTED, False),  # has overtaken the answer "queued"
+    (LockState.ASKED, "cancel"): (LockState.ABANDONED, False),  # leaving now might overtake the request
+    (LockState.QUEUED, "grant"): (LockState.GRANTED, False),
+    (LockState.QUEUED, "cancel"): (LockState.GONE, True),
+    (LockState.GRANTED, "queued"): (LockState.GRANTED, False),  # the answer that the grant has overtaken
+    (LockState.GRANTED, "cancel"): (LockState.GONE, True),
+    (LockState.REFUSED, "cancel"): (LockState.GONE, False),
+    (LockState.ABANDONED, "queued"): (LockState.GONE, True),
+    (LockState.ABANDONED, "granted"): (LockState.GONE, True),
+    (LockState.ABANDONED, "refused"): (LockState.GONE, False),
+    (LockState.ABANDONED, "grant"): (LockState.ABANDONED, False),  # leaving, after the answer, releases it
+}
 
 
 class LockQueue:
@@ -61,10 +83,10 @@ class LockQueue:
 
     __slots__ = ("holder", "key", "waiting")
 
-    def __init__(self, key: bytes, holder: Place) -> None:
+    def __init__(self, key: bytes, holder: Waiter) -> None:
         self.key = key
         self.holder = holder
-        self.waiting: dict[Place, None] = {}
+        self.waiting: dict[Waiter, None] = {}
 
 
 class LockRequest:
@@ -74,21 +96,19 @@ class LockRequest:
         lock: which.
         ticket: its number on this rank.
         state: how far it has come.
-        abandoned: whether its task was cancelled before the home had answered.
         ahead: of one that is queued, the rank just before it.
         position: and how many are before it, the holder included, when that was said.
         news: how often any of these has changed.
     """
 
-    __slots__ = ("abandoned", "ahead", "lock", "news", "position", "state", "ticket")
+    __slots__ = ("ahead", "lock", "news", "position", "state", "ticket")
 
     def __init__(self, lock: Lock, ticket: int) -> None:
         self.lock = lock
         self.ticket = ticket
         self.state = LockState.ASKED
-        self.abandoned = False
         self.ahead = lock.home
-        self.position = _TICKETS
+        self.position = _TICKETS  # not known yet: greater than any position
         self.news = 0
 
     @property
@@ -100,8 +120,15 @@ class LockRequest:
             return f"{self.lock.title}, held by rank {self.ahead}"
         return f"{self.lock.title} behind rank {self.ahead} (which holds it unless it waits for it too)"
 
+    def move(self, event: str) -> bool:
+        """Go on to the next state; return whether the home must be told that the request leaves."""
+        before = self.state
+        self.state, leaves = _NEXT[before, event]
+        self.news += self.state is not before
+        return leaves
+
     def follows(self, ahead: int, position: int) -> None:
-        """Take note of who is ahead; what is older than what is known is passed over."""
+        """Take note of who is ahead.  Positions only decrease: one that is no lower is old, and ignored."""
         if position < self.position:
             self.ahead, self.position = ahead, position
             self.news += 1
@@ -142,7 +169,7 @@ class Locks:
         self._holds: dict[bytes, Hold] = {}
         # What follows is of the locks whose home is here.
         self._queues: dict[bytes, LockQueue] = {}
-        self._places: dict[Place, LockQueue] = {}
+        self._places: dict[Waiter, LockQueue] = {}
         self.outgoing = RequestQueue(ep)
 
     def table(self) -> tuple[Callable[..., None], ...]:
@@ -195,11 +222,10 @@ class Locks:
             )
 
     async def _give_up(self, request: LockRequest) -> None:
-        if request.state == LockState.ASKED:
-            request.abandoned = True  # the answer's handler does the rest
-            return
-        del self._requests[request.ticket]
-        if request.state != LockState.REFUSED:
+        leaves = request.move("cancel")
+        if request.state == LockState.GONE:
+            del self._requests[request.ticket]
+        if leaves:
             await self._leave(request.lock.home, request.ticket)
 
     async def give(self, call: str, lock: Lock) -> None:
@@ -276,7 +302,7 @@ class Locks:
         rank, ticket = queue.holder
         self._send(rank, self.lock_granted, ticket)
 
-    def _close_up(self, queue: LockQueue, place: Place) -> None:
+    def _close_up(self, queue: LockQueue, place: Waiter) -> None:
         waiting = [queue.holder, *queue.waiting]
         gone = waiting.index(place)
         del queue.waiting[place]
@@ -293,24 +319,20 @@ class Locks:
     def lock_answered(self, token: Token, ticket: int, state: int, ahead: int = 0, position: int = 0) -> None:
         """Reply: what the home did with a request."""
         request = self._requests.get(ticket)
-        if request is None or request.state != LockState.ASKED:
-            return  # the grant has overtaken this
-        if request.abandoned:
+        if request is None:
+            return  # granted before this answer came, and over
+        if request.move(LockState(state).name.lower()):
+            self._send(request.lock.home, self.lock_left, ticket)
+        if request.state == LockState.GONE:
             del self._requests[ticket]
-            if state != LockState.REFUSED:
-                self._send(request.lock.home, self.lock_left, ticket)
-        else:
-            request.state = LockState(state)
-            request.news += 1
-            if state == LockState.QUEUED:
-                request.follows(ahead, position)
+        elif request.state == LockState.QUEUED:
+            request.follows(ahead, position)
 
     def lock_granted(self, token: Token, ticket: int) -> None:
-        """Request: a request that was queued is granted; one that was given up, its giving up releases."""
+        """Request: grants a queued request.  If its task has given up, `lock_left` releases the lock."""
         request = self._requests.get(ticket)
-        if request is not None and not request.abandoned:
-            request.state = LockState.GRANTED
-            request.news += 1
+        if request is not None:
+            request.move("grant")
 
     def lock_follows(self, token: Token, ticket: int, ahead: int, position: int) -> None:
         """Request: who was ahead has given up; now another rank is."""

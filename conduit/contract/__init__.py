@@ -12,7 +12,19 @@ any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing
 """
 
 from conduit.contract.layer_report import LayerReport, Participation
-from conduit.contract.message import CONTROL, LONG, REQUEST, Buffer, Bytes, Category, Identity, Message, word_of
+from conduit.contract.message import (
+    CATEGORY,
+    CATEGORY_SHIFT,
+    CONTROL,
+    LONG,
+    REQUEST,
+    Buffer,
+    Bytes,
+    Category,
+    Identity,
+    Message,
+    word_of,
+)
 from conduit.contract.network import Conduit, JobSetup, RankKind
 from conduit.contract.port import Awaited, Core, DigestSink, Hook, Hooks, Port, Unhandled, Wait, refuse_coroutine
 from conduit.contract.processes import Processes
@@ -21,6 +33,8 @@ from conduit.contract.rma import AtomicOp, Complete, OneSided, StridedSection
 from conduit.contract.world import End, World
 
 __all__ = [
+    "CATEGORY",
+    "CATEGORY_SHIFT",
     "CONTROL",
     "LONG",
     "REQUEST",

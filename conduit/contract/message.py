@@ -27,13 +27,15 @@ class Category(IntEnum):
 
 # Bits of `Message.word`.
 REQUEST = 1 << 8
-LONG = Category.LONG << 9  # set in long and in long-async
+CATEGORY_SHIFT = 9
+CATEGORY = 3 << CATEGORY_SHIFT  # the mask of a category
+LONG = Category.LONG << CATEGORY_SHIFT  # set in long and in long-async
 CONTROL = 1 << 16
 
 
 def word_of(handler: int, category: int, *, is_request: bool, control: bool = False) -> int:
     """Return the word that says what a message is: handler 0-7, request 8, category 9-10, control 16."""
-    return handler | is_request << 8 | category << 9 | control << 16
+    return handler | is_request << 8 | category << CATEGORY_SHIFT | control << 16
 
 
 class Identity(NamedTuple):
@@ -71,7 +73,7 @@ class Message:
         address: where a long payload lies in its sender's segment, for networks to which alignment
             matters; 0 for one from elsewhere, since buffers of their own are aligned.
         source: rank of the sender.
-        slot: for the receiving path: what identifies the place of the request's reply.
+        slot: set by the receiving transport: identifies the slot reserved for the reply to this request.
     """
 
     __slots__ = ("address", "args", "begun", "identity", "nbytes", "offset", "payload", "slot", "source", "word")
@@ -111,9 +113,9 @@ class Message:
     @property
     def category(self) -> Category:
         """Short, medium, long or long-async."""
-        return Category(self.word >> 9 & 3)
+        return Category(self.word >> CATEGORY_SHIFT & 3)
 
     @property
     def control(self) -> bool:
-        """Whether no handler runs: the bare answer to a request whose handler made no reply."""
+        """Whether it is the automatic empty reply to a request whose handler made none; it runs no handler."""
         return bool(self.word & CONTROL)

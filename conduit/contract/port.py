@@ -79,8 +79,8 @@ class Hooks:
     Attributes:
         spent: CPU time.
         carried: links and engines.
-        messages: whether messages have an `identity`, which a network gives to those that it makes of arrived bytes;
-            so that who listens to landings knows of which they are, too.
+        messages: whether messages have an `identity`; a network sets it on the messages that it decodes.  True also for
+            listeners to landings, who are told the message that wrote the bytes.
         sent: messages; the core tells of requests and of what a rank sends to itself, the network of replies.
         noticed: messages.
         handled: messages.
@@ -117,15 +117,15 @@ class DigestSink(Protocol):
 
 
 class Core(Protocol):
-    """What a port may ask of the core: it is the endpoint of the port's rank."""
+    """What a port may ask of the core, for its rank; `conduit.core.dispatch.Dispatch` implements it."""
 
     local: deque[Message]
     """Messages of this rank to itself.  A pass takes them first, like arrived ones."""
     running: str
     """Name of the handler that runs now, "" if none does."""
-    known: int
-    """Handlers of the attaches that have returned on this rank.  Another rank may have left an attach before: what it
-    sends to later handlers must not be delivered before this one leaves it too."""
+    attached: int
+    """Number of handlers whose `attach` has returned on this rank.  Another rank may return from an attach earlier; a
+    message that it sends to a handler with this index or above must be held back until the attach returns here."""
     progress_due: bool
     """Whether `run_progress` is to be awaited, in a task of the rank, after this pass."""
     progressing: bool
@@ -169,7 +169,7 @@ class Core(Protocol):
 
 
 def refuse_coroutine(result: object) -> None:
-    """Raise BadRequest where a predicate has returned a coroutine, which is true whatever would come of it."""
+    """Raise BadRequest if a predicate has returned a coroutine: as an object it is always true."""
     if isinstance(result, CoroutineType):
         result.close()
         raise BadRequest(
@@ -212,7 +212,7 @@ class Port(ABC):
     async def start(self) -> None:
         """Build queues and connections; called once by the rank's own task, before anything else.
 
-        The tasks that the program starts come of this one, and handlers run in its context.
+        Tasks that the program starts are descendants of this one; handlers run in its context.
         """
 
     @abstractmethod

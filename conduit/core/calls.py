@@ -58,7 +58,7 @@ class Guard(list[Any]):
             endpoint.forgotten.append(BadRequest(_forgotten(self)))
 
     def forgive(self) -> None:
-        """Take the call as if it had never been made: its author is told what is wrong with it otherwise."""
+        """Disarm the guard without running the call: another error already reports this call to its author."""
         for coroutine in self[4:]:
             coroutine.close()
         self.clear()

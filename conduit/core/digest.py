@@ -24,9 +24,9 @@ class DigestLog(list[int]):
     arguments and payload.  A `block_until` that is over: time, WAKE.  A native one-sided operation: time, BEGIN, at its
     target LAND, and COMPLETE, the other rank, size, checksum.
 
-    WAKE is no news from the hook of waits (`conduit.core.observer.WaitListener`).  That one tells of tasks that a port
-    holds up, for slots and at start-up too, which another simulation of the same machine may do otherwise; and not of a
-    `block_until` that was true at once, at a time that the program sees all the same.
+    WAKE is logged here and not taken from `conduit.core.observer.WaitListener`, because the two differ: that listener
+    also hears waits for slots and at start-up, which depend on how the machine is simulated and so must not be in the
+    digest; and it does not hear a `block_until` that was true at once, whose time the program does see.
     """
 
     __slots__ = ("_hash",)

@@ -38,7 +38,7 @@ class Dispatch:
 
     Attributes:
         local: messages of this rank to itself, which never touch the network.
-        known: handlers of the attaches that have returned.
+        attached: handlers of the attaches that have returned.
         running: name of the handler that runs now, "" if none does.
         progress: what the layers above want to be run after a pass.
         wanted: whether a layer has asked for it.
@@ -47,12 +47,12 @@ class Dispatch:
     """
 
     __slots__ = (
+        "attached",
         "counts",
         "digest_log",
         "endpoint",
         "handlers",
         "hooks",
-        "known",
         "local",
         "memory",
         "port",
@@ -72,7 +72,7 @@ class Dispatch:
         self.counts = Handled()
         self.handlers = endpoint.handlers.entries
         self.local: deque[Message] = deque()
-        self.known = 0
+        self.attached = 0
         self.running = ""
         self.progress: list[Action] = []
         self.progress_due = False
@@ -94,7 +94,7 @@ class Dispatch:
 
         Raises:
             HandlerError: the handler raised or broke a rule.
-            ConduitError: the handler let one through that names another fault than its own.
+            ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
         word = message.word
         if word & CONTROL:
@@ -133,7 +133,7 @@ class Dispatch:
         self.counts.requests_handled += 1
         reply = token._reply
         if reply is None:
-            return self._answer_barely(name, message)
+            return self._automatic_reply(name, message)
         reply.source = self.rank
         self.endpoint.count_send(reply, message.source)
         if message.source != self.rank:
@@ -210,8 +210,8 @@ class Dispatch:
             self.port.charge(self.port.work_ticks(0, 1, nbytes))
         return view
 
-    def _answer_barely(self, name: str, request: Message) -> Message | None:
-        """Return what goes back over the network for a `request` whose handler made no reply."""
+    def _automatic_reply(self, name: str, request: Message) -> Message | None:
+        """Return the automatic empty reply to a `request` whose handler made none; None for a request of this rank."""
         if (request.word >> 9 & 3) == _LONG_ASYNC:
             raise HandlerError(
                 f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
@@ -220,7 +220,7 @@ class Dispatch:
         return Message(CONTROL, source=self.rank) if request.source != self.rank else None
 
     def _failed(self, error: BaseException, name: str, message: Message) -> None:
-        """Raise `error` of a handler as the job is to see it; an exit ends the job quietly."""
+        """Raise what a handler's `error` becomes for the job (R33); on SystemExit end the job and return."""
         kind = "request" if message.is_request else "reply"
         where = f"in handler {name!r} on rank {self.rank}, for a {kind} from rank {message.source}"
         if isinstance(error, SystemExit):

@@ -37,8 +37,8 @@ _COPIES = 256  # sizes of copies whose cost is remembered
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
-class Server(Core, Protocol):
-    """What handles the messages that arrive for the endpoint's rank; see `conduit.core.dispatch`.
+class Dispatcher(Core, Protocol):
+    """What handles the messages that arrive for the endpoint's rank: `conduit.core.dispatch.Dispatch`.
 
     Attributes:
         progress: what the layers above want to be run after a pass.
@@ -143,8 +143,8 @@ class Endpoint:
         self.host = hosts[rank]
         self.handlers = HandlerTable()
         self._indices = self.handlers.indices
-        self._attaches = 0  # begun by this rank's tasks; they take turns
-        self._attached = 0  # over, accepted or refused
+        self._attaches = 0  # attaches begun, a ticket lock: each waits until `_attached` reaches its number
+        self._attached = 0  # attaches that are over, accepted or refused
         self._no_attach = ""  # why handlers are refused, if they are
         self._copies: dict[int, int] = {}  # what copies of some sizes cost, ticks
         self.counts = Sent()
@@ -174,7 +174,7 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"<Endpoint of rank {self.rank} of {self.size}>"
 
-    def _serve(self, server: Server) -> None:
+    def _serve(self, server: Dispatcher) -> None:
         """Take what handles the messages that arrive."""
         self._dispatch = server
 
@@ -300,7 +300,7 @@ class Endpoint:
             self._attached += 1
 
     async def _turn_to_attach(self, turn: int) -> None:
-        """Wait until this rank's tasks that called attach before are through, in whose handlers' places ours may be."""
+        """Wait until the earlier attaches of this rank are over: the index of our first handler depends on theirs."""
 
         def come() -> bool:
             return self._attached == turn
@@ -320,7 +320,7 @@ class Endpoint:
         if problem:
             self.handlers.cut(before)
             raise BadRequest(problem)
-        self._dispatch.known = len(self.handlers.entries)
+        self._dispatch.attached = len(self.handlers.entries)
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -692,8 +692,8 @@ class Endpoint:
             )
         self.reporters.append(function)
 
-    def told(self) -> LayerReport:
-        """Return what the layers tell of this rank; what fails is left out."""
+    def layer_report(self) -> LayerReport:
+        """Return what the layers report about this rank; a function that raises is skipped."""
         told = LayerReport()
         for function in self.reporters:
             with suppress(Exception):
@@ -794,7 +794,7 @@ class Endpoint:
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
-        # In the place of forgotten calls, which every call looks for anyway.
+        # Stored in `forgotten`, because every call tests that list already: no second test on the hot path.
         self._over = True
         self.forgotten[:] = [
             BadRequest(

@@ -51,7 +51,7 @@ class LinkListener:
 
 
 class MessageListener:
-    """Hears of messages.  What a handler that does not reply answers barely is `noticed`, and no more."""
+    """Hears of messages.  Of automatic empty replies it is told only `noticed`."""
 
     def sent(self, message: Identity, begin: int, end: int, category: int, nbytes: int) -> None:
         """A program or a handler has sent a message, also one to its own rank.

@@ -102,7 +102,7 @@ class MessageRank:
 
     def told(self) -> LayerReport:
         """Return what the layers tell of the rank."""
-        return self._endpoint.told()
+        return self._endpoint.layer_report()
 
     def undelivered(self) -> int:
         """Return how many messages have arrived and were not handled."""

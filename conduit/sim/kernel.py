@@ -36,8 +36,8 @@ from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
 FOREVER = 1 << 100
-FIRST = 1 << 62  # less, and a background event comes before all work of its instant
-BUDGET = 1000  # events between two looks at signals and at other threads (I3)
+FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs before all other events of its time
+BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
 class Kernel(trio.abc.Clock, trio.abc.Instrument):
@@ -46,8 +46,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     Args:
         seed: every random stream of the job comes from it.
         inline: whether the kernel steps tasks itself.
-        tickets: the order of events at one instant, a number for each event as it is made, no two alike: the lowest
-            runs first.  None: in the order of their making.
+        tickets: yields a distinct number for each event that is scheduled; of events at one time the lowest number runs
+            first.  None: the order of scheduling.
     """
 
     __slots__ = (
@@ -90,7 +90,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self._runnable = 0
         self.look = False
-        """Whether after this event there is something else to look at: tasks for Trio, or other timeouts."""
+        """Set by an event that ran program code: there may be tasks for Trio now, or other timeouts."""
         self._budget = BUDGET
         self._steps = False
         self._stepped = -1
@@ -138,7 +138,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
             pass
 
     def _bring_forward(self) -> bool:
-        """Let the next background event come before all work of its instant, if that has come; return whether."""
+        """Move the next background event ahead of all events of its time, if it is due; return whether it was."""
         limit = self._next_deadline()
         when, ticket, action = self._background[0]
         if when > limit or (limit == FOREVER and not self._heap and not self._count_timer()):
@@ -148,14 +148,14 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         return True
 
     def _count_timer(self) -> bool:
-        """Let the next timer that may bring something about count as work; return whether there is one (D3)."""
+        """Schedule an empty event at the earliest timer whose `helps()` is true; return whether there is one (D3)."""
         times = [timer.when for timer in self.timers if timer.when is not None and timer.helps()]
         if times:
             self.call(min(times), nothing)
         return bool(times)
 
     def _run_work(self) -> bool:
-        """Run work until something else is due; return whether that is so, and events may go on."""
+        """Run events; return True if what is due next is a background event or a deadline (`_run` then continues)."""
         heap, woken = self._heap, self._parked.woken
         limit = self._horizon() if self._background or self.deadlines else FOREVER
         start, left = self.now, 0
@@ -413,7 +413,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self.task = self.owner = None
 
     def _give_up(self, what: str | trio.lowlevel.Task) -> None:
-        """End the job because of events or a task that let no time pass, or these where it ends already (D6)."""
+        """End the job as a livelock; if it is ending already, drop the events or throw out the task (D6)."""
         if not self.ending:
             self.fail(self.on_stall("livelock", what))
         elif isinstance(what, str):

@@ -1,4 +1,4 @@
-"""A route that loses, doubles and puts off what it carries, at random."""
+"""A route that loses, duplicates and delays what it carries, at random."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ how to set a slot aside, how to send, how to take what has arrived.  A rank has 
 go, such as the network and the memory of its host (`shm`).
 
 A polling CPU is not simulated look by look.  The port works out at which look an arrival would be noticed, and charges
-for the looks in between.  From there on a *progress pass* handles up to 10 messages (`port`).
+for the looks in between.  From there on a *poll pass* handles up to 10 messages (`port`).
 
 What a rank does to anything shared is done in an event, at the time of the act.  A sequence of such acts is a *chain*:
 each act is given what to call when it is done (`chain`).

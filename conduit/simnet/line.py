@@ -1,4 +1,4 @@
-"""The blocked tasks of a rank, in the order in which they came; those that wait for slots behind the first of theirs.
+"""The queue of a rank's blocked tasks, in order of arrival; those that wait for slots to one rank share a sub-queue.
 
 After a pass blocked tasks are asked whether their wait is over.  Of those that wait for a slot to one rank only the
 first can get it, and so only the first is asked: a crowd of them costs no more than one.
@@ -73,7 +73,7 @@ class Line(dict[Blocked, None]):
         self.update(dict.fromkeys(others))
 
     def leave(self, blocked: Blocked) -> ForSlot | None:
-        """Let somebody go, who may have gone already; return who becomes the first in its stead, if anybody does."""
+        """Remove a task, if it is still there; return the task that becomes head of its sub-queue, if any."""
         if blocked in self:
             del self[blocked]
             return self._promote(blocked.dest) if isinstance(blocked, ForSlot) else None

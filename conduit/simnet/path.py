@@ -1,11 +1,11 @@
-"""How one rank's messages travel to some of its peers: over a network, or the host's memory.
+"""Transports: how one rank's messages travel to some of its peers, over a network or the host's memory.
 
-A path is all that differs between simulated networks.  What a program sees of waiting, polling and
-cancelling is the port's business (`conduit.simnet.port`).
+Simulated networks differ in their transport alone.  Waiting, polling and cancellation, as programs see
+them, are done by the port (`conduit.simnet.port`).
 
-Acts of a rank on anything shared happen in events, at the time of the act; the rank's own time runs
-ahead in `port.cpu`.  A send is a chain of such events that ends by calling `then()` in the event after
-which only CPU time is left.
+A rank accesses anything shared in an event at the simulated time of the access; the rank's own time may
+be ahead, in `port.cpu`.  A send is a chain of such events.  Its last event calls `then()`; after that
+the CPU may still be busy until `cpu.free`, but the send does nothing more.
 
 While a path's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
 `cpu.free` is not before the kernel's time, `cpu.free += ticks` is the same without a call.  That is so
@@ -25,11 +25,11 @@ from conduit.sim import Cpu, Flat, Kernel
 Then: TypeAlias = Callable[[], object]
 
 LATER = Message(0)
-"""What `Path.take` returns where it goes on in events of its own."""
+"""Returned by `take` if it continues in events, until `port.resume_pass()`.  A sentinel, no message."""
 
 
-class Traffic(Protocol):
-    """What a path sees of its job's network.
+class MessageCounter(Protocol):
+    """What a transport sees of its job's network.
 
     Attributes:
         messages_sent: counts what ports send; a path that drops what it is given takes it back.
@@ -60,7 +60,7 @@ class PathPort(Protocol):
     memory: Flat
 
     @property
-    def conduit(self) -> Traffic:
+    def conduit(self) -> MessageCounter:
         """The job's network."""
 
     def waits(self) -> Sequence[Wait]:
@@ -76,7 +76,7 @@ class PathPort(Protocol):
         """Take the rank's CPU for an interrupt of `ticks` picoseconds, in an event; return when it is over."""
 
     def recost(self) -> None:
-        """Take note that finding nothing costs another time than before."""
+        """Tell the port that `miss_ps` has changed."""
 
     def resume_pass(self) -> None:
         """Go on with a pass that a path stopped by LATER."""
@@ -151,7 +151,7 @@ class Path(ABC):
         return []
 
     def slot_holders(self, dest: int) -> tuple[int, ...]:
-        """Return the ranks without whose poll no slot to `dest` becomes free."""
+        """Return the ranks that must poll before a slot to `dest` becomes free, for reports."""
         return (dest,)
 
     def undelivered(self) -> int:

@@ -75,7 +75,14 @@ class SimulatedPort(Port):
     - `_attention` is true whenever a poll would find something.  It may be true for nothing, which costs one look.
     - Where tasks are blocked and the CPU is free, the rank polls.  `_loop_start` is when the loop began; `_notice_at`
       is the time of the event in which it notices something, NEVER while there is nothing.
-    - At most one blocked task is `_chosen`: it sends what the layers above want to send.
+    - At most one blocked task is `_chosen`: it runs `core.run_progress()` for the rank, then goes on waiting.
+
+    What the CPU does, and the fields that say so:
+
+        idle       not `cpu.busy`, no task in `blocked`
+        polling    not `cpu.busy`, tasks in `blocked`; `_loop_start` is set, `_notice_at` once something has arrived
+        call       `cpu.busy`, a task holds the turn: a request, a poll, a compute
+        pass       `cpu.busy`, begun by `_look` (ends in `_pass_over_blocked`) or in a call (ends in `_sent.wake`)
 
     Args:
         conduit: the job's conduit.
@@ -109,7 +116,7 @@ class SimulatedPort(Port):
         self.blocked = Line()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
-        self._miss_ps = 1
+        self._miss_ps = 1  # until the first `add_path`; not 0, since the polling loop divides by it
         self._loop_start = 0
         self._notice_at = NEVER
         self._passes = 0
@@ -192,7 +199,7 @@ class SimulatedPort(Port):
         if cpu.busy:
             await cpu.acquire()
         else:
-            cpu.busy = True  # before time advances, as where the task parks: predicates are then looked at later
+            cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
             if cpu.free > kernel.now and not kernel.advance(cpu.free):
                 cpu.busy = False
                 await cpu.acquire()
@@ -440,7 +447,7 @@ class SimulatedPort(Port):
             self.recheck(kernel.task)
         if self._calls <= 0:
             self._calls = CALLS
-            await self._checkpoint()  # when ending too: who catches what ends its calls would never let go
+            await self._checkpoint()  # when ending too: a task that catches `Ending` in a loop would never yield
         else:
             self._calls -= 1
             await kernel.checkpoint_if_cancelled()
@@ -540,7 +547,7 @@ class SimulatedPort(Port):
                 self._notice_at = NEVER
 
     def _look(self) -> None:
-        """The polling loop sees that something is there, unless it has been left since."""
+        """Begin a pass, if the polling loop that scheduled this event still runs."""
         cpu = self.cpu
         if self._notice_at != self.kernel.now or cpu.busy:
             return

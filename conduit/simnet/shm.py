@@ -29,7 +29,9 @@ class _Inbox:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._memory = Memory(capacity * _ENTRY, 256)
+        self._memory = Memory(
+            capacity * _ENTRY, 256
+        )  # pages of 32 entries, made when first written: few rings are ever full
         self.head = self.tail = 0
 
     def put(self, source: int, is_reply: bool, slot: int) -> None:

@@ -1,4 +1,4 @@
-"""Paths with work that a poll pass does without a message: what was lost is sent again, what is owed is sent.
+"""Transports with work of their own in a poll pass: retransmissions, acknowledgements that are due.
 
 A network may do this only where its rank polls (rule P1), and it may take several events.  So a path notes that there
 is something to do, and asks for a pass; the next `take` does that before it looks for a message, and is called again

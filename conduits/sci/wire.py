@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.contract import CONTROL, Message
+from conduit.contract import CATEGORY, CATEGORY_SHIFT, CONTROL, Message
 from conduit.contract import REQUEST as REQUEST_BIT
 from conduit.errors import NetworkError
 from conduits.sci import constants as c
@@ -31,10 +31,9 @@ FIXED = _HEAD.size
 HEADER_MAX = c.whole(c.HEADER_MAX)
 MAX_ARGS = c.whole(c.MAX_ARGS)
 REQUEST, REPLY = 0, 1
-BARE = 3 << 9
+BARE = 3 << CATEGORY_SHIFT
 """The word of a bare control message: category 3, a reply."""
-_CATEGORY = 3 << 9
-_KIND = _CATEGORY | REQUEST_BIT | 255
+_KIND = CATEGORY | REQUEST_BIT | 255
 _MASK = (1 << 64) - 1
 _pack = _HEAD.pack
 # By the number of arguments, which bits 3 to 7 of the second byte hold.

@@ -23,7 +23,7 @@ from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model,
 from conduits.startx.protocol import Smp, StartXConfig, StartXPath
 
 _BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
-_MAX_LONG = (1 << 31) - 1
+_MAX_LONG = (1 << 31) - 1  # assumed; the size field of the header has 32 bits (`wire`)
 _ge, _le = attrs.validators.ge, attrs.validators.le
 
 
@@ -128,7 +128,9 @@ class StartX(SimulatedConduit):
         """Return the sums of docs/models/startx.md, for neighbours."""
         host, look = host_model(options.host), c.ps(c.POLL)
         copy = 1 / host.copy_bytes_per_s
-        head, full = (access_cost(options.access, HEADER + nbytes) for nbytes in (c.whole(c.PAYLOAD_MIN), wire.LATER))
+        head, full = (
+            access_cost(options.access, HEADER + nbytes) for nbytes in (c.whole(c.PAYLOAD_MIN), wire.MORE_BYTES)
+        )
         way = c.ps(c.NIU_OUT) + c.ps(c.STAGE) + c.ps(c.NIU_IN)
         send, receive = c.ps(c.BUILD) + head.send, head.receive + c.ps(c.DISPATCH)
         # Of a round trip: the look of the request, those in which the messages arrive, and one for more.
@@ -138,7 +140,7 @@ class StartX(SimulatedConduit):
             start=seconds(start),
             send=seconds(send),
             receive=seconds(receive),
-            medium_byte=seconds(max(full.send, full.receive)) / wire.LATER,
+            medium_byte=seconds(max(full.send, full.receive)) / wire.MORE_BYTES,
             long_start=seconds(send + way + c.ps(c.DISPATCH) + 2 * piece + look * 3 // 2),
             long_byte=1 / c.bytes_per_s(c.RDMA_RATE),
         )

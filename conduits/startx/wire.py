@@ -25,14 +25,14 @@ from __future__ import annotations
 
 import struct
 
-from conduit.contract import CONTROL, LONG, REQUEST, Message
+from conduit.contract import CATEGORY, CONTROL, LONG, REQUEST, Message
 from conduit.errors import NetworkError
 from conduits.startx import constants as c
 
 HEAD, MORE, ASK = 0, 1, 2
-FIRST = c.whole(c.PAYLOAD_MAX)
+HEAD_BYTES = c.whole(c.PAYLOAD_MAX)
 """Bytes of the stream in a HEAD packet."""
-LATER = FIRST - 4
+MORE_BYTES = HEAD_BYTES - 4
 """Bytes of the stream in a MORE packet."""
 MAX_ARGS = c.whole(c.MAX_ARGS)
 HEAD_MAX = 16 + 4 * MAX_ARGS
@@ -41,7 +41,7 @@ BY_RDMA = 1 << 17
 _HEADER = c.whole(c.HEADER)
 _LEAST = c.whole(c.PAYLOAD_MIN)
 _UNIT = c.whole(c.RDMA_UNIT)
-_KEPT = 255 | 3 << 9 | CONTROL
+_KEPT = 255 | CATEGORY | CONTROL
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<Q")
 _INDEX = struct.Struct("<I")
@@ -60,7 +60,7 @@ def tag(source: int, slot: int, is_reply: int, kind: int, local: int) -> int:
 
 def packets(nbytes: int) -> int:
     """Return how many packets a message with the longest head and `nbytes` of payload takes."""
-    return 1 + max(0, -(-(HEAD_MAX + nbytes - FIRST) // LATER))
+    return 1 + max(0, -(-(HEAD_MAX + nbytes - HEAD_BYTES) // MORE_BYTES))
 
 
 def head(message: Message, *, by_rdma: bool = False) -> bytes:
@@ -74,9 +74,9 @@ def head(message: Message, *, by_rdma: bool = False) -> bytes:
 
 def cut(stream: bytes) -> list[bytes]:
     """Cut a stream into the payloads of its packets, each padded to whole words."""
-    found = [_padded(stream[:FIRST])]
-    for index, start in enumerate(range(FIRST, len(stream), LATER), 1):
-        found.append(_padded(_INDEX.pack(index) + stream[start : start + LATER]))
+    found = [_padded(stream[:HEAD_BYTES])]
+    for index, start in enumerate(range(HEAD_BYTES, len(stream), MORE_BYTES), 1):
+        found.append(_padded(_INDEX.pack(index) + stream[start : start + MORE_BYTES]))
     return found
 
 
@@ -87,7 +87,7 @@ def _padded(payload: bytes) -> bytes:
 def place(payload: bytes) -> int:
     """Return where in the stream the bytes of a MORE packet begin."""
     index: int = _INDEX.unpack_from(payload)[0]
-    return FIRST + (index - 1) * LATER
+    return HEAD_BYTES + (index - 1) * MORE_BYTES
 
 
 def stream_packets(stream: bytes | bytearray) -> int:
@@ -98,7 +98,7 @@ def stream_packets(stream: bytes | bytearray) -> int:
     """
     word, nbytes = _unpack_from(stream)
     size = _head_size(word, nbytes) + (0 if word & BY_RDMA else nbytes)
-    return 1 if size <= FIRST else 1 - (FIRST - size) // LATER
+    return 1 if size <= HEAD_BYTES else 1 - (HEAD_BYTES - size) // MORE_BYTES
 
 
 def _head_size(word: int, nbytes: int) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Bytes = npt.NDArray[np.uint8]
     Steps = Iterator["CollectiveWait"]
-    Place = tuple[int, int]  # a rank of the job and a tag
+    MatchKey = tuple[int, int]  # the peer, a rank of the job, and a tag: what a send and its receive are matched by
 
 
 class CollectiveWait:
@@ -115,8 +115,8 @@ class UnexpectedMessages:
     __slots__ = ("arrived", "cleared", "head", "seen")
 
     def __init__(self) -> None:
-        self.arrived: dict[Place, bytes] = {}
-        self.cleared: dict[Place, int] = {}
+        self.arrived: dict[MatchKey, bytes] = {}
+        self.cleared: dict[MatchKey, int] = {}
         self.head = Head()
         self.seen: dict[Words, tuple[int, Words]] = {}
 
@@ -203,7 +203,8 @@ class CollectiveCall:
         failed: whether that came out of this rank's own work, so that other ranks wait in vain.
         waited: whether its caller waits for it, who is to hear of an error before the other ranks do.
         value: what its caller gets.
-        in_turn: whether receives that are asked for ahead come from ranks that may wait for this one until then.
+        in_turn: whether receives posted ahead may be from ranks that wait for this one; `missing` names only the
+            awaited one then.
     """
 
     def __init__(
@@ -239,9 +240,9 @@ class CollectiveCall:
         self.exhausted = False  # whether the algorithm has come to its end
         self.greets = True  # whether the next rank is told of this call, which the algorithm may not do by itself
         self.awaited: CollectiveWait | None = None  # what it waits for
-        self.receives: dict[Place, PostedReceive] = {}
-        self.held: dict[Place, memoryview] = {}  # sends that wait until their destination is ready
-        self.staged: dict[Place, Staged] = {}  # those whose next parts wait for slots
+        self.receives: dict[MatchKey, PostedReceive] = {}
+        self.held: dict[MatchKey, memoryview] = {}  # sends that wait until their destination is ready
+        self.staged: dict[MatchKey, Staged] = {}  # those whose next parts wait for slots
         self.unsent = 0  # sends that have been posted and not made
         self.pieces = 0  # those that have ever been posted
         self.unexpected = UnexpectedMessages()

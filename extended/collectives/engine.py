@@ -18,7 +18,7 @@ from extended.collectives.arrivals import Arrivals
 from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue
 from extended.collectives.signature import CollectiveMismatch, Signature, described, sign
-from extended.collectives.team_calls import Broken, Place, TeamCalls, TeamTable
+from extended.collectives.team_calls import Broken, SourceLine, TeamCalls, TeamTable
 from extended.missing import Missing
 from extended.program_lines import program_line
 from extended.reporting import team_name
@@ -181,7 +181,7 @@ class CollectiveEngine:
             assert team_calls.broken is not None
             raise conduit.ConduitError(f"destroy(): this team is broken: {team_calls.broken.text}")
 
-    def _enter(self, team_calls: TeamCalls, call: CollectiveCall, used: str, place: Place | None = None) -> None:
+    def _enter(self, team_calls: TeamCalls, call: CollectiveCall, used: str, place: SourceLine | None = None) -> None:
         team_calls.enter(self._ep.rank, call, place)
         if used:
             algorithm = TABLE[call.kind][used]
@@ -301,7 +301,7 @@ class CollectiveEngine:
         self._ep.want_progress()
 
     def broken(self, team_calls: TeamCalls, sequence: int, why: str) -> None:
-        """Let a team be broken, so that the calls after one with some number can never end, and end these."""
+        """Mark a team as broken: end all calls with numbers above `sequence`, which cannot complete any more."""
         for call in team_calls.breaks(Broken(sequence, why)):
             call.error = conduit.ConduitError(f"{call.text}: this team is broken: {why}")
             call.end()

@@ -145,7 +145,8 @@ def _accept(call: str, out: Any, work: Work, description: bytes, number: bool) -
         try:
             check_out(call, out, dtype, shape)
         except conduit.BadRequest as error:
-            work.refused, target = error.with_traceback(None), None  # which holds the frame, and so the memory
+            # Without its traceback, which would keep this frame, and so the memory, alive.
+            work.refused, target = error.with_traceback(None), None
     work.result = ResultBuffer(dtype, shape, target, number=number)
     work.made = as_bytes(work.result.array)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Identity = tuple[int, int]
 
-Place = tuple[str, int]
+SourceLine = tuple[str, int]
 """File and line of a call."""
 
 EPOCH = 32
@@ -63,10 +63,10 @@ class TeamCalls:
         place_at: returns where a rank of the job made the call of a number, None where that is not known here.
     """
 
-    def __init__(self, identity: Identity, place_at: Callable[[int, Identity, int], Place | None]) -> None:
+    def __init__(self, identity: Identity, place_at: Callable[[int, Identity, int], SourceLine | None]) -> None:
         self.identity = identity
         self._place_at = place_at
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, SourceLine] = {}
         self.members: Sequence[int] = ()
         self.topology: Topology | None = None
         self.rank = 0
@@ -91,7 +91,7 @@ class TeamCalls:
                     waits.setdefault(text, number)
         sink.part(f"collective calls{of_team}, led by {self.identity}", self.members, self.next, waits)
 
-    # ------------------------------------------------------------------------------------------------------------ mail
+    # -------------------------------------------------------------------------------------------------------- messages
 
     def unexpected(self, me: int, source: int, sequence: int, words: Words) -> UnexpectedMessages | None:
         """Return where a message of a call belongs, None where it is no longer wanted.
@@ -133,13 +133,13 @@ class TeamCalls:
         place = self._place_at(rank, self.identity, sequence)
         return "" if place is None else " at {}:{}".format(*place)
 
-    def place(self, sequence: int) -> Place | None:
+    def place(self, sequence: int) -> SourceLine | None:
         """Return where the program made the call of a number, None where it has not, or too long ago."""
         return self._places.get(sequence)
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    def enter(self, me: int, call: CollectiveCall, place: Place | None = None) -> None:
+    def enter(self, me: int, call: CollectiveCall, place: SourceLine | None = None) -> None:
         """Let a call's messages find it, and give it those that came before.
 
         Args:
@@ -161,11 +161,11 @@ class TeamCalls:
             unexpected.seen.clear()
 
     def may_begin(self, sequence: int) -> bool:
-        """Say whether a call need not wait for a fence."""
+        """Return whether a call may begin now; False: it waits for the fence of the epoch before the last."""
         return sequence < 0 or sequence // EPOCH <= self._fenced + 1
 
     def missing(self, call: CollectiveCall | None = None) -> list[int]:
-        """Return the ranks of the job that a call waits for, or all calls, as does one that has to wait for a fence."""
+        """Return the ranks of the job that `call` waits for; if it is None or waits for a fence, those of all calls."""
         calls = self.calls.values() if call is None or call in self.waiting else (call,)
         ranks = {rank for each in calls for rank in each.missing()}
         if call is None and self.greetings:
@@ -211,7 +211,7 @@ class TeamCalls:
 
 
 class TeamTable:
-    """All boxes of one rank, by their teams; one is made when the first message comes, or the team itself.
+    """The `TeamCalls` of one rank, by team; one is made by the team, or earlier by the first message for it.
 
     Args:
         job: what all ranks of the job in this process have, and no other job: `ep.hosts`.
@@ -223,21 +223,21 @@ class TeamTable:
         self._team_table: dict[Identity, TeamCalls] = {}
         _OF_ALL[id(job), rank] = self
 
-    def _place_at(self, rank: int, identity: Identity, sequence: int) -> Place | None:
+    def _place_at(self, rank: int, identity: Identity, sequence: int) -> SourceLine | None:
         """Return where a rank made a call, None where that is another process' or not known any more."""
         team_table = _OF_ALL.get((id(self._job), rank))
         team_calls = None if team_table is None else team_table.known_as(identity)
         return None if team_calls is None else team_calls.place(sequence)
 
     def find(self, lead: int, count: int) -> TeamCalls:
-        """Return the box of a team."""
+        """Return the calls of a team, made now if there are none yet."""
         team_calls = self._team_table.get((lead, count))
         if team_calls is None:
             team_calls = self._team_table[lead, count] = TeamCalls((lead, count), self._place_at)
         return team_calls
 
     def known_as(self, identity: Identity) -> TeamCalls | None:
-        """Return the box of a team, None where there is none yet or no more."""
+        """Return the calls of a team, None if they do not exist yet or any more."""
         return self._team_table.get(identity)
 
     def known(self) -> list[TeamCalls]:
@@ -250,4 +250,4 @@ class TeamTable:
 
 
 _OF_ALL: WeakValueDictionary[tuple[int, int], TeamTable] = WeakValueDictionary()
-"""The boxes of the ranks of this process, for errors alone; messages carry no lines.  A job leaves nothing here."""
+"""The tables of the ranks of this process, for errors only; messages carry no lines.  A job leaves nothing here."""

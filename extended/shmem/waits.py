@@ -28,6 +28,7 @@ _COMPARE: dict[CMP, Callable[[Any, Any], Any]] = {
     CMP.GE: operator.ge,
 }
 _SIGNS = {"==": CMP.EQ, "!=": CMP.NE, ">": CMP.GT, "<=": CMP.LE, "<": CMP.LT, ">=": CMP.GE}
+_SIGN_OF = {_COMPARE[cmp]: sign for sign, cmp in _SIGNS.items()}
 
 
 @attrs.frozen
@@ -58,6 +59,13 @@ class Look:
     def some(self) -> bool:
         """Say whether one of them does, or none counts."""
         return bool(self.met()) or not len(self.counted)
+
+    def sought(self) -> str:
+        """Return what is waited for, in words for the report of a deadlock."""
+        condition = f"{_SIGN_OF[self.compare]} {self.values if self.values.ndim == 0 else 'those given'}"
+        if self.elements.size == 1:
+            return f"an element {condition}, which was {self.elements[0]} at first"
+        return f"elements {condition}"
 
     def first(self) -> int | None:
         """Return the first that does."""
@@ -105,19 +113,19 @@ class Waits(ShmemTransfers):
             raise conduit.BadRequest(f"{call}: ivar has {look.elements.size} elements; give one, such as a[3:4]")
         return look
 
-    async def _wait(self, call: str, done: Callable[[], bool]) -> None:
+    async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> None:
         await self._x.ep.poll()
-        await self._x.ep.block_until(done, what=call)
+        await self._x.ep.block_until(done, what=f"{call}: {look.sought()}")
 
     async def _wait_all(self, call: str, look: Look) -> None:
-        await self._wait(call, look.all)
+        await self._wait(call, look, look.all)
 
     async def _wait_any(self, call: str, look: Look) -> int | None:
-        await self._wait(call, look.some)
+        await self._wait(call, look, look.some)
         return look.first()
 
     async def _wait_some(self, call: str, look: Look) -> list[int]:
-        await self._wait(call, look.some)
+        await self._wait(call, look, look.some)
         return look.met()
 
     async def _test_all(self, call: str, look: Look) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from conduit import Endpoint, Token
     from extended import Extended
+    from extended.reporting import ReportSink
 
 WORDS = 16
 """Bytes that a lock has in a segment: the word of its shares, and that of its queue."""
@@ -40,6 +41,7 @@ class WindowHold:
         word: where in its segment the words are.
         slot: of the window here.
         shared: whether others may have it too.
+        taken: file and line of the call, for the report of a deadlock.
         held: whether this rank has it.
         place: in the queue, while it has one.
     """
@@ -48,6 +50,7 @@ class WindowHold:
     word: int
     slot: int
     shared: bool
+    taken: str = ""
     held: bool = False
     place: Place | None = None
 
@@ -86,6 +89,7 @@ class WindowLocks:
         self._ep: Endpoint = x.ep
         self._words = x.atomic("u8")
         self._ticket = 0
+        self._had: list[WindowHold] = []
         self._places: dict[int, Place] = {}  # by ticket
         self._waiting: dict[tuple[int, int], Place] = {}  # the first of its queue, by home and word, until it unlocks
         self._ending: list[Place] = []  # given up, and told since that they are the first
@@ -100,6 +104,16 @@ class WindowLocks:
 
     # ----------------------------------------------------------------------------------------------- taking and giving
 
+    def tell(self, sink: ReportSink) -> None:
+        """Tell which locks this rank has."""
+        for hold in self._had:
+            shared = "shared" if hold.shared else "exclusive"
+            sink.note(f"holds the {shared} lock of rank {hold.home}'s part of a window, taken at {hold.taken}")
+
+    def _have(self, hold: WindowHold) -> None:
+        hold.held = True
+        self._had.append(hold)
+
     async def take(self, hold: WindowHold, what: str) -> None:
         """Take a lock, and wait until this rank has it; cancelled, it leaves the queue.
 
@@ -110,7 +124,7 @@ class WindowLocks:
             what: the call, for the report of a deadlock.
         """
         if hold.shared and await self._share(hold):
-            hold.held = True
+            self._have(hold)
             return
         place = await self._enter(hold)
         try:
@@ -126,11 +140,12 @@ class WindowLocks:
         else:
             await self._alone(place, what)
             hold.place = place
-        hold.held = True
+        self._have(hold)
 
     async def give(self, hold: WindowHold) -> None:
         """Give a lock back that this rank has."""
         hold.held = False
+        self._had.remove(hold)
         place = hold.place
         if place is None:
             await self._unshare(hold)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from extended.program_lines import program_line
 from extended.windows.accumulates import Change, has, perform
 from extended.windows.epochs import Epoch
 from extended.windows.locks import WindowHold
@@ -283,7 +284,8 @@ class Operations:
 
     async def lock(self, rank: int, what: str, *, shared: bool) -> None:
         """Take the lock of a rank; cancelled, it leaves the queue."""
-        hold = WindowHold(self._shape.members[rank].rank, self._shape.word, self._slot, shared)
+        file, line = program_line()
+        hold = WindowHold(self._shape.members[rank].rank, self._shape.word, self._slot, shared, f"{file}:{line}")
         self._holds[rank] = hold
         try:
             await self._service.locks.take(hold, what)

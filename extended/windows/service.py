@@ -115,6 +115,7 @@ class Service:
 
     def _tell(self, told: Any) -> None:
         """Tell what this rank waits for, for the report of a job that gets no further."""
+        self.locks.tell(told)
         if not self._attached and self._failed is None:
             told.note(
                 "it makes the first window of the job, for which all ranks attach handlers; let those that make none "

@@ -1,4 +1,4 @@
-"""What a request and its reply cost to simulate where all ranks send to all: exact, and the same on every computer."""
+"""What a request and its reply cost to simulate where many ranks send to many: exact, alike on every computer."""
 
 import sys
 from collections import Counter

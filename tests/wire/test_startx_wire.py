@@ -34,7 +34,7 @@ def test_a_message_is_put_together_from_its_packets_in_any_order(
     packets = wire.cut(stream)
     assert len(packets) == wire.stream_packets(packets[0]) <= wire.packets(len(payload))
     assert all(8 <= len(packet) <= 88 and len(packet) % 4 == 0 for packet in packets)
-    area = bytearray(wire.FIRST + wire.LATER * (len(packets) - 1))
+    area = bytearray(wire.HEAD_BYTES + wire.MORE_BYTES * (len(packets) - 1))
     for index in data.draw(st.permutations(range(len(packets)))):
         packet = packets[index]
         at, part = (wire.place(packet), packet[4:]) if index else (0, packet)

@@ -6,10 +6,10 @@ own to `engine.worker`, as steps.
 
 Two rules:
 
-- Envelopes always get through; only payload bytes are bounded.  Once a send and its receive have begun one of them must
-  end, whatever else is under way (MPI's rule of progress).  So a message for whose bytes there is no room goes as an
-  envelope alone, and its bytes follow when it is matched; and what says so has room of its own, or is consumed by every
-  poll.
+- Envelopes are never blocked; only payload bytes are flow-controlled.  Once a matching send and receive have begun one
+  of them must complete, whatever else is under way (MPI's progress rule).  So a message for whose payload there is no
+  room is sent as an envelope alone (rendezvous), and its payload follows when it is matched.  Envelopes and answers
+  have room of their own, or every poll takes them out of the shared queue.
 - Between ranks everything is bytes in simulated memory.  No object of one rank is seen by another.
 """
 
@@ -110,7 +110,7 @@ class IncomingMessage(ABC):
 
     @abstractmethod
     def keep(self) -> None:
-        """Nobody wants it yet: leave it where it is, or copy it out of what must be used again."""
+        """It is unexpected (no receive posted): leave it where it is, or copy it out of a buffer that is reused."""
 
     @abstractmethod
     def deliver(self, receive: Receive) -> None:

@@ -22,11 +22,11 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, Mode, Receive, Sen
 from conduits.mpi.engine.worker import Worker
 from conduits.mpi.errors import ErrorClass, MpiError
 
-_SENT, _RECEIVED = 4 << 20, 5 << 20
-_FLUSH = 300
+_SENT, _RECEIVED = 4 << 20, 5 << 20  # numbers of native operations (conduit.core.digest), which MPI jobs never log
+_FLUSH = 300  # as conduit.core.digest.FLUSH
 
 
-class Home(Protocol):
+class EnginePort(Protocol):
     """What an engine sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
 
     Attributes:
@@ -55,7 +55,7 @@ class Home(Protocol):
 
 
 class Engine:
-    """One rank's messages: receives that wait, messages that nobody has wanted yet.
+    """Matching for one rank: its posted-receive queue and its unexpected-message queue.
 
     Its methods are called with the CPU's turn taken, but for those that only look.
 
@@ -75,7 +75,9 @@ class Engine:
         digest_log: where sends and receives are logged for the digest, None where they are not.
     """
 
-    def __init__(self, home: Home, software: Software, host: HostModel, device: Callable[[Engine], Device]) -> None:
+    def __init__(
+        self, home: EnginePort, software: Software, host: HostModel, device: Callable[[Engine], Device]
+    ) -> None:
         self.home = home
         self.software = software
         self.host = host
@@ -150,7 +152,7 @@ class Engine:
         return receive
 
     def find(self, context: int, source: int, tag: int, *, take: bool) -> IncomingMessage | None:
-        """Return the message that such a receive would get now; where `take`, it is nobody else's from then on."""
+        """Return the first unexpected message that matches; `take`: remove it from the queue (matched probe)."""
         waiting = self._unexpected.get(context)
         if not waiting:
             return None
@@ -164,7 +166,7 @@ class Engine:
         return None
 
     def has(self, context: int, source: int, tag: int) -> bool:
-        """Return whether `find` would find anything; free of cost, for who waits for that."""
+        """Return whether `find` would find anything; charges nothing: it is the predicate of a waiting probe."""
         return any(
             source in (arrival.source, ANY_SOURCE) and tag in (arrival.tag, ANY_TAG)
             for arrival in self._unexpected.get(context, ())
@@ -233,14 +235,12 @@ class Engine:
     def sent(self, send: Send) -> None:
         """Take note that the buffer of a send may be used again."""
         send.sent = True
-        if send.matched or send.mode != Mode.SYNCHRONOUS:
-            self._end_send(send)
+        self._end_send_if_complete(send)
 
     def matched(self, send: Send) -> None:
         """Take note that the receive of a send was found."""
         send.matched = True
-        if send.sent:
-            self._end_send(send)
+        self._end_send_if_complete(send)
 
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
@@ -301,8 +301,9 @@ class Engine:
         receive.room = nbytes if nbytes < room else room
         arrival.deliver(receive)
 
-    def _end_send(self, send: Send) -> None:
-        if not send.over:
+    def _end_send_if_complete(self, send: Send) -> None:
+        # A standard or ready send is over when `sent`; a synchronous one when `sent` and `matched`, in either order.
+        if send.sent and (send.matched or send.mode != Mode.SYNCHRONOUS) and not send.over:
             del self._unfinished[send]
             self._end(send)
 

@@ -1,14 +1,15 @@
 """How Active Messages travel over SCI: one path for each queue discipline, all of one interface.
 
-`PairedSlots` is the design of the conduit's paper.  A slot goes through these states, of which its sender alone keeps
-track, in its free list:
+`PairedSlots` is the design of the conduit's paper.  A pair of slots goes through these states.  No rank stores the
+state: the requester knows free or not free (its free list), the receiver of a slot knows ready or not (its flag), and
+the rest is where the chain of events of the send has got to.
 
-    free       in the sender's free list
-    taken      set aside for a request, together with the reply slot that is paired with it
+    free       in the requester's free list
+    taken      set aside for a request: its request slot at the receiver and the reply slot paired with it here
     stored     header, arguments and payload are on their way; a barrier or a completion says that they have landed
     ready      the message-ready flag of the slot is set, then the message-exist flag of the receiver
-    handled    a poll of the receiver has taken the message; the reply goes through the same states in its own slot
-    free       the requester has taken the reply
+    handled    a poll of the receiver has taken the message; the reply goes the same way in the reply slot
+    free       the requester has taken the reply: the pair is back in its free list
 
 `SingleBuffer` and `SplitQueue` are Ibel's two designs, against which the paper argues.  In the second a reply needs a
 slot that only the other rank's progress frees: it can deadlock, and shows why slots are paired.

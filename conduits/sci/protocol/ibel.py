@@ -22,7 +22,7 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from conduit.contract import Category, Message, Unhandled
+from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhandled
 from conduit.sim import Flat
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain, Done, Steps
@@ -34,8 +34,7 @@ from conduits.sci.machine import SciCluster
 from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciPath
 from conduits.sci.protocol.sends import store
 
-_CATEGORY = 3 << 9
-_MEDIUM = Category.MEDIUM << 9
+_MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
 _REPLIES = -1
 
 
@@ -128,7 +127,7 @@ class Ibel(SciPath):
         message = wire.unpack(memory.read(layout.header(slot), wire.HEADER_MAX))
         if message.nbytes:
             data = memory.read(layout.header(slot) - message.nbytes, message.nbytes)
-            if message.word & _CATEGORY == _MEDIUM:
+            if message.word & CATEGORY == _MEDIUM:
                 message.payload = data
             else:
                 self.copy_in(message, data)

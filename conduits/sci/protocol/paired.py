@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conduit.contract import Category, Message, Unhandled
+from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhandled
 from conduit.sim import Flat, Memory
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain
@@ -28,8 +28,7 @@ from conduits.sci.protocol.peer import SciPeer
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
 _READY = wire.PairedLayout.READY
-_CATEGORY = 3 << 9
-_MEDIUM = Category.MEDIUM << 9
+_MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
 
 
 class FilledSlot:
@@ -142,7 +141,7 @@ class PairedSlots(SciPath):
     def _send_payload(
         self, peer: SciPeer, kind: int, number: int, slot: RemoteSlot, header: bytes, message: Message
     ) -> None:
-        long, nbytes = message.word & _CATEGORY != _MEDIUM, message.nbytes
+        long, nbytes = message.word & CATEGORY != _MEDIUM, message.nbytes
         place = self.layout.slot(kind, number)
         if long and (self.config.dynamic_mapping or nbytes >= self.config.dma_threshold):
             steps = sends.by_map if self.config.dynamic_mapping else sends.by_dma
@@ -219,7 +218,7 @@ class PairedSlots(SciPath):
             self._flags[0] = 1
 
     def _take_payload(self, message: Message, record: bytearray) -> None:
-        if message.word & _CATEGORY == _MEDIUM:
+        if message.word & CATEGORY == _MEDIUM:
             start = HEADER_MAX if self.config.transactions == 2 else wire.FIXED + len(message.args)
             message.payload = record[start : start + message.nbytes]
         elif not self.config.dynamic_mapping:

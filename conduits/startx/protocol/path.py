@@ -1,10 +1,10 @@
 """One rank's end of the network: requests in low priority, replies in high, long payloads by RDMA.
 
-What keeps it free of deadlock: before a request is sent, its requester has one of its request slots,
-which has room for the largest reply in the receive queue of high priority of its NIU (the conduit checks
-that these add up); and room in the transmit queue of low priority, so that a send never waits for another
-rank's poll with the processor taken.  So messages of high priority always find a place, and whoever
-waits for a slot or for room polls.
+Why it cannot deadlock: before a request is sent its requester holds two things.  One is a request slot, which
+reserves room for the largest reply in the high-priority receive queue of its NIU (`StartXOptions` checks
+that the slots of a host fit there).  The other is room in the low-priority transmit queue, so that a send
+never waits for another rank's poll while it holds the processor.  So high-priority messages always find
+room, and a rank that waits for a slot or for transmit room polls.
 
 A poll looks at the NIU.  It loads packets for whomever they are, puts those of other ranks of the host
 into their inboxes, gives grants, and then handles this rank's messages.
@@ -31,7 +31,7 @@ from conduits.startx.protocol.smp import Smp, StartXConfig
 from conduits.startx.protocol.transfers import BOOK_PS, OutgoingRdma, RdmaChannel, Reception
 
 BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
-LOADS = 64  # packets that one pass loads, whosever they are
+LOADS = 64  # packets that one pass loads; assumed: a pass must end even where packets for other ranks keep coming
 
 
 class StartXPath(Path):
@@ -65,7 +65,7 @@ class StartXPath(Path):
         self._outstanding: dict[int, int] = {}
         self._inbox: deque[tuple[bytes, int, int, int]] = deque()
         # Where messages of several packets are put together: for each slot of each requester, and for replies.
-        self._area_bytes = wire.FIRST + wire.LATER * (config.packets - 1)
+        self._area_bytes = wire.HEAD_BYTES + wire.MORE_BYTES * (config.packets - 1)
         self._areas = Memory((self._ranks + 1) * config.slots * self._area_bytes, self._area_bytes)
         self._missing: dict[int, tuple[int, int]] = {}  # by area: packets that have come, packets that it takes
         self._requests, self._replies = RdmaChannel(self, 0), RdmaChannel(self, 1)
@@ -130,8 +130,8 @@ class StartXPath(Path):
     def begin_pass(self) -> None:
         """Begin a pass, which loads a limited number of packets.
 
-        A look that finds one is the first load of it, which Table 1 has in the cost to receive; the one that costs
-        more is the last, which finds nothing.
+        A status read that finds a packet is part of the cost to receive it (Table 1).  Only the last one, which finds
+        none, costs POLL_PS extra.  The port has charged the first: that is taken back here; `take` charges the last.
         """
         if self.niu.high or self.niu.low:
             self._finds = True

@@ -3,11 +3,13 @@
 All NIUs run the same one, kept in the memory that the processes of the SMP share.  A transfer goes
 through these states:
 
-    asked      the sender has asked for the receiver (RTS); its bytes wait in a pinned buffer
-    put off    the receiver's rank wants the sender's rank itself, has asked first, and is the lower one
-    granted    (CTS) the receiving engine and the receiver's buffer are this transfer's alone
-    arrived    all of it is in the buffer: the engine is free, the buffer is not yet
-    emptied    the receiver has copied it out: the buffer is free
+    requested  the sender has sent the RTS; its bytes wait in a pinned buffer
+    granted    the CTS has been sent: the receiving engine and the receiver's buffer belong to this transfer
+    arrived    all bytes are in the buffer: the engine is free, the buffer is not yet
+    emptied    the receiver has copied them out: the buffer is free
+
+A requested transfer may be *deferred* (`put_off`): the receiver's rank has itself sent an RTS to the sender's rank, has
+the lower number, and goes first.  `_NEXT` has the transitions; any other event is an error.
 
 Grants go to the request that came first among those that could begin: the engine is free, the buffer of
 their receiver is free, and they are not put off.
@@ -25,6 +27,24 @@ sends first" is assumed (sx.gap.tiebreak).
 
 from __future__ import annotations
 
+from enum import Enum
+
+
+class TransferState(Enum):
+    """How far a transfer to a rank of this NIU has come."""
+
+    REQUESTED = 0
+    GRANTED = 1
+    ARRIVED = 2
+    EMPTIED = 3
+
+
+_NEXT = {
+    ("grant", TransferState.REQUESTED): TransferState.GRANTED,
+    ("arrived", TransferState.GRANTED): TransferState.ARRIVED,
+    ("emptied", TransferState.ARRIVED): TransferState.EMPTIED,
+}
+
 
 class TransferRequest:
     """A rank's request to send (RTS) something to a rank of this NIU.
@@ -36,9 +56,10 @@ class TransferRequest:
         nbytes: how much.
         place: where the receiver keeps what belongs to the transfer; the owner's business.
         put_off: the channels here whose transfers the other way go first.
+        state: how far the transfer has come.
     """
 
-    __slots__ = ("channel", "nbytes", "place", "put_off", "source", "target")
+    __slots__ = ("channel", "nbytes", "place", "put_off", "source", "state", "target")
 
     def __init__(self, source: int, target: int, channel: int, nbytes: int, place: object = None) -> None:
         self.source = source
@@ -47,6 +68,14 @@ class TransferRequest:
         self.nbytes = nbytes
         self.place = place
         self.put_off: set[int] = set()
+        self.state = TransferState.REQUESTED
+
+    def move(self, event: str) -> None:
+        """Go on to the next state; AssertionError where `_NEXT` has none."""
+        found = _NEXT.get((event, self.state))
+        if found is None:
+            raise AssertionError(f"{event}: the transfer from {self.source} to {self.target} is {self.state.name}")
+        self.state = found
 
 
 class Rendezvous:
@@ -63,7 +92,7 @@ class Rendezvous:
     def __init__(self) -> None:
         self._requests: list[TransferRequest] = []
         self._asked: dict[int, tuple[int, int]] = {}  # source and target, by channel
-        self._taken: set[int] = set()
+        self._taken: dict[int, TransferRequest] = {}  # granted and not emptied, by receiver
         self.booked: TransferRequest | None = None
         self.grantable = False
         self.put_off = 0
@@ -98,9 +127,9 @@ class Rendezvous:
         """Take the request that may begin now, None if there is none; engine and buffer are its own from here on."""
         found = self._first()
         if found is not None:
+            found.move("grant")
             self._requests.remove(found)
-            self.booked = found
-            self._taken.add(found.target)
+            self.booked = self._taken[found.target] = found
         self.grantable = False
         return found
 
@@ -108,12 +137,13 @@ class Rendezvous:
         """All of what was granted is in its buffer: the engine is free."""
         if self.booked is None:
             raise AssertionError("nothing has been granted")
+        self.booked.move("arrived")
         self.booked = None
         self._look()
 
     def emptied(self, rank: int) -> None:
         """`rank` has copied out what arrived for it: its buffer is free."""
-        self._taken.remove(rank)
+        self._taken.pop(rank).move("emptied")
         self._look()
 
     @property

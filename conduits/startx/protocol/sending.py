@@ -4,8 +4,8 @@ For each packet: take the lock of the NIU, store, leave it.  Packets of high pri
 the transmit queue, which the network always makes, and hold the RDMA engine between two pieces, because
 it and they may not be at work at once.  Packets of low priority have room set aside for them.
 
-This is no generator (`conduit.simnet.chain`) as other chains are: every short message goes through it, and waits in it
-for the engine, for room and for the lock in the event in which it finds them, where a chain would take another event.
+Other sends are generators (`conduit.simnet.chain`).  This one is written as callbacks because every short message uses
+it: a callback continues in the same event if the engine, the room or the lock is free, where a chain takes one more.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from collections import deque
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from conduit.contract import Category, Message
+from conduit.contract import CATEGORY, LONG, Message
 from conduit.simnet.chain import Done, Steps
 from conduit.simnet.path import PathPort
 from conduits.startx import constants as c
@@ -26,7 +26,6 @@ from conduits.startx.protocol.sending import PacketSend, SendingPath
 from conduits.startx.protocol.smp import StartXConfig
 
 BOOK_PS = c.ps(c.BOOK)
-CATEGORY = 3 << 9
 """Where the word of a message has its category."""
 
 
@@ -101,7 +100,7 @@ class RdmaChannel:
             self._fill()
 
     def send_part(self) -> Steps:
-        """Send the next part of the first message; one of low priority has room set aside for its wish."""
+        """Send the next part of the first message; for a request, transmit room for its RTS is reserved already."""
         yield self._ask
         self._fill()
 
@@ -111,7 +110,7 @@ class RdmaChannel:
         message = outgoing.message
         if not self.is_reply:
             path.smp.give_back(path.config.packets - first)
-            if message.word & CATEGORY == Category.LONG << 9:
+            if message.word & CATEGORY == LONG:
                 path.uncopied[message] = outgoing
         self.queue.append(outgoing)
         if first:
@@ -301,7 +300,7 @@ class Reception:
             self._over()
 
     def _copy(self, size: int) -> None:
-        """Spend the time of copying a piece to the segment; it is not looked at before all of the part is there."""
+        """Charge the copy of a piece to the segment; `_emptied` moves the bytes, since nobody reads them before."""
         path = self._path
         cpu, now = path.cpu, path.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)

@@ -1,11 +1,12 @@
 """How Active Messages travel over Sun Fire Link: postboxes, a pool of blocks, acknowledgements, repair.
 
-A connection is made at the first message to a rank, and kept (`connections`):
+A connection has two directions, each made at the first message in it and kept (`connections`, `SunfirePeer`):
 
-    unknown     nothing is exported or imported for it
-    exported    the other host's service process has made the area, and this rank has made its half of the pair
-    imported    both are imported and mapped; from here on a message is stores alone
-    repaired    a barrier reported lost stores: what was kept is written again, over the links that work (`repair`)
+    to send requests     the service process of the other host exports an area, one for all its ranks (`area.remote`);
+                         this rank exports the pair (`pair`); `requests` is set when both are there
+    to answer requests   the requester's pair is imported when its first request is taken (`remote_pair`)
+
+From then on a message is stores alone.  Lost stores are written again (`repair`); that changes no state.
 
 A postbox is free, reserved for a request, written, taken by the reader's poll, and free again once its acknowledgement
 has been seen (`postbox_writer`, `inbox`).  A block is free, granted to a message, and free again with the postbox that

@@ -145,8 +145,8 @@ class Connections:
 
     def import_pair(self, peer: SunfirePeer) -> BarrierImport:
         """Import a peer's memory for acknowledgements and replies, at its first request."""
-        peer.back = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
-        return peer.back
+        peer.remote_pair = self._remote(peer.host, self._pair_number(peer.rank, self._rank))
+        return peer.remote_pair
 
     def make_area(self, peer: SunfirePeer, host: int) -> Act:
         """Return the act of asking the service process of the peer's host for an area, for this rank of `host`."""

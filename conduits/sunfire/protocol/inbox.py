@@ -74,7 +74,7 @@ class Inbox:
 
     def _land_out_of_turn(self, number: int) -> None:
         """Take note of a postbox that has landed before one in front of it, or once more."""
-        ahead = (number - self.landed + _HALF) % _SEQUENCES - _HALF
+        ahead = (number - self.landed + _HALF) % _SEQUENCES - _HALF  # signed distance, modulo 2**32 (RFC 1982)
         if ahead > 0:
             self._furthest = max(self._furthest, self.landed + ahead + 1)
         elif self.landed + ahead < self.head:

@@ -239,8 +239,8 @@ class SunfirePath(TendedPath):
             try:
                 self._took_request(peer, message, first, count)
             except NetworkError as error:
-                self.port.fail(error)  # not the caller's to catch: the requester would wait for ever
-                return LATER
+                self.port.fail(error)  # not raised: the program could catch it, and the requester would wait for ever
+                return LATER  # never resumed, since the job ends
         if message.nbytes:
             self._payloads.fetch(message, form, blocks, inbox)
         return message
@@ -248,7 +248,7 @@ class SunfirePath(TendedPath):
     def _took_request(self, peer: SunfirePeer, message: Message, first: int, count: int) -> None:
         message.slot = first, count
         peer.emptied = first + count
-        if peer.back is None:
+        if peer.remote_pair is None:
             self.connections.import_pair(peer)
             self._new_queue()
         if peer.received >= self._outstanding:

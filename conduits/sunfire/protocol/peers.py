@@ -63,7 +63,7 @@ class SunfirePeer:
         area: this rank's area there.
         pair: memory here for its acknowledgements and replies.
         sent: requests that it has not acknowledged: number of the first postbox, how many, blocks.
-        back: its memory for acknowledgements and replies from here; None until it has sent a request.
+        remote_pair: import of its pair, for acknowledgements and replies from here; None until it has sent a request.
         replies: the queue there for replies from here.
         answered: where each reply begins that it may not have taken yet.
         received: requests that came from it.
@@ -73,8 +73,22 @@ class SunfirePeer:
     """
 
     __slots__ = (
-        "answered", "area", "back", "credits", "emptied", "host", "pair", "place", "rank", "received", "replies",
-        "requests", "room", "safe", "segment", "sent",
+        "answered",
+        "area",
+        "credits",
+        "emptied",
+        "host",
+        "pair",
+        "place",
+        "rank",
+        "received",
+        "remote_pair",
+        "replies",
+        "requests",
+        "room",
+        "safe",
+        "segment",
+        "sent",
     )  # fmt: skip
 
     def __init__(
@@ -89,7 +103,7 @@ class SunfirePeer:
         self.area = area
         self.pair: Store | None = None
         self.sent: deque[tuple[int, int, Grant | None]] = deque()
-        self.back: BarrierImport | None = None
+        self.remote_pair: BarrierImport | None = None
         self.replies = PostboxWriter(layout.replies_at, layout.reply_postboxes, keep=keep)
         self.answered: deque[int] = deque()
         self.received = 0

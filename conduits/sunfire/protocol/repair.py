@@ -1,15 +1,14 @@
 """Repair: what is stored behind a barrier until that is good, and what a rank does when stores of it were lost.
 
-`safely` stores behind a barrier.  Postboxes and acknowledgements are written without one; that something of these was
-lost is told by the rank's error register, which does not say what.  So those are written again of which it is not
-certain that they have landed:
+`safely` stores and then checks a barrier.  Postboxes and acknowledgements are stored without a barrier.  If one is lost
+the rank's error register says so, but not which.  So everything not known to have landed is written again:
 
 - request postboxes that are not acknowledged;
 - reply postboxes whose requester may not have taken them: with n outstanding requests allowed, the last n;
 - acknowledgements since the last repair, at most one for each postbox of a queue.
 
-Then a barrier; if that fails too, again, until system software has found another path or has found that there is
-none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
+Then comes a barrier.  If that fails too, all is repeated, until system software has found another route, or that there
+is none.  A postbox that had landed after all carries an old sequence number: its reader drops it, and
 acknowledges it once more, behind a barrier too.
 
 Source: assumed; the papers do not tell what becomes of short messages when a link fails (sf.gap.err_short).
@@ -146,9 +145,9 @@ class StoreRepair:
         path = self._path
         while self._old:
             peer, number = self._old.pop()
-            if peer.back is not None and peer.emptied - number <= self._queue:
-                # Behind a barrier, lest it lands on top of what acknowledges the next use of that postbox.
-                yield from safely(path, peer.host, peer.back, acknowledgements(number, 1, self._queue))
+            if peer.remote_pair is not None and peer.emptied - number <= self._queue:
+                # With a barrier: landing late, it would overwrite the acknowledgement of the postbox's next use.
+                yield from safely(path, peer.host, peer.remote_pair, acknowledgements(number, 1, self._queue))
         if path.read_error():
             path.counts["sunfire_repairs"] += 1
             yield from self._rewrite()
@@ -164,8 +163,8 @@ class StoreRepair:
             there = peer.area.remote if peer.requests is not None else None
             if there is not None and peer.requests is not None and peer.sent:
                 yield from self._safely(peer, there, peer.requests.again(peer.sent[0][0]))
-            if peer.back is not None:
-                yield from self._answers(peer, peer.back)
+            if peer.remote_pair is not None:
+                yield from self._answers(peer, peer.remote_pair)
 
     def _answers(self, peer: SunfirePeer, back: BarrierImport) -> Steps:
         """Write replies and acknowledgements again."""

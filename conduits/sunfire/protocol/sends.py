@@ -247,7 +247,7 @@ class Sends:
 
     def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
-        path, back, nbytes = self._path, peer.back, message.nbytes
+        path, back, nbytes = self._path, peer.remote_pair, message.nbytes
         assert back is not None
         stores = acknowledgements(*emptied, self._postboxes)
         if nbytes > self._short_limit:

@@ -119,7 +119,7 @@ class UdpPath(TendedPath):
     def _helps(self, stream: DatagramStream) -> bool:
         """Return whether sending again what is due may bring anything about, where nothing is under way."""
         there = self.config.paths(stream.peer.rank)
-        return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.flying)
+        return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.outstanding)
 
     def lacks(self, source: int, stream: DatagramStream, number: int) -> bool:
         """Return whether a datagram of a stream to this rank would change anything if it came once more.
@@ -131,7 +131,7 @@ class UdpPath(TendedPath):
         if buffer.used + len(self._bytes(stream, number)) > buffer.room:
             return False
         peer = self.peers.get(source)
-        if peer is not None and peer.unacknowledged and peer.had[bool(stream.flags & wire.REPLY)].has(number):
+        if peer is not None and peer.unacknowledged and peer.received[bool(stream.flags & wire.REPLY)].has(number):
             return False
         waiting = (wire.unpack(each) for each in buffer)
         return not any((each.source, each.flags, each.number) == (source, stream.flags, number) for each in waiting)
@@ -171,12 +171,12 @@ class UdpPath(TendedPath):
                 stream.backlog.popleft()
             number = stream.window.send((outgoing.slot, at, outgoing.size, part), self.cpu.now())
             yield self._sending(stream.peer, self._bytes(stream, number))
-        stream.wind()
+        stream.restart_timer()
 
     def _send_again(self, stream: DatagramStream) -> Steps:
         """Send again what is due."""
         for number in stream.window.due(self.kernel.now):
-            if number not in stream.window.flying:
+            if number not in stream.window.outstanding:
                 continue
             if stream.window.again(number, self.cpu.now()).tries > self.config.tries:
                 self.port.fail(
@@ -191,7 +191,7 @@ class UdpPath(TendedPath):
 
     def _bytes(self, stream: DatagramStream, number: int) -> bytes:
         """Return a datagram, with the acknowledgements of now."""
-        what: Any = stream.window.flying[number].what
+        what: Any = stream.window.outstanding[number].what
         slot, at, size, part = what
         return self._datagram(stream.peer, stream.flags, slot, number, at, size, part)
 
@@ -205,7 +205,7 @@ class UdpPath(TendedPath):
         size: int = 0,
         part: bytes = b"",
     ) -> bytes:
-        requests, replies = (each.told() for each in peer.had)
+        requests, replies = (each.told() for each in peer.received)
         return wire.pack(wire.Datagram(self.rank, flags, slot, number, at, size, requests, replies, part))
 
     def _sending(self, peer: UdpPeer, datagram: bytes) -> Act:
@@ -259,7 +259,7 @@ class UdpPath(TendedPath):
         if not datagram.flags & wire.DATA:
             return None
         is_reply = bool(datagram.flags & wire.REPLY)
-        if not peer.had[is_reply].accept(datagram.number):
+        if not peer.received[is_reply].accept(datagram.number):
             self.counts["udp_duplicates"] += 1
             self._owe(peer, at_once=True)  # what told the sender may have been lost
             return None
@@ -278,7 +278,7 @@ class UdpPath(TendedPath):
     def _acknowledged(self, stream: DatagramStream) -> None:
         """Something of a stream has got there: what is due next, and what may leave now?"""
         if not self._closed:
-            stream.wind()
+            stream.restart_timer()
         if stream.may_send():
             self._streams[stream] = None
             self.due = True
@@ -305,7 +305,7 @@ class UdpPath(TendedPath):
                 if stream.backlog:
                     lines.append(
                         f"{len(stream.backlog)} {what} to rank {peer.rank} wait until "
-                        f"{len(stream.window.flying)} datagrams are acknowledged"
+                        f"{len(stream.window.outstanding)} datagrams are acknowledged"
                     )
         return lines
 
@@ -324,7 +324,7 @@ class UdpPath(TendedPath):
             datagram = wire.unpack(each)
             reply = bool(datagram.flags & wire.REPLY)
             peer = self.peers.get(datagram.source)
-            if not datagram.flags & wire.DATA or (peer is not None and peer.had[reply].has(datagram.number)):
+            if not datagram.flags & wire.DATA or (peer is not None and peer.received[reply].has(datagram.number)):
                 continue
             key = datagram.source, reply, datagram.slot
             if not datagram.at:

@@ -34,8 +34,8 @@ class DatagramStream:
         self.backlog: deque[Fragmentation] = deque()
         self.timer = timer(self)
 
-    def wind(self) -> None:
-        """Let the timer run to when the next datagram is due, if there is one."""
+    def restart_timer(self) -> None:
+        """Start the timer for the next retransmission that is due; stop it if there is none."""
         deadline = self.window.deadline()
         if deadline is None:
             self.timer.stop()
@@ -62,7 +62,7 @@ class UdpPeer:
     Attributes:
         free: unused slots.
         requests, replies: what is sent there.
-        had: what has arrived from there: requests, replies.
+        received: the receive windows of its requests and of its replies.
         arriving: messages of which not every part has, by (reply or not, slot).
         unacknowledged: datagrams that have arrived since the last acknowledgement.
     """
@@ -71,8 +71,8 @@ class UdpPeer:
         "acknowledge",
         "arriving",
         "free",
-        "had",
         "rank",
+        "received",
         "replies",
         "requests",
         "slots",
@@ -96,7 +96,7 @@ class UdpPeer:
         self.free = list(range(slots - 1, -1, -1))
         self.requests = DatagramStream(self, DATA, SendWindow(window, rto), timer)
         self.replies = DatagramStream(self, DATA | REPLY, SendWindow(window, rto), timer)
-        self.had = (ReceiveWindow(), ReceiveWindow())
+        self.received = (ReceiveWindow(), ReceiveWindow())
         self.arriving: dict[tuple[int, int], Reassembly] = {}
         self.unacknowledged = 0
         self.acknowledge = acknowledge(self)

@@ -1,8 +1,8 @@
-"""The two ends of a stream of numbered datagrams over which each arrives once.
+"""Selective-repeat ARQ: the two ends of a stream of numbered datagrams, each delivered once, in any order.
 
-The sender numbers them, has at most a window of them without acknowledgement, and sends one again after a time, which
-doubles at each try.  The receiver says which number is the first that it has not, and which of those after it it has.
-Neither knows a clock or a CPU: they are told the time.
+The sender has at most a window of unacknowledged datagrams and retransmits each after a timeout that doubles with each
+try (exponential backoff, without a cap: `tries` bounds it).  The receiver acknowledges cumulatively (the first missing
+number) and selectively (a bitmap of the numbers after it).  Both are passed the time; neither has a clock or a CPU.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from conduits.udp.wire import MAX_WINDOW, Acknowledgement
 
 
 @attrs.define
-class Flying:
-    """A datagram without acknowledgement.
+class Outstanding:
+    """A datagram that was sent and not acknowledged.
 
     Attributes:
         what: what the sender needs to send it again.
@@ -35,24 +35,24 @@ class SendWindow:
         rto: picoseconds after which one is sent again; twice that the next time, and so on.
 
     Attributes:
-        flying: datagrams without acknowledgement, by number, in order.
+        outstanding: datagrams without acknowledgement, by number, in order.
         next: the number of the next new one.
     """
 
-    __slots__ = ("_rto", "_window", "flying", "next")
+    __slots__ = ("_rto", "_window", "next", "outstanding")
 
     def __init__(self, window: int, rto: int) -> None:
         if not 1 <= window <= MAX_WINDOW:
             raise ValueError(f"window={window}; an acknowledgement can tell of 1 to {MAX_WINDOW} datagrams")
         self._window = window
         self._rto = rto
-        self.flying: dict[int, Flying] = {}
+        self.outstanding: dict[int, Outstanding] = {}
         self.next = 0
 
     @property
     def first(self) -> int:
         """The first number without acknowledgement."""
-        return next(iter(self.flying), self.next)
+        return next(iter(self.outstanding), self.next)
 
     def is_open(self) -> bool:
         """Return whether a new datagram may be sent."""
@@ -63,30 +63,30 @@ class SendWindow:
         assert self.is_open()
         number = self.next
         self.next += 1
-        self.flying[number] = Flying(what, now + self._rto)
+        self.outstanding[number] = Outstanding(what, now + self._rto)
         return number
 
     def acknowledge(self, told: Acknowledgement) -> bool:
         """Take an acknowledgement, which may be old; return whether it told anything new."""
-        arrived = [number for number in self.flying if has(told, number)]
+        arrived = [number for number in self.outstanding if has(told, number)]
         for number in arrived:
-            del self.flying[number]
+            del self.outstanding[number]
         return bool(arrived)
 
     def due(self, now: int) -> list[int]:
         """Return the numbers whose time has come, in order."""
-        return [number for number, flying in self.flying.items() if flying.due <= now]
+        return [number for number, outstanding in self.outstanding.items() if outstanding.due <= now]
 
-    def again(self, number: int, now: int) -> Flying:
+    def again(self, number: int, now: int) -> Outstanding:
         """Take note that a datagram is sent again."""
-        flying = self.flying[number]
-        flying.due = now + (self._rto << flying.tries)
-        flying.tries += 1
-        return flying
+        outstanding = self.outstanding[number]
+        outstanding.due = now + (self._rto << outstanding.tries)
+        outstanding.tries += 1
+        return outstanding
 
     def deadline(self) -> int | None:
         """Return when the next is due, picoseconds; None where none is without acknowledgement."""
-        return min((flying.due for flying in self.flying.values()), default=None)
+        return min((outstanding.due for outstanding in self.outstanding.values()), default=None)
 
 
 class ReceiveWindow:

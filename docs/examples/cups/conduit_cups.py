@@ -15,7 +15,7 @@ ROOM, RTO = 8, 100 * US  # messages that an ear can hold; time until a request i
 
 
 class Cups(Loggp):
-    name, summary = "cups", "a string that loses, doubles and puts off"
+    name, summary = "cups", "a string that loses, duplicates and delays"
     make_path = lambda self, port: CupsPath(port, self)  # noqa: E731
 
 

@@ -79,18 +79,18 @@ class Reliable(RuleBasedStateMachine):
         """An old one, too, and more than once."""
         if self.told:
             told = pick.choice(self.told)
-            new = {number for number in self.sender.flying if has(told, number)}
+            new = {number for number in self.sender.outstanding if has(told, number)}
             assert self.sender.acknowledge(told) is bool(new)
-            assert not new & set(self.sender.flying)
+            assert not new & set(self.sender.outstanding)
 
     @rule()
     def everything_gets_through_in_the_end(self):
         """As soon as the network loses nothing any more."""
-        for number in sorted(self.sender.flying):
+        for number in sorted(self.sender.outstanding):
             if self.receiver.accept(number):
                 self.got.append(number)
         self.sender.acknowledge(self.receiver.told())
-        assert not self.sender.flying
+        assert not self.sender.outstanding
         assert self.sender.deadline() is None
         assert self.sender.is_open()
         assert sorted(self.got) == list(range(len(self.given)))
@@ -98,7 +98,7 @@ class Reliable(RuleBasedStateMachine):
     @invariant()
     def nothing_is_given_out_twice_or_forgotten(self):
         assert len(self.got) == len(set(self.got))
-        assert set(self.got) | set(self.sender.flying) == set(range(len(self.given)))
+        assert set(self.got) | set(self.sender.outstanding) == set(range(len(self.given)))
         told = self.receiver.told()
         assert {number for number in range(len(self.given)) if has(told, number)} == set(self.got)
         assert told.later < 1 << self.window

@@ -86,8 +86,22 @@ def test_a_wait_that_nothing_can_end_is_a_deadlock():
         flag = await pe.zeros(1, "i4")
         await pe.wait_until(flag, pe.CMP_NE, 0)
 
-    with pytest.raises(conduit.Deadlock, match=r"pe\.wait_until"):
+    with pytest.raises(conduit.Deadlock, match=r"pe\.wait_until: an element != 0, which was 0 at first since"):
         run(main)
+
+
+def test_the_report_of_a_wait_for_several_says_what_they_are_to_be():
+    async def main(pe):
+        flags = await pe.zeros(3, "i4")
+        if pe.my_pe():
+            await pe.wait_until_all(flags, ">=", 2)
+        else:
+            await pe.wait_until_any_vector(flags, pe.CMP_EQ, [1, 2, 3])
+
+    with pytest.raises(conduit.Deadlock) as found:
+        run(main)
+    assert "waits for pe.wait_until_all: elements >= 2 since" in str(found.value)
+    assert "waits for pe.wait_until_any_vector: elements == those given since" in str(found.value)
 
 
 @pytest.mark.parametrize(

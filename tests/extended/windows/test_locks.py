@@ -165,8 +165,12 @@ def test_a_lock_that_is_held_for_ever_is_a_deadlock_that_names_the_wait():
         await ep.compute(1e-3)
         await win.Lock(0)
 
-    with pytest.raises(conduit.Deadlock, match=r"win\.Lock of rank 0, in the queue behind rank 0"):
+    with pytest.raises(conduit.Deadlock, match=r"win\.Lock of rank 0, in the queue behind rank 0") as found:
         conduit.run(main, conduit="loggp")
+    line = main.__code__.co_firstlineno + 3
+    held = f"holds the exclusive lock of rank 0's part of a window, taken at test_locks.py:{line}\n"
+    assert str(found.value).count("holds the") == 1
+    assert held in f"{found.value}\n"
 
 
 def test_a_share_that_is_held_for_ever_too():

@@ -24,14 +24,14 @@ from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.pair import RingPair, RingTransfer
 from conduits.mpi.libraries.rings.wire import (
-    CLEARED,
     CREDITS,
+    CTS,
     EAGER,
-    ENVELOPE,
     HEADER,
     INLINE,
     MATCHED,
     PIECE,
+    RTS,
     RingHeader,
     RingLayout,
     sequence,
@@ -59,7 +59,7 @@ class RingCosts:
 
 
 class RingDevice(Device):
-    """One rank's end of all its rings; where its regions are is for who derives it to say.
+    """One rank's end of all its rings; a derived class says where the regions are (`connect`).
 
     Args:
         engine: the rank's.
@@ -156,16 +156,16 @@ class RingDevice(Device):
     def _begin(self, pair: RingPair, send: Send) -> None:
         """Send what says that there is a message, and the data where there is room for them; the ring has room."""
         layout, nbytes = pair.layout, len(send.data)
-        kind, buffer = ENVELOPE, None
+        kind, buffer = RTS, None
         if nbytes <= layout.inline and pair.has_inline(nbytes):
             kind = INLINE
             pair.inline += nbytes
         elif layout.inline < nbytes <= layout.eager:
             self.engine.charge(self._costs.buffer_ps)
             buffer = pair.eager_buffer()
-            kind = ENVELOPE if buffer is None else EAGER
+            kind = RTS if buffer is None else EAGER
         self._counts["inline" if kind == INLINE else "eager" if kind == EAGER else "large"] += 1
-        if kind == ENVELOPE or send.mode == Mode.SYNCHRONOUS:
+        if kind == RTS or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
         header = RingHeader(
             kind, send.mode, buffer or 0, send.context, send.source, send.tag, nbytes, send.number, 0, 0
@@ -180,7 +180,7 @@ class RingDevice(Device):
         elif header.kind == INLINE:
             data = bytes(send.data)
         yield self._entry(pair, header, data)
-        if header.kind != ENVELOPE:
+        if header.kind != RTS:
             engine.sent(send)
 
     def _answer(self, pair: RingPair, header: RingHeader) -> None:
@@ -253,7 +253,7 @@ class RingDevice(Device):
         engine.cpu.free += self._take_ps[header.kind == PIECE]
         data = pair.inline_data(header.nbytes) if header.kind == INLINE else b""
         pair.taken += 1
-        if header.kind <= ENVELOPE:
+        if header.kind <= RTS:
             engine.arrive(_Message(self, pair, header, data))
         elif header.kind == PIECE:
             place = pair.layout.piece_buffer(pair.came)
@@ -261,7 +261,7 @@ class RingDevice(Device):
             engine.worker.do(self._take_piece(pair, self._receives[header.receive], header.nbytes, place))
         else:
             send = self._sends.pop(header.send)
-            if header.kind == CLEARED:
+            if header.kind == CTS:
                 if header.nbytes:
                     pair.large.append(RingTransfer(send, header.receive, header.nbytes))
                 else:
@@ -319,7 +319,7 @@ class RingDevice(Device):
             self._receives[receive.number] = receive
         else:
             self.engine.received(receive)
-        header = RingHeader(CLEARED, 0, 0, 0, 0, 0, receive.room, message.send, receive.number, 0)
+        header = RingHeader(CTS, 0, 0, 0, 0, 0, receive.room, message.send, receive.number, 0)
         self._answer(message.pair, header)
 
     def copy_aside(self, nbytes: int) -> _Steps:
@@ -355,7 +355,7 @@ class _Message(IncomingMessage):
 
     def deliver(self, receive: Receive) -> None:
         """Copy the data to their place, or let the sender send them."""
-        if self.kind == ENVELOPE:
+        if self.kind == RTS:
             self._device.clear(self, receive)
         else:
             self._device.engine.worker.do(self._device.copy_out(self, receive))

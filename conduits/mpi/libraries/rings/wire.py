@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import attrs
 
-INLINE, EAGER, ENVELOPE, CLEARED, PIECE, MATCHED = range(1, 7)
-"""Kinds of entries: a message with its data; one whose data are in an eager buffer; one without; the answer to that,
-its receive has been found; a piece of its data; the receive of a synchronous one has been found."""
+INLINE, EAGER, RTS, CTS, PIECE, MATCHED = range(1, 7)
+"""Kinds of entries: a message with its data; a message whose data is in an eager buffer; request to send (envelope
+without data); clear to send (its receive has been found); a piece of its data; a synchronous send has been matched."""
 
-MESSAGES = (INLINE, EAGER, ENVELOPE)
+MESSAGES = (INLINE, EAGER, RTS)
 
 _HEADER = Struct("<BBHIiiQQQxxxxI")
 HEADER = _HEADER.size
@@ -36,7 +36,7 @@ class RingHeader(NamedTuple):
         mode: of the send.
         buffer: the eager buffer.
         context, source, tag: of the message.
-        nbytes: of the message; with CLEARED how many are wanted, with PIECE how many these are.
+        nbytes: of the message; with CTS how many are wanted, with PIECE how many these are.
         send: number of the send, at its sender.
         receive: number of the receive, at the receiver.
         sequence: of the entry, from 1 on.

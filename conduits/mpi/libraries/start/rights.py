@@ -4,12 +4,18 @@ All processes of an SMP share it, in their memory.  The NIU receives one transfe
 that there is for what comes.  A sender *asks* a process for the right to send; that process *grants* it, at a poll of
 its own, and is committed from then on: it copies what comes until all of it is there.
 
-Where two processes want each other the lower rank goes first, if it has asked: the other's wish is *put off* until that
-transfer has left.
+A request of another SMP goes through these states:
 
-Why nothing deadlocks: who has asked has all that it will send in a system buffer of its own SMP, or is filling that,
-and needs nobody for it.  So a transfer that was granted ends by itself, and who is committed to it goes on.
-A wish is put off by a transfer of a lower rank alone, which is not put off by the same pair.
+    requested  it is in the list, and its bytes are in the sender's system buffer, or on their way into it
+    granted    the receiving engine and the system buffer for what comes belong to it (`taken`)
+    emptied    the receiver has copied out all of it: engine and buffer are free
+
+A request may be *put off*: where two processes want each other the lower rank goes first, if it has asked, and the
+other's request waits until that transfer has left.
+
+Why nothing deadlocks: a sender that has asked holds its data in a system buffer of its own SMP, or is filling it, and
+needs no other rank for that.  So a granted transfer always completes, and the receiver committed to it continues.
+A request is put off only by a transfer of a lower rank, which is not put off by the same pair.
 
 Source: the paper, sections 2 and 4 (exclusive right, commitment, rendezvous, tie-breaking); "the lower rank sends
 first" is assumed (sx.gap.tiebreak).
@@ -18,8 +24,8 @@ first" is assumed (sx.gap.tiebreak).
 from __future__ import annotations
 
 
-class RdmaWish:
-    """A rank's wish to send something to a rank of this SMP.
+class RdmaRequest:
+    """A rank's request to send (RTS) to a rank of this SMP.
 
     Attributes:
         source: the rank that sends.
@@ -47,10 +53,10 @@ class RdmaRights:
         resting: the rank that leaves the engine to others for a while, None where none does.
     """
 
-    __slots__ = ("_asked", "_wishes", "resting", "taken")
+    __slots__ = ("_asked", "_requests", "resting", "taken")
 
     def __init__(self) -> None:
-        self._wishes: list[RdmaWish] = []
+        self._requests: list[RdmaRequest] = []
         self._asked: tuple[int, int] | None = None
         self.taken = False
         self.resting: int | None = None
@@ -71,37 +77,37 @@ class RdmaRights:
     def sent(self) -> None:
         """The last byte has left: the system buffer is free, and what the transfer put off may begin."""
         self._asked = None
-        for wish in self._wishes:
-            wish.put_off = False
+        for request in self._requests:
+            request.put_off = False
 
     # -- what they receive -----------------------------------------------------------------------------
 
-    def wish(self, wish: RdmaWish) -> None:
+    def request(self, request: RdmaRequest) -> None:
         """A rank of another SMP asks for one of this."""
-        wish.put_off = wish.target < wish.source and self._asked == (wish.target, wish.source)
-        self._wishes.append(wish)
+        request.put_off = request.target < request.source and self._asked == (request.target, request.source)
+        self._requests.append(request)
 
     def grantable(self, rank: int) -> bool:
-        """Return whether `rank` may grant one of the wishes for it now."""
+        """Return whether `rank` may grant one of the requests for it now."""
         return not self.taken and rank != self.resting and self._first(rank) is not None
 
-    def grant(self, rank: int) -> RdmaWish | None:
-        """Take the first wish for `rank` that may begin, None where none may; the engine is its own from then on."""
-        wish = self._first(rank) if self.grantable(rank) else None
-        if wish is not None:
-            self._wishes.remove(wish)
+    def grant(self, rank: int) -> RdmaRequest | None:
+        """Take the first request for `rank` that may begin, None where none may; the engine is its own from then on."""
+        request = self._first(rank) if self.grantable(rank) else None
+        if request is not None:
+            self._requests.remove(request)
             self.taken = True
             self.resting = None
-        return wish
+        return request
 
     def emptied(self, rank: int) -> bool:
-        """`rank` has copied out what came; return whether it rests now, because others have wishes."""
+        """`rank` has copied out what came; return whether it rests now, because there are requests for others."""
         if not self.taken:
             raise AssertionError(f"rank {rank} ends what was not granted")
         self.taken = False
-        rests = any(wish.target != rank and not wish.put_off for wish in self._wishes)
+        rests = any(request.target != rank and not request.put_off for request in self._requests)
         self.resting = rank if rests else None
         return rests
 
-    def _first(self, rank: int) -> RdmaWish | None:
-        return next((wish for wish in self._wishes if wish.target == rank and not wish.put_off), None)
+    def _first(self, rank: int) -> RdmaRequest | None:
+        return next((request for request in self._requests if request.target == rank and not request.put_off), None)

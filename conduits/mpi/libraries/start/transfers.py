@@ -1,4 +1,4 @@
-"""RdmaMessage messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
+"""Large messages between SMPs by RDMA: what a rank sends, part by part, and what it receives.
 
 A sender waits for the system buffer of its SMP, asks the receiver for the right to send, and copies its data into the
 buffer, piece by piece; the NIU is told of each, and once the right is granted takes them as they come.  The receiver
@@ -16,7 +16,7 @@ from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.engine.transfer import Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.start.rights import RdmaWish
+from conduits.mpi.libraries.start.rights import RdmaRequest
 from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx.driver import HIGH, LOCK_PS, POST_PS, StartXProcess
 
@@ -149,7 +149,7 @@ class RdmaReceiving:
 
     Attributes:
         parts: how many parts were received.
-        put_off: how many wishes of others have waited for a transfer the other way.
+        put_off: how many requests of others have waited for a transfer the other way.
     """
 
     def __init__(
@@ -173,33 +173,33 @@ class RdmaReceiving:
         return self._smp.rights.grantable(self._engine.rank)
 
     def asked(self, source: int, receive: int, nbytes: int) -> Steps:
-        """Put a wish into the list, which all processes of the SMP see."""
+        """Put a request to send into the list, which all processes of the SMP see."""
         self._engine.cpu.free += self._right_ps
-        yield partial(self._wish, RdmaWish(source, self._engine.rank, receive, nbytes))
+        yield partial(self._request, RdmaRequest(source, self._engine.rank, receive, nbytes))
 
-    def _wish(self, wish: RdmaWish, done: Done) -> None:
-        self._smp.rights.wish(wish)
-        self.put_off += wish.put_off
+    def _request(self, request: RdmaRequest, done: Done) -> None:
+        self._smp.rights.request(request)
+        self.put_off += request.put_off
         if self.due:
             self._engine.notify()
         done(self._engine.kernel.now)
 
     def steps(self) -> Steps:
         """Grant the right that is due, and copy what comes until all of it is there."""
-        wish = yield self._grant
-        if wish is None:
+        request = yield self._grant
+        if request is None:
             return
         yield self._hold
-        yield partial(self._store_grant, wish)
-        receive, left = self._receives[wish.receive], wish.nbytes
+        yield partial(self._store_grant, request)
+        receive, left = self._receives[request.receive], request.nbytes
         begin = receive.received
         while left:
             at, size = yield self._next
-            size = min(size, wish.nbytes - at)  # what comes ends with a whole word
+            size = min(size, request.nbytes - at)  # what comes ends with a whole word
             yield partial(self._memory.copy, size)
             receive.data[begin + at : begin + at + size] = self._smp.coming.read(at, size)
             left -= size
-        receive.received += wish.nbytes
+        receive.received += request.nbytes
         self.parts += 1
         yield self._emptied
         if receive.received == receive.room:
@@ -207,39 +207,39 @@ class RdmaReceiving:
             self._engine.received(receive)
 
     def _grant(self, done: Done) -> None:
-        now, wish = self._engine.kernel.now, self._smp.rights.grant(self._engine.rank)
-        done(now if wish is None else now + self._right_ps, wish)
+        now, request = self._engine.kernel.now, self._smp.rights.grant(self._engine.rank)
+        done(now if request is None else now + self._right_ps, request)
 
     def _hold(self, done: Done) -> None:
         """The grant is of high priority: stop the engine that sends between two pieces."""
         self._driver.hold(lambda: done(self._engine.kernel.now))
 
-    def _store_grant(self, wish: RdmaWish, done: Done) -> None:
+    def _store_grant(self, request: RdmaRequest, done: Done) -> None:
         """Open the engine and store the grant, once there is room for it and the lock is this process's."""
         lock = self._smp.lock
         if not self._driver.room(HIGH):
-            self._smp.niu.when_room(HIGH, partial(self._store_grant, wish, done))
+            self._smp.niu.when_room(HIGH, partial(self._store_grant, request, done))
         elif lock is None:
-            done(self._open(wish, 0))
+            done(self._open(request, 0))
         else:
-            lock.take(partial(self._store_locked, wish, done))
+            lock.take(partial(self._store_locked, request, done))
 
-    def _store_locked(self, wish: RdmaWish, done: Done) -> None:
+    def _store_locked(self, request: RdmaRequest, done: Done) -> None:
         lock = self._smp.lock
         assert lock is not None
         if not self._driver.room(HIGH):  # somebody else was faster
             lock.leave(self._engine.kernel.now + LOCK_PS)
-            self._smp.niu.when_room(HIGH, partial(self._store_grant, wish, done))
+            self._smp.niu.when_room(HIGH, partial(self._store_grant, request, done))
             return
-        when = self._open(wish, LOCK_PS)
+        when = self._open(request, LOCK_PS)
         lock.leave(when)
         done(when)
 
-    def _open(self, wish: RdmaWish, after: int) -> int:
+    def _open(self, request: RdmaRequest, after: int) -> int:
         """Open the engine and store the grant, beginning `after` picoseconds from now; return when that is over."""
-        source = self._engine.hosts[wish.source]
+        source = self._engine.hosts[request.source]
         took = self._driver.accept(
-            source, _CHANNEL, self._smp.coming, _whole(wish.nbytes), self._land, _nothing, after
+            source, _CHANNEL, self._smp.coming, _whole(request.nbytes), self._land, _nothing, after
         )  # fmt: skip
         when = self._engine.kernel.now + after + took
         self._driver.release(when)

@@ -10,7 +10,7 @@ from conduits.mpi import MPI
 from conduits.mpi.libraries.start import Start, installation, wire
 from conduits.mpi.libraries.start import constants as c
 from conduits.mpi.libraries.start.peer import ControlPeer
-from conduits.mpi.libraries.start.rights import RdmaRights, RdmaWish
+from conduits.mpi.libraries.start.rights import RdmaRequest, RdmaRights
 from conduits.mpi.libraries.start.smp import PacketInbox
 from conduits.mpi.libraries.start.wire import HEADER, ControlHeader
 from conduits.startx import constants as startx
@@ -427,14 +427,14 @@ def test_rights_end_all_transfers_one_at_a_time(transfers, random):
             asked.append(what)
             source, target = what
             rights[source % 3].ask(source, target)
-            wish = RdmaWish(source, target, 0, 8)
+            request = RdmaRequest(source, target, 0, 8)
             other_way = (target, source) in asked or (target, source) in granted
-            rights[target % 3].wish(wish)
-            assert wish.put_off == (other_way and target < source)
+            rights[target % 3].request(request)
+            assert request.put_off == (other_way and target < source)
         elif kind == "grant":
-            wish = rights[what % 3].grant(what)
-            asked.remove((wish.source, wish.target))
-            granted.append((wish.source, wish.target))
+            request = rights[what % 3].grant(what)
+            asked.remove((request.source, request.target))
+            granted.append((request.source, request.target))
             assert len([pair for pair in granted if pair[1] % 3 == what % 3]) == 1
         elif kind == "end":
             granted.remove(what)
