@@ -6,7 +6,7 @@ first: a poll is one call, however many peers there are.
 
 from __future__ import annotations
 
-import numpy as np
+import mmap
 
 from conduits.mpi.interface import PlainComm, PlainLibrary, PlainRequest
 from conduits.mpi.wire import TAG
@@ -29,7 +29,8 @@ class Ring:
     __slots__ = ("_at", "_records", "buffer", "request")
 
     def __init__(self, library: PlainLibrary, comm: PlainComm, count: int, nbytes: int) -> None:
-        memory = np.zeros(count * nbytes, np.uint8).data  # pages that no message comes to take no room
+        # Pages that no message comes to take no room; a general allocator would clear memory that it uses again.
+        memory = memoryview(mmap.mmap(-1, count * nbytes))
         buffers = [memory[each * nbytes : (each + 1) * nbytes] for each in range(count)]
         self._records: list[tuple[PlainRequest, memoryview]] = [
             (comm.Recv_init(buffer, library.ANY_SOURCE, TAG), buffer) for buffer in buffers
