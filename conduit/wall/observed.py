@@ -198,10 +198,7 @@ class _Telling(WallPort):
         self._between = "start"
         self._cpu.turn("start", 0)
         await super().start()
-        # Networks make these anew when they start.
-        self.take = self._telling_take(self.take)  # type: ignore[method-assign]
-        self.send_request = self._telling_request(self.send_request)  # type: ignore[method-assign, assignment]
-        self.send_reply = self._telling_reply(self.send_reply)  # type: ignore[method-assign, assignment]
+        self.shorten(self.take, self.send_request, self.send_reply)
         self._between = "compute"
         self.turn_to(trio.lowlevel.current_task())
 
@@ -278,6 +275,14 @@ class _Telling(WallPort):
         return await super()._spin(ready)
 
     # -- messages ------------------------------------------------------------------------------------
+
+    def shorten(
+        self,
+        take: Callable[[], Message | None],
+        send_request: Callable[[int, Any, Message], Posted],
+        send_reply: Callable[[Message, Message], None],
+    ) -> None:
+        super().shorten(self._telling_take(take), self._telling_request(send_request), self._telling_reply(send_reply))
 
     def _telling_take(self, take: Callable[[], Message | None]) -> Callable[[], Message | None]:
         cpu, clock, hooks, identities = self._cpu, self.clock, self._hooks, self.identities

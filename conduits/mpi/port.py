@@ -118,11 +118,8 @@ class MpiPort(WallPort):
         self._messages = made = Messages(
             world, (requests, replies), self.segment.data, reach, credits=options.credits, medium=options.medium
         )
-        # A call less for every look for a message, and for every message that is sent.
-        self.take = made.take  # type: ignore[method-assign]
         self.acquire = made.acquire  # type: ignore[method-assign]
-        self.send_request = made.send_request  # type: ignore[method-assign]
-        self.send_reply = made.send_reply  # type: ignore[method-assign]
+        self.shorten(made.take, made.send_request, made.send_reply)
 
     def close(self) -> None:
         """Give the communicators back, where the job has ended well; else messages may still arrive."""

@@ -24,7 +24,7 @@ th { border-bottom: 2px solid #333; } td.number, th.number { text-align: right; 
 pre, code { font: 13px/1.4 ui-monospace, monospace; } pre { background: #f4f4f4; padding: .6rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 ul.warnings { padding: 0; } ul.warnings li { list-style: none; border-left: .35rem solid #b00; background: #fdf1f0;
-  margin: .6rem 0; padding: .5rem .8rem; }
+  margin: .6rem 0; padding: .5rem .8rem; overflow-wrap: anywhere; }
 @media print { details { display: block; } body { max-width: none; } }
 """
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -235,9 +235,9 @@ class Lane(Route):
         self._held += nbytes // LINE
         super().wait(busy, nbytes, head, tail, then)
 
-    def counts(self) -> Counter[int]:
-        """Return how many lines found all links free: what `reserve` has taken, each line a transfer."""
-        return Counter({LINE: self.lines + self.loaded - self._held})
+    def count(self, carried: defaultdict[int, int]) -> None:
+        """Add to `carried` how many lines found all links free: what `reserve` has taken, each line a transfer."""
+        carried[LINE] += self.lines + self.loaded - self._held
 
     @property
     def spoils(self) -> float:
