@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
+from extended import calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -82,17 +83,7 @@ def public(
         check: takes the arguments of the call, refuses wrong ones, and may return those to go on with; None where the
             method checks before it gives its coroutine.
     """
-
-    def decorate(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-        # Users know one object; which of its bases has the method is nothing to tell them.
-        method.__qualname__ = f"{owner}.{method.__name__}"
-        if check is not None:
-            check.__qualname__ = method.__qualname__  # Python names it where arguments are missing
-        checked: Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]
-        checked = conduit.checked_call(check)  # type: ignore[arg-type, assignment]  # the overload for bare use comes first
-        return checked(method)
-
-    return decorate
+    return calls.public(check, owner=owner)
 
 
 def shown(value: object) -> str:

@@ -15,7 +15,7 @@ from extended.heap.calls import SymmetricHeap
 from extended.heap.combining import HeapCalls
 from extended.listened import ListenedCollectives, ListenedScatter, ListenedTransfers
 from extended.locks import Lock, Locks
-from extended.putget import Begins, PutGet
+from extended.putget import PutGet
 from extended.teams import SharedParts, Team
 from extended.transfers import Transfers
 from extended.vis.indexed import Indexed
@@ -42,7 +42,7 @@ class Attachment:
         self.events = Events(ep)
         self.transfers = Transfers(ep, self.events)
         listened = ep.call_listener is not None
-        self.begins: Begins = ListenedTransfers(ep, self.transfers) if listened else self.transfers
+        self.called_transfers = ListenedTransfers(ep, self.transfers) if listened else self.transfers
         self.scatter = (ListenedScatter if listened else Scatter)(ep, self.events, self.transfers)
         self.heap = HeapCalls(ep)
         self.collectives = (ListenedCollectives if listened else CollectiveEngine)(ep, self.events)
@@ -121,7 +121,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
     def __init__(self, parts: Attachment) -> None:
         if not isinstance(parts, Attachment):
             raise conduit.BadRequest("Extended: the layer is not made by calling it; write `await Extended.attach(ep)`")
-        PutGet.__init__(self, parts.ep, parts.events, parts.begins)
+        PutGet.__init__(self, parts.ep, parts.events, parts.called_transfers)
         Team.__init__(
             self, SharedParts(parts.ep, parts.events, parts.collectives, parts.barriers), (0, 0), range(parts.ep.size)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from extended.buffers import Source, Target
+    from extended.listened import ListenedTransfers
+    from extended.transfers import Transfers
 
     Bytes = npt.NDArray[np.uint8]
     Out = TypeVar("Out", bound=Target)
@@ -100,27 +102,6 @@ def _for_handles(call: str) -> Callable[..., tuple[Any, ...]]:
     return check
 
 
-class Begins(Protocol):
-    """What begins puts, gets and fills: `extended.transfers.Transfers`, or one that tells of them."""
-
-    async def put(
-        self,
-        operation: Operation,
-        dest: int,
-        offset: int,
-        data: bytes | memoryview,
-        bulk: bool = True,
-        wait: bool = False,
-    ) -> None:
-        """Begin a put."""
-
-    async def get(self, operation: Operation, dest: int, offset: int, out: memoryview) -> None:
-        """Begin a get."""
-
-    async def fill(self, operation: Operation, dest: int, offset: int, byte: int, nbytes: int) -> None:
-        """Begin to fill memory with one byte."""
-
-
 class PutGet:
     """One-sided transfers between this rank and the segments of all ranks.
 
@@ -139,16 +120,16 @@ class PutGet:
     Args:
         ep: the rank's endpoint.
         events: its operations.
-        begins: what turns them into messages.
+        transfers: what turns them into messages.
 
     Source: GASNet specification 1.8, extended API; docs/contract.md has its calls beside these.
     """
 
-    def __init__(self, ep: conduit.Endpoint, events: Events, begins: Begins) -> None:
+    def __init__(self, ep: conduit.Endpoint, events: Events, transfers: Transfers | ListenedTransfers) -> None:
         self.ep = ep
         self.bounds = checks.Bounds(ep)
         self._events = events
-        self._begins = begins
+        self._transfers = transfers
 
     # -------------------------------------------------------------------------------------------------------- blocking
 
@@ -175,7 +156,7 @@ class PutGet:
             view = flat(data)
         self.bounds.check("put", dest, offset, len(view))
         rank = index(dest)
-        return self._begins.put(Operation(PUT, "put", rank), rank, index(offset), view, True, True)
+        return self._transfers.put(Operation(PUT, "put", rank), rank, index(offset), view, True, True)
 
     @overload
     def get(self, dest: SupportsIndex, offset: SupportsIndex, nbytes: SupportsIndex) -> Coroutine[Any, Any, Bytes]: ...
@@ -206,7 +187,7 @@ class PutGet:
         """
         result, view = _destination(nbytes, out)
         operation = Operation(GET, "get", index(dest))
-        await self._begins.get(operation, operation.peer, index(offset), view)
+        await self._transfers.get(operation, operation.peer, index(offset), view)
         await self._events.finish(operation)
         return result
 
@@ -228,7 +209,7 @@ class PutGet:
         _check_put_value("put_value", self, dest, offset, value, nbytes)
         rank = index(dest)
         data = _encoded(value, nbytes)
-        return self._begins.put(Operation(PUT, "put_value", rank), rank, index(offset), data, True, True)
+        return self._transfers.put(Operation(PUT, "put_value", rank), rank, index(offset), data, True, True)
 
     @public(_for_get_value("get_value"))
     async def get_value(
@@ -250,7 +231,7 @@ class PutGet:
         """
         data = bytearray(index(nbytes))
         operation = Operation(GET, "get_value", index(dest))
-        await self._begins.get(operation, operation.peer, index(offset), memoryview(data))
+        await self._transfers.get(operation, operation.peer, index(offset), memoryview(data))
         await self._events.finish(operation)
         return int.from_bytes(data, "little", signed=bool(signed))
 
@@ -270,7 +251,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = Operation(PUT, "memset", index(dest))
-        await self._begins.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
+        await self._transfers.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
         await self._events.finish(operation)
 
     # ------------------------------------------------------------------------------------------------ explicit handles
@@ -292,7 +273,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = Operation(PUT, "put_nb", index(dest))
-        await self._begins.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
+        await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
         return self._events.handle("put_nb", operation, _nothing)
 
     @overload
@@ -320,7 +301,7 @@ class PutGet:
         """
         result, view = _destination(nbytes, out)
         operation = Operation(GET, "get_nb", index(dest))
-        await self._begins.get(operation, operation.peer, index(offset), view)
+        await self._transfers.get(operation, operation.peer, index(offset), view)
         return self._events.handle("get_nb", operation, lambda: result)
 
     @public(_for_put_value("put_value_nb"))
@@ -336,7 +317,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = Operation(PUT, "put_value_nb", index(dest))
-        await self._begins.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
+        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
         return self._events.handle("put_value_nb", operation, _nothing)
 
     @public(_for_get_value("get_value_nb"))
@@ -353,7 +334,7 @@ class PutGet:
         """
         data = bytearray(index(nbytes))
         operation = Operation(GET, "get_value_nb", index(dest))
-        await self._begins.get(operation, operation.peer, index(offset), memoryview(data))
+        await self._transfers.get(operation, operation.peer, index(offset), memoryview(data))
         return self._events.handle(
             "get_value_nb", operation, lambda: int.from_bytes(data, "little", signed=bool(signed))
         )
@@ -371,7 +352,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = Operation(PUT, "memset_nb", index(dest))
-        await self._begins.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
+        await self._transfers.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
         return self._events.handle("memset_nb", operation, _nothing)
 
     @public(_for_handles("wait_all"))
@@ -437,7 +418,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = self._implicit(PUT, "put_nbi", dest)
-        await self._begins.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
+        await self._transfers.put(operation, operation.peer, index(offset), flat(data), bulk=bool(bulk))
 
     @public(_for_implicit_get)
     async def get_nbi(self, dest: SupportsIndex, offset: SupportsIndex, *, out: Target) -> None:
@@ -446,7 +427,7 @@ class PutGet:
         Raises:
             conduit.BadRequest: a wrong argument.
         """
-        await self._begins.get(self._implicit(GET, "get_nbi", dest), index(dest), index(offset), flat(out))
+        await self._transfers.get(self._implicit(GET, "get_nbi", dest), index(dest), index(offset), flat(out))
 
     @public(_for_put_value("put_value_nbi"))
     async def put_value_nbi(
@@ -458,7 +439,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = self._implicit(PUT, "put_value_nbi", dest)
-        await self._begins.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
+        await self._transfers.put(operation, operation.peer, index(offset), _encoded(value, nbytes))
 
     @public(_for_memset("memset_nbi"))
     async def memset_nbi(
@@ -470,7 +451,7 @@ class PutGet:
             conduit.BadRequest: a wrong argument.
         """
         operation = self._implicit(PUT, "memset_nbi", dest)
-        await self._begins.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
+        await self._transfers.fill(operation, operation.peer, index(offset), index(byte), index(nbytes))
 
     def _implicit(self, kind: int, call: str, dest: SupportsIndex) -> Operation:
         group: OperationGroup = self._events.group()
