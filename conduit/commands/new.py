@@ -100,7 +100,7 @@ _README = """\
 
 A conduit for `conduit`, the Active Message framework (conduit-am). It began as a copy of `loggp`, the smallest
 conduit there is; the numbered parts of `conduit_{name}/port.py` are what a network has to say: options, limits and
-costs, and the path of its messages.
+costs, and the transport of its messages.
 
 Install it into the environment that has `conduit`, then measure it and prove it right:
 
@@ -153,7 +153,7 @@ def _check(name: str) -> None:
     if name in _packages():
         raise BadRequest(f"'{name}' cannot be the name of a conduit: there is a package of that name; choose another")
     used = set(keyword.kwlist).union(*map(_words, _template()))
-    taken = [title for title in (_title(name) + part for part in ("", "Options", "Path")) if title in used]
+    taken = [title for title in (_title(name) + part for part in ("", "Options", "Transport")) if title in used]
     if taken:
         raise BadRequest(f"'{name}' cannot be the name of a conduit: {taken[0]} is the name of another thing in it")
 

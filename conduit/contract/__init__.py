@@ -8,14 +8,14 @@ Read `network` and `port`: what stands there is all that a job and the core ask 
 `message`, `rma` and `records` are what is handed over, `world` is what a network has of its job's time.
 
 Networks rarely implement `Port` whole: `conduit.simnet.SimulatedPort` does for simulated ones, with
-any set of `Path`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
+any set of `Transport`s, `conduit.wall.WallPort` for those in real time (docs/writing_a_conduit.md).
 """
 
 from conduit.contract.layer_report import LayerReport, Participation
 from conduit.contract.message import (
+    AUTO_REPLY,
     CATEGORY,
     CATEGORY_SHIFT,
-    CONTROL,
     LONG,
     REQUEST,
     Buffer,
@@ -33,9 +33,9 @@ from conduit.contract.rma import AtomicOp, Complete, OneSided, StridedSection
 from conduit.contract.world import End, World
 
 __all__ = [
+    "AUTO_REPLY",
     "CATEGORY",
     "CATEGORY_SHIFT",
-    "CONTROL",
     "LONG",
     "REQUEST",
     "AtomicOp",

@@ -30,12 +30,12 @@ REQUEST = 1 << 8
 CATEGORY_SHIFT = 9
 CATEGORY = 3 << CATEGORY_SHIFT  # the mask of a category
 LONG = Category.LONG << CATEGORY_SHIFT  # set in long and in long-async
-CONTROL = 1 << 16
+AUTO_REPLY = 1 << 16
 
 
-def word_of(handler: int, category: int, *, is_request: bool, control: bool = False) -> int:
-    """Return the word that says what a message is: handler 0-7, request 8, category 9-10, control 16."""
-    return handler | is_request << 8 | category << CATEGORY_SHIFT | control << 16
+def word_of(handler: int, category: int, *, is_request: bool, auto_reply: bool = False) -> int:
+    """Return the word that says what a message is: handler 0-7, request 8, category 9-10, automatic reply 16."""
+    return handler | is_request << 8 | category << CATEGORY_SHIFT | auto_reply << 16
 
 
 class Identity(NamedTuple):
@@ -63,7 +63,7 @@ class Message:
 
     Attributes:
         word: handler index (bits 0-7), request and not reply (bit 8), category (bits 9-10), and
-            control (bit 16); bits 11-15 are left for the argument count of a header.
+            automatic reply (bit 16); bits 11-15 are left for the argument count of a header.
         args: the arguments, packed as little-endian 32-bit integers.
         payload: the bytes of a medium or long message; of an arrived long one `b""`, because they
             are in the segment by then.  Of a long-async request, and of a long reply out of the
@@ -116,6 +116,6 @@ class Message:
         return Category(self.word >> CATEGORY_SHIFT & 3)
 
     @property
-    def control(self) -> bool:
+    def is_auto_reply(self) -> bool:
         """Whether it is the automatic empty reply to a request whose handler made none; it runs no handler."""
-        return bool(self.word & CONTROL)
+        return bool(self.word & AUTO_REPLY)

@@ -143,7 +143,7 @@ class Core(Protocol):
         The payload of a long message must be complete in the segment.
 
         Returns:
-            The reply to send at once (`control` where the handler made none); None after a reply,
+            The reply to send at once (`is_auto_reply` where the handler made none); None after a reply,
             and where `message` came from this rank itself.
         """
         ...

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import attrs
 
-from conduit.contract import CONTROL, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
+from conduit.contract import AUTO_REPLY, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
@@ -97,7 +97,7 @@ class Dispatch:
             ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
         word = message.word
-        if word & CONTROL:
+        if word & AUTO_REPLY:
             return None
         try:
             function, name = self.handlers[word & 255]
@@ -217,7 +217,7 @@ class Dispatch:
                 f"rank {self.rank}: handler {name!r} made no reply to a long-async request of rank "
                 f"{request.source}, whose source stays lent until the reply; reply, or send it with request_long"
             )
-        return Message(CONTROL, source=self.rank) if request.source != self.rank else None
+        return Message(AUTO_REPLY, source=self.rank) if request.source != self.rank else None
 
     def _failed(self, error: BaseException, name: str, message: Message) -> None:
         """Raise what a handler's `error` becomes for the job (R33); on SystemExit end the job and return."""

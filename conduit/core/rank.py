@@ -98,9 +98,9 @@ class _Dispatch(Dispatch):
         if message.source == self.rank and hooks.noticed is not None:
             hooks.noticed(identity, begin)
         reply = super().deliver(message)
-        if not message.control and hooks.handled is not None:
+        if not message.is_auto_reply and hooks.handled is not None:
             hooks.handled(identity, begin, self.port.ticks(), self.handlers[message.handler][1])
-        if reply is not None and reply.control:
+        if reply is not None and reply.is_auto_reply:
             reply.identity = identity._replace(reply=True)
         return reply
 

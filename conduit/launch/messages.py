@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conduit.contract import CONTROL, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
+from conduit.contract import AUTO_REPLY, Conduit, Hooks, JobSetup, LayerReport, Port, Unhandled, Wait
 from conduit.core.checked_call import CURRENT
 from conduit.core.digest import DigestLog
 from conduit.core.endpoint import Endpoint
@@ -113,6 +113,6 @@ class MessageRank:
         handlers = [function for function, _ in self._endpoint.handlers.entries]
         found = []
         for each in self._port.unhandled():
-            known = not each.word & CONTROL and each.word & 255 < len(handlers)
+            known = not each.word & AUTO_REPLY and each.word & 255 < len(handlers)
             found.append((each, handlers[each.word & 255] if known else None))
         return found

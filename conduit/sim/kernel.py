@@ -51,10 +51,35 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     """
 
     __slots__ = (
-        "_background", "_budget", "_guard", "_heap", "_livelock", "_messengers", "_parked", "_runnable",
-        "_stepped", "_steps", "_ticket", "carried", "deadlines", "end", "ending", "events", "inline", "look",
-        "now", "observe", "on_interrupt", "on_stall", "owner", "recheck", "seed", "task", "tells_copies",
-        "timers", "untimed",
+        "_background",
+        "_budget",
+        "_guard",
+        "_heap",
+        "_livelock",
+        "_messengers",
+        "_parked",
+        "_runnable",
+        "_stepped",
+        "_steps",
+        "_ticket",
+        "carried",
+        "deadlines",
+        "end",
+        "ending",
+        "events",
+        "inline",
+        "now",
+        "observe",
+        "on_interrupt",
+        "on_stall",
+        "owner",
+        "program_ran",
+        "recheck",
+        "seed",
+        "task",
+        "tells_copies",
+        "timers",
+        "untimed",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -89,7 +114,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self._runnable = 0
-        self.look = False
+        self.program_ran = False
         """Set by an event that ran program code: there may be tasks for Trio now, or other timeouts."""
         self._budget = BUDGET
         self._steps = False
@@ -112,7 +137,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
         heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))
-        self.look = True  # work may go on until then and no further
+        self.program_ran = True  # work may go on until then and no further
 
     def random(self, name: str) -> random.Random:
         """Return the random stream of the component `name`, its own so that none disturbs another."""
@@ -176,8 +201,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                 if woken:
                     if not self._go_on():
                         return False
-                elif self.look:
-                    self.look = False
+                elif self.program_ran:
+                    self.program_ran = False
                     if self._runnable:
                         return False
                 else:
@@ -392,7 +417,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """Count the tasks that Trio has in its queue."""
         self._runnable += 1
-        self.look = True
+        self.program_ran = True
 
     @trio.lowlevel.enable_ki_protection
     def before_task_step(self, task: trio.lowlevel.Task) -> None:

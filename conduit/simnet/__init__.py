@@ -1,9 +1,9 @@
-"""Parts that simulated networks are made of: the port, paths, the shared memory of a host.
+"""Parts that simulated networks are made of: the port, transports, the shared memory of a host.
 
 All simulated networks share one port (`port`).  It knows the calls of a rank, whose turn it is on the CPU, which tasks
-are blocked, and when the polling CPU notices an arrival.  A network supplies its transport alone, as a `Path` (`path`):
-how to set a slot aside, how to send, how to take what has arrived.  A rank has one path for each way its messages may
-go, such as the network and the memory of its host (`shm`).
+are blocked, and when the polling CPU notices an arrival.  A network supplies its `Transport` alone (`transport`):
+how to set a slot aside, how to send, how to take what has arrived.  A rank has one transport for each way that
+its messages may go, such as the network and the memory of its host (`shm`).
 
 A polling CPU is not simulated look by look.  The port works out at which look an arrival would be noticed, and charges
 for the looks in between.  From there on a *poll pass* handles up to 10 messages (`port`).
@@ -11,14 +11,22 @@ for the looks in between.  From there on a *poll pass* handles up to 10 messages
 What a rank does to anything shared is done in an event, at the time of the act.  A sequence of such acts is a *chain*:
 each act is given what to call when it is done (`chain`).
 
-Read `path`, then `port`; docs/writing_a_conduit.md is the step list.
+Read `transport`, then `port`; docs/writing_a_conduit.md is the step list.
 """
 
 from conduit.simnet.host import HostModel
 from conduit.simnet.onesided import OneSidedPort, Unit
-from conduit.simnet.path import Path
 from conduit.simnet.port import SimulatedPort
-from conduit.simnet.shm import SharedMemoryPath
+from conduit.simnet.shm import SharedMemoryTransport
 from conduit.simnet.simulated import SimulatedConduit
+from conduit.simnet.transport import Transport
 
-__all__ = ["HostModel", "OneSidedPort", "Path", "SharedMemoryPath", "SimulatedConduit", "SimulatedPort", "Unit"]
+__all__ = [
+    "HostModel",
+    "OneSidedPort",
+    "SharedMemoryTransport",
+    "SimulatedConduit",
+    "SimulatedPort",
+    "Transport",
+    "Unit",
+]

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 
 Done: TypeAlias = Callable[..., object]
 Act: TypeAlias = Callable[[Done], object]

@@ -1,6 +1,6 @@
-"""What a path must keep, checked at every call; for who writes a network, in Python's development mode alone.
+"""What a transport must keep, checked at every call; for who writes a network, in Python's development mode alone.
 
-The class of each path and port becomes one of those below (`python -X dev`), so that nothing is spent where nobody
+The class of each transport and port becomes one of those below (`python -X dev`), so that nothing is spent where nobody
 asked for it.  What is found ends the job with an error that names the path and what it did.
 """
 
@@ -12,15 +12,15 @@ from typing import Any
 from conduit.contract import Message
 from conduit.errors import ConduitError
 from conduit.sim.memory import Buffer, Flat
-from conduit.simnet.path import LATER, Path, Then
 from conduit.simnet.port import SimulatedPort
+from conduit.simnet.transport import LATER, Then, Transport
 
 
 class Ledger:
-    """What the paths of a job are about.
+    """What the transports of a job are about.
 
     Attributes:
-        inside: the rank whose path is being called, and which method; None in events.
+        inside: the rank whose transport is being called, and which method; None in events.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Ledger:
 
 
 def check(port: SimulatedPort, ledger: Ledger) -> None:
-    """Let a port that has no paths yet look at what they do."""
+    """Let a port that has no transports yet look at what they do."""
     port.__class__ = _checked_port(type(port))
     port.ledger = ledger
     port.memory = _Memory(port, port.memory)
@@ -70,8 +70,8 @@ def _checked_port(plain: Any) -> Any:
 
 
 @cache
-def _checked_path(plain: Any) -> Any:
-    return type(plain.__name__, (_CheckingPath, plain), {"__module__": plain.__module__})
+def _checked_transport(plain: Any) -> Any:
+    return type(plain.__name__, (_CheckingTransport, plain), {"__module__": plain.__module__})
 
 
 class _Memory(Flat):
@@ -95,12 +95,12 @@ class _CheckingPort(SimulatedPort):
 
     __slots__ = ()
 
-    def add_path(self, path: Path) -> None:
-        path.__class__ = _checked_path(type(path))
-        super().add_path(path)
+    def add_transport(self, transport: Transport) -> None:
+        transport.__class__ = _checked_transport(type(transport))
+        super().add_transport(transport)
 
     def touched(self, what: str) -> None:
-        """Refuse what another rank's path does at once that belongs into an event."""
+        """Refuse what another rank's transport does at once that belongs into an event."""
         inside = self.ledger.inside
         if inside is not None and inside[0] != self.rank:
             rank, method = inside
@@ -114,8 +114,8 @@ class _CheckingPort(SimulatedPort):
         super().notify()
 
     def resume_pass(self) -> None:
-        late = [path for path in self.paths if getattr(path, "stopped", False)]
-        name = ", ".join(type(path).__name__ for path in late or self.paths)
+        late = [transport for transport in self.transports if getattr(transport, "stopped", False)]
+        name = ", ".join(type(transport).__name__ for transport in late or self.transports)
         if not late:
             raise ConduitError(f"rank {self.rank}, {name}: resume_pass() although no take() has returned LATER since")
         if self.ledger.inside is not None:
@@ -127,24 +127,24 @@ class _CheckingPort(SimulatedPort):
                 f"rank {self.rank}, {name}: resume_pass() at {self.kernel.now} ps, after cpu.free={self.cpu.free} ps; "
                 "set cpu.free to where the CPU may go on"
             )
-        for path in late:
-            path.stopped = False  # type: ignore[attr-defined]
+        for transport in late:
+            transport.stopped = False  # type: ignore[attr-defined]
         super().resume_pass()
 
 
 class _Once:
     """A send's `then`, which is to be called once and in an event."""
 
-    def __init__(self, path: Any, what: str, then: Then) -> None:
-        self.path = path
+    def __init__(self, transport: Any, what: str, then: Then) -> None:
+        self.transport = transport
         self.what = what
         self.then: Then | None = then
-        self.rank: int = path.port.rank
+        self.rank: int = transport.port.rank
 
     def __call__(self) -> None:
         then, self.then = self.then, None
-        ledger = self.path.port.ledger
-        who = f"rank {self.rank}, {type(self.path).__name__}.{self.what}"
+        ledger = self.transport.port.ledger
+        who = f"rank {self.rank}, {type(self.transport).__name__}.{self.what}"
         if then is None:
             raise ConduitError(f"{who} called then() a second time; a send ends once")
         if ledger.inside is not None:
@@ -154,8 +154,8 @@ class _Once:
         then()
 
 
-class _CheckingPath(Path):
-    """A path of which every call is looked at."""
+class _CheckingTransport(Transport):
+    """A transport of which every call is looked at."""
 
     port: Any
     stopped = False
@@ -210,7 +210,7 @@ class _CheckingPath(Path):
 
 
 class _Inside:
-    """While a path's method runs."""
+    """While a transport's method runs."""
 
     def __init__(self, ledger: Ledger, rank: int, what: str) -> None:
         self._ledger = ledger

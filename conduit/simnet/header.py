@@ -1,6 +1,6 @@
 """The header of an Active Message as bytes: 16 bytes and 4 for each argument.
 
-    bytes 0-3    handler (bits 0-7), request (8), category (9-10), argument count (11-15), control (16)
+    bytes 0-3    handler (bits 0-7), request (8), category (9-10), argument count (11-15), automatic reply (16)
     bytes 4-7    payload size
     bytes 8-15   offset in the receiver's segment (long)
     bytes 16-    arguments, 32 bits each

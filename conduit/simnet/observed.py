@@ -1,11 +1,11 @@
-"""The port of a rank of which somebody listens to what it does, and its paths: as the plain ones, and tell.
+"""The port of a rank of which somebody listens to what it does, and its transports: as the plain ones, and tell.
 
 A message has no identity on the wire.  It gets it back from what was sent: the first of the same words and arguments
 between the same two ranks, in the same slot where both ends call the slot alike.
 
-Bytes that land have no origin in memory either.  What a path writes while it takes a message is that message's.  Other
-bytes are those of the one long message under way whose place they are in; where there are several, of those that come
-from the rank that the network names, and that carry the same bytes.
+Bytes that land have no origin in memory either.  What a transport writes while it takes a message is that
+message's.  Other bytes belong to the one long message under way to their place.  Where there are several, it is
+one from the rank that the network names that carries the same bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from conduit.contract import LONG, Buffer, Hooks, Identity, Message
 from conduit.sim.observed import ObservedCpu, ObservedFlat
-from conduit.simnet.path import LATER, Path, Then
 from conduit.simnet.port import SimulatedPort
+from conduit.simnet.transport import LATER, Then, Transport
 from conduit.simnet.waiting import Blocked
 
 
@@ -97,7 +97,7 @@ class Landings:
             self._held.append((when, address, data, source))
 
     def begin_take(self) -> None:
-        """A path takes a message."""
+        """A transport takes a message."""
         self._held = []
 
     def end_take(self, taken: Identity | None) -> None:
@@ -122,7 +122,7 @@ class Landings:
 
 
 def observe(port: SimulatedPort, hooks: Hooks, in_flight: InFlight) -> None:
-    """Let a port that has no paths yet tell what it does."""
+    """Let a port that has no transports yet tell what it does."""
     port.__class__ = _observed_port(type(port))
     port.hooks = hooks
     port.in_flight = in_flight
@@ -140,8 +140,8 @@ def _observed_port(plain: Any) -> Any:
 
 
 @cache
-def _observed_path(plain: Any) -> Any:
-    return type(plain.__name__, (_TellingPath, plain), {"__module__": plain.__module__})
+def _observed_transport(plain: Any) -> Any:
+    return type(plain.__name__, (_TellingTransport, plain), {"__module__": plain.__module__})
 
 
 class _Telling(SimulatedPort):
@@ -149,9 +149,9 @@ class _Telling(SimulatedPort):
 
     __slots__ = ()
 
-    def add_path(self, path: Path) -> None:
-        path.__class__ = _observed_path(type(path))
-        super().add_path(path)
+    def add_transport(self, transport: Transport) -> None:
+        transport.__class__ = _observed_transport(type(transport))
+        super().add_transport(transport)
 
     def _for(self, why: str) -> None:
         """What the CPU's time is spent on from now on."""
@@ -223,8 +223,8 @@ class _Telling(SimulatedPort):
             hooks.resumed(self.rank, self.ticks(), blocked.owner)
 
 
-class _TellingPath(Path):
-    """What a path does where somebody listens."""
+class _TellingTransport(Transport):
+    """What a transport does where somebody listens."""
 
     port: Any
 
@@ -261,7 +261,7 @@ class _TellingPath(Path):
         port._for("reply")
         if port.hooks.messages:
             port.in_flight.put(port.rank, request.source, request.slot, reply)
-        if port.hooks.sent is not None and not reply.control:
+        if port.hooks.sent is not None and not reply.is_auto_reply:
             then = self._telling(reply, then)
         super().send_reply(request, reply, then)  # type: ignore[safe-super]
 

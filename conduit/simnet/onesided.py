@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
-from conduit.simnet.path import Then
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
+from conduit.simnet.transport import Then
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where some bytes are in a segment: of each run the offset and the size."""
@@ -149,7 +149,7 @@ class OneSidedPort(SimulatedPort):
             completed, self._completed = self._completed, []
             for then in completed:
                 self.conduit.messages_handled += 1
-                kernel.look = True
+                kernel.program_ran = True
                 try:
                     self.core.complete(then)
                 except Exception as error:

@@ -19,9 +19,9 @@ from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
 from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.allgather import Allgather
+from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
-from conduit.simnet.line import Line
-from conduit.simnet.path import LATER, Path
+from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
 CALLS = 1000  # after that many calls of a rank siblings and signals get their turn (I3)
@@ -36,7 +36,7 @@ class SimulatedNetwork(Protocol):
         kernel: the job's virtual time.
         setup: the job.
         host_model: what the hosts cost.
-        messages_sent: counts what ports have sent over paths.
+        messages_sent: counts what ports have sent over transports.
         messages_handled: counts those of them that were handled.
         running: ranks that have not returned from main.
     """
@@ -67,7 +67,7 @@ class SimulatedNetwork(Protocol):
 
 
 class SimulatedPort(Port):
-    """One rank's port over any number of paths.
+    """One rank's port over any number of transports.
 
     Invariants, where no method runs:
 
@@ -97,7 +97,7 @@ class SimulatedPort(Port):
         "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
         "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
         "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
-        "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "paths", "rank", "task", "work",
+        "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "rank", "task", "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -112,11 +112,11 @@ class SimulatedPort(Port):
         self.core = core
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
-        self.paths: list[Path] = []
-        self.blocked = Line()
+        self.transports: list[Transport] = []
+        self.blocked = BlockedQueue()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
-        self._miss_ps = 1  # until the first `add_path`; not 0, since the polling loop divides by it
+        self._miss_ps = 1  # until the first `add_transport`; not 0, since the polling loop divides by it
         self._loop_start = 0
         self._notice_at = NEVER
         self._passes = 0
@@ -131,7 +131,7 @@ class SimulatedPort(Port):
         self._job_scope: object = None
         self._memory = _segment(conduit.setup.segment, conduit.setup.auxiliary)
         self.memory = Flat(self._memory.data)
-        """The segment and what is behind it, for paths and the hardware."""
+        """The segment and what is behind it, for transports and the hardware."""
         self._calls = CALLS
         self._polls = 0
         self._shielded = 0  # how many at `_shielded_at`
@@ -209,14 +209,14 @@ class SimulatedPort(Port):
                 await self._poll_pass()
             else:
                 cpu.free = kernel.now + self._miss_ps
-            path = self._network if self._alone else self.path_to(dest)
-            slot = None if self.blocked and dest in self.blocked.heads else path.acquire(dest)
+            transport = self._network if self._alone else self.transport_to(dest)
+            slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
             if slot is None:
-                slot = await self._wait_for_slot(path, dest)
+                slot = await self._wait_for_slot(transport, dest)
                 cpu.free = max(cpu.free, kernel.now)
             sent = self._sent  # a rank is in one send at a time: its CPU is taken
             sent.done = False  # shielded, as all its waits are
-            path.send_request(dest, slot, message, sent.wake)
+            transport.send_request(dest, slot, message, sent.wake)
             if not sent.done:
                 await kernel.park(sent)
         finally:
@@ -314,10 +314,10 @@ class SimulatedPort(Port):
         return None if self.kernel.task is self.task else self._run_in_context
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the port and of its paths, on the lowest rank of a host also those of shared parts."""
+        """Return the counts of the port and its transports, on the lowest rank of a host also those of shared parts."""
         counts = {"polls": self._polls, "poll_passes": self._passes}
-        for path in self.paths:
-            for name, value in path.statistics().items():
+        for transport in self.transports:
+            for name, value in transport.statistics().items():
                 counts[name] = counts.get(name, 0) + value
         if self.conduit.lowest[self.host] == self.rank:
             counts |= self.conduit.shared_counts.get(self.host, {})
@@ -333,42 +333,42 @@ class SimulatedPort(Port):
         ]
 
     def slots_in_use(self) -> Sequence[str]:
-        """Return the slots in use on all paths."""
-        return [line for path in self.paths for line in path.slots_in_use()]
+        """Return the slots in use on all transports."""
+        return [line for transport in self.transports for line in transport.slots_in_use()]
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken."""
-        return len(self.core.local) + sum(path.undelivered() for path in self.paths)
+        return len(self.core.local) + sum(transport.undelivered() for transport in self.transports)
 
     def unhandled(self) -> Sequence[Unhandled]:
         """Return what these are."""
         own = [Unhandled(self.rank, message.word) for message in self.core.local]
-        return own + [each for path in self.paths for each in path.unhandled()]
+        return own + [each for transport in self.transports for each in transport.unhandled()]
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
         if not isinstance(error, Ending):
             self.kernel.fail(error, self.rank)
 
-    # -- what paths and the launcher use -------------------------------------------------------
+    # -- what transports and the launcher use -------------------------------------------------------
 
-    def add_path(self, path: Path) -> None:
+    def add_transport(self, transport: Transport) -> None:
         """Add a way for messages; each poll looks at all of them."""
-        self.paths.append(path)
-        self._network = self.paths[0]
-        self._alone = len(self.paths) == 1
-        self._take = path.take if len(self.paths) == 1 else self._take_in_turn
-        self.recost()
+        self.transports.append(transport)
+        self._network = self.transports[0]
+        self._alone = len(self.transports) == 1
+        self._take = transport.take if len(self.transports) == 1 else self._take_in_turn
+        self.miss_changed()
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Take note that finding nothing costs another time than before."""
-        self._miss_ps = max(1_000, sum(each.miss_ps for each in self.paths))
+        self._miss_ps = max(1_000, sum(each.miss_ps for each in self.transports))
 
-    def path_to(self, dest: int) -> Path:
-        """Return the path that messages to `dest` take: the network, or the host's memory."""
-        if len(self.paths) == 1 or self.hosts[dest] != self.host:
-            return self.paths[0]
-        return self.paths[1]
+    def transport_to(self, dest: int) -> Transport:
+        """Return the transport that messages to `dest` take: the network, or the host's memory."""
+        if len(self.transports) == 1 or self.hosts[dest] != self.host:
+            return self.transports[0]
+        return self.transports[1]
 
     def notify(self) -> None:
         """A message has become visible: let the polling loop, if one runs, notice it (P5)."""
@@ -392,11 +392,11 @@ class SimulatedPort(Port):
 
     def close(self) -> None:
         """The job is over: let no timer go on."""
-        for path in self.paths:
-            path.close()
+        for transport in self.transports:
+            transport.close()
 
     def resume_pass(self) -> None:
-        """Go on with a pass that a path stopped by LATER."""
+        """Go on with a pass that a transport stopped by LATER."""
         self._go_on()
 
     def recheck(self, task: object = None) -> None:
@@ -472,12 +472,12 @@ class SimulatedPort(Port):
         finally:
             await self.cpu.acquire(shielded=True)
 
-    async def _wait_for_slot(self, path: Path, dest: int) -> Any:
+    async def _wait_for_slot(self, transport: Transport, dest: int) -> Any:
         """Poll until a slot is free; called and returns with the turn taken."""
         if cancelled(self.kernel.task):  # since the call began, while a shielded pass went on
             await self.kernel.checkpoint_if_cancelled()
         self.cpu.release()
-        waiting = ForSlot(self.kernel, path, dest, self.blocked.leave)
+        waiting = ForSlot(self.kernel, transport, dest, self.blocked.leave)
         self.blocked.announce(waiting)
         try:
             await self._block(waiting)
@@ -579,7 +579,7 @@ class SimulatedPort(Port):
         self._after_pass = after
         self._network.begin_pass()
         if not self._alone:
-            self.paths[1].begin_pass()
+            self.transports[1].begin_pass()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -604,26 +604,26 @@ class SimulatedPort(Port):
                 self.fail(error)
                 return
             if kernel.deadlines:  # the handler may have moved one
-                kernel.look = True
+                kernel.program_ran = True
             if reply is not None:
                 self.conduit.messages_sent += 1
-                path = self._network if self._alone else self.path_to(message.source)
-                path.send_reply(message, reply, self._next)
+                transport = self._network if self._alone else self.transport_to(message.source)
+                transport.send_reply(message, reply, self._next)
                 return
         else:
             self._attention = True  # the pass is full: there may be more
         self._network.end_pass()
         if not self._alone:
-            self.paths[1].end_pass()
+            self.transports[1].end_pass()
         after = self._after_pass
         after()
 
     def _take_in_turn(self) -> Message | None:
-        """Return the next message, from each path in turn so that none is starved."""
-        paths = self.paths
-        for _ in paths:
-            self._turn = (self._turn + 1) % len(paths)
-            message = paths[self._turn].take()
+        """Return the next message, from each transport in turn so that none is starved."""
+        transports = self.transports
+        for _ in transports:
+            self._turn = (self._turn + 1) % len(transports)
+            message = transports[self._turn].take()
             if message is not None:
                 return message
         return None

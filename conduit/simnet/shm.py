@@ -16,7 +16,7 @@ from conduit.contract import LONG, Message, Unhandled
 from conduit.sim import Memory
 from conduit.simnet import header
 from conduit.simnet.host import HostModel
-from conduit.simnet.path import Path, PathPort, Then
+from conduit.simnet.transport import Then, Transport, TransportPort
 
 SLOTS = 32  # GASNet's default depth of its shared-memory queues; no paper here gives one
 _ENTRY = 8
@@ -50,24 +50,24 @@ class _Inbox:
         return word >> 16, bool(word >> 15 & 1), word & 0x7FFF
 
 
-class SharedMemoryPath(Path):
+class SharedMemoryTransport(Transport):
     """One rank's end of its host's shared memory.
 
     Args:
         port: the rank's port.
         host: the host's costs.
         max_medium: bytes of a medium payload.
-        neighbours: paths of the ranks of the host by rank, shared by all of them; this one is added.
+        neighbours: transports of the ranks of the host by rank, shared by all of them; this one is added.
         size: ranks on the host.
         crossover: long payloads of at most that many bytes go through the slot, at most `max_medium`.
     """
 
     def __init__(
         self,
-        port: PathPort,
+        port: TransportPort,
         host: HostModel,
         max_medium: int,
-        neighbours: dict[int, SharedMemoryPath],
+        neighbours: dict[int, SharedMemoryTransport],
         size: int,
         crossover: int = 0,
     ) -> None:

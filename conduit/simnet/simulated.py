@@ -16,20 +16,20 @@ from conduit.simnet.checked import Ledger, check
 from conduit.simnet.host import HostModel
 from conduit.simnet.observed import InFlight, observe
 from conduit.simnet.onesided import Native, OneSidedPort, Unit
-from conduit.simnet.path import Path
 from conduit.simnet.port import SimulatedPort
-from conduit.simnet.shm import SharedMemoryPath
+from conduit.simnet.shm import SharedMemoryTransport
+from conduit.simnet.transport import Transport
 
 MAX_RANKS = 1 << 20
 """Of a job: with 20 KB for each, what the largest machines of today have memory for."""
 
 
 class SimulatedConduit(Conduit):
-    """A network on simulated hardware; give it a name, options, limits, a host and a path.
+    """A network on simulated hardware; give it a name, options, limits, a host and a transport.
 
     Attributes:
         kernel: the job's virtual time.
-        messages_sent: messages that ports have sent over paths, replies and empty ones included.
+        messages_sent: messages that ports have sent over transports, replies and empty ones included.
         messages_handled: those of them that were handled; a job ends when the two agree.
         running: ranks that have not returned from main.
     """
@@ -54,7 +54,7 @@ class SimulatedConduit(Conduit):
         self._in_flight = InFlight()  # where somebody listens
         self._ledger = Ledger()  # in Python's development mode
         self._came = [0] * setup.ranks
-        self._neighbours: dict[int, dict[int, SharedMemoryPath]] = {}
+        self._neighbours: dict[int, dict[int, SharedMemoryTransport]] = {}
         self._on_host = {host: setup.hosts.count(host) for host in set(setup.hosts)}
 
     @classmethod
@@ -76,11 +76,11 @@ class SimulatedConduit(Conduit):
         return HostModel()
 
     @abstractmethod
-    def make_path(self, port: SimulatedPort) -> Path:
+    def make_transport(self, port: SimulatedPort) -> Transport:
         """Return the network as `port.rank` sees it."""
 
     def make_port(self, rank: int, core: Core) -> SimulatedPort:
-        """Return the port of a rank without its paths; for networks whose calls do more than the common ones."""
+        """Return the port of a rank without its transports; for networks whose calls do more than the common ones."""
         kind = OneSidedPort if getattr(self.options, "rma", "am") == "native" else SimulatedPort
         return kind(self, rank, core)
 
@@ -91,12 +91,12 @@ class SimulatedConduit(Conduit):
             "SimOptions, which have no rma"
         )
 
-    def make_shared_path(
-        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
-    ) -> SharedMemoryPath | None:
+    def make_shared_transport(
+        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryTransport], size: int
+    ) -> SharedMemoryTransport | None:
         """Return the host's memory as `port.rank` sees it, with `size` ranks on the host; None: the network serves."""
         max_medium = self.limits(self.options).max_medium
-        return SharedMemoryPath(port, self.host_model, max_medium, neighbours, size)
+        return SharedMemoryTransport(port, self.host_model, max_medium, neighbours, size)
 
     def start_ticks(self) -> int:
         """Return what start-up costs a rank, picoseconds."""
@@ -129,35 +129,35 @@ class SimulatedConduit(Conduit):
             observe(port, core.hooks, self._in_flight)
         if sys.flags.dev_mode:
             check(port, self._ledger)
-        port.add_path(self._checked_path(port))
+        port.add_transport(self._checked_transport(port))
         host = self.setup.hosts[rank]
         size = self._on_host[host]
         if size > 1:
             neighbours = self._neighbours.setdefault(host, {})
-            shared = self.make_shared_path(port, neighbours, size)
+            shared = self.make_shared_transport(port, neighbours, size)
             if shared is not None:
-                port.add_path(shared)
+                port.add_transport(shared)
         if isinstance(port, OneSidedPort):
             port.native = Native(port, self.make_unit(port))
         self.ports.append(port)
         return port
 
-    def _checked_path(self, port: SimulatedPort) -> Path:
-        """Return the network's path for `port`, which has what the port counts on."""
-        path = self.make_path(port)
-        if not isinstance(path, Path):
-            raise ConduitError(f"{type(self).__name__}.make_path returned {path!r}; return a Path")
-        name = type(path).__name__
-        if getattr(path, "port", None) is not port:
+    def _checked_transport(self, port: SimulatedPort) -> Transport:
+        """Return the network's transport for `port`, which has what the port counts on."""
+        transport = self.make_transport(port)
+        if not isinstance(transport, Transport):
+            raise ConduitError(f"{type(self).__name__}.make_transport returned {transport!r}; return a Transport")
+        name = type(transport).__name__
+        if getattr(transport, "port", None) is not port:
             raise ConduitError(f"{name}.__init__ has not called super().__init__(port)")
-        miss = getattr(path, "miss_ps", None)
+        miss = getattr(transport, "miss_ps", None)
         if miss is None:
             raise ConduitError(f"{name} has no miss_ps; set it to what one poll costs that finds nothing, picoseconds")
         if not isinstance(miss, int):
             raise ConduitError(
                 f"{name}.miss_ps={miss} is no int of picoseconds; use conduit.sim.units.ps(seconds) or round"
             )
-        return path
+        return transport
 
     def allgather(self, rank: int) -> Allgather:
         """Return the allgather that `rank` comes to next."""

@@ -9,7 +9,7 @@ from conduit.contract import Awaited
 from conduit.errors import NetworkError
 from conduit.sim import Kernel, Waiter
 from conduit.simnet.allgather import Allgather
-from conduit.simnet.path import Path
+from conduit.simnet.transport import Transport
 
 
 class Blocked(Waiter):
@@ -97,14 +97,14 @@ class ForReturn(ForPredicate):
 class ForSlot(Blocked):
     """Waits for a request slot; slots are granted in the order of asking (P2)."""
 
-    __slots__ = ("dest", "leave", "path", "slot")
+    __slots__ = ("dest", "leave", "slot", "transport")
 
     kind = Awaited.SLOT
 
-    def __init__(self, kernel: Kernel, path: Path, dest: int, leave: Callable[[ForSlot], object]) -> None:
+    def __init__(self, kernel: Kernel, transport: Transport, dest: int, leave: Callable[[ForSlot], object]) -> None:
         super().__init__(kernel, f"a free request slot to rank {dest}")
         self.leave = leave
-        self.path = path
+        self.transport = transport
         self.dest = dest
         self.slot: Any = None
 
@@ -117,7 +117,7 @@ class ForSlot(Blocked):
         """Take a slot if one is free; an error of the network ends the wait too."""
         if self.slot is None:
             try:
-                self.slot = self.path.acquire(self.dest)
+                self.slot = self.transport.acquire(self.dest)
             except NetworkError as error:
                 self.error = error
                 return True
@@ -126,7 +126,7 @@ class ForSlot(Blocked):
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before a slot is free."""
-        return self.path.slot_holders(self.dest)
+        return self.transport.slot_holders(self.dest)
 
 
 class ForAllgather(Blocked):

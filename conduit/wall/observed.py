@@ -316,7 +316,7 @@ class _Telling(WallPort):
         def telling(request: Message, reply: Message) -> None:
             self._cpu.turn("reply", self.clock.now)
             send(request, reply)
-            if self._hooks.sent is not None and not reply.control:
+            if self._hooks.sent is not None and not reply.is_auto_reply:
                 now = self.clock.now
                 self._hooks.sent(reply.identity, reply.begun, now, reply.word >> 9 & 3, reply.nbytes)
 

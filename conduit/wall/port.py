@@ -330,7 +330,12 @@ class WallPort(Port):
         if not self._exchanges:
             return self._held.popleft() if self._held else self.take()
         message = self.take()
-        while self._exchanges and message is not None and not message.control and message.handler >= self.core.attached:
+        while (
+            self._exchanges
+            and message is not None
+            and not message.is_auto_reply
+            and message.handler >= self.core.attached
+        ):
             message.payload = bytes(message.payload)  # it may lie in a buffer for what arrives
             self._held.append(message)
             message = self.take()

@@ -20,9 +20,9 @@ import attrs
 
 from conduit.contract import LONG, Message
 from conduit.sim import Memory
-from conduit.simnet import Path, header
+from conduit.simnet import Transport, header
 from conduit.simnet.chain import Act, Chain, Done, Steps
-from conduit.simnet.path import PathPort, Then
+from conduit.simnet.transport import Then, TransportPort
 from conduits.globalmem.mover import Mover
 
 ENTRY = 8
@@ -76,7 +76,7 @@ class SlotQueue:
         self.head += 1
 
 
-class QueuePath(Path):
+class QueueTransport(Transport):
     """One rank's end of the queues.
 
     Args:
@@ -86,19 +86,19 @@ class QueuePath(Path):
         slots: outstanding requests of a rank to each other rank.
         max_medium: bytes of a medium payload.
         piece: bytes after which a move lets others onto memories and links.
-        paths: gives the path of a rank.
+        transports: gives the transport of a rank.
         nodes: gives its node.
     """
 
     def __init__(
         self,
-        port: PathPort,
+        port: TransportPort,
         mover: Mover,
         costs: QueueCosts,
         slots: int,
         max_medium: int,
         piece: int,
-        paths: Callable[[int], QueuePath],
+        transports: Callable[[int], QueueTransport],
         nodes: Callable[[int], int],
     ) -> None:
         super().__init__(port)
@@ -108,7 +108,7 @@ class QueuePath(Path):
         self.slots = slots
         self._slot_bytes = header.MAX_SIZE + max_medium
         self._piece = piece
-        self._paths = paths
+        self._transports = transports
         self._nodes = nodes
         self.queue = SlotQueue(2 * slots * len(port.hosts))
         self._here: dict[tuple[int, bool], Memory] = {}
@@ -153,17 +153,17 @@ class QueuePath(Path):
         Chain(self.port.kernel, self.port.cpu, self._steps(dest, slot, message), then)
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
-        """Send the reply into the slot paired with the request's; a bare answer is that slot's word alone."""
-        if reply.control:
+        """Send the reply into the slot paired with the request's; an automatic empty one is that slot's word alone."""
+        if reply.is_auto_reply:
             self.port.conduit.messages_sent -= 1  # it is not taken
-            there = self._paths(request.source)
+            there = self._transports(request.source)
             freed = partial(there._freed, self.port.rank, request.slot)
             Chain(self.port.kernel, self.port.cpu, self._bare(request.source, freed), then)
             return
         Chain(self.port.kernel, self.port.cpu, self._steps(request.source, request.slot, reply), then)
 
     def _steps(self, dest: int, slot: int, message: Message) -> Steps:
-        there = self._paths(dest)
+        there = self._transports(dest)
         is_reply = not message.is_request
         self.port.cpu.charge(self.costs.build)
         data = header.pack(message)
@@ -182,7 +182,7 @@ class QueuePath(Path):
         self.port.cpu.charge(self.costs.poll)  # a store, as cheap as a look
         yield self._push(dest, ENTRY, freed)
 
-    def _long(self, there: QueuePath, dest: int, message: Message) -> Act:
+    def _long(self, there: QueueTransport, dest: int, message: Message) -> Act:
         """Push a payload into the segment, piece by piece; it is read as it goes, for it may be lent."""
         payload, piece = memoryview(message.payload), self._piece
         sizes = [[min(piece, len(payload) - at)] for at in range(0, len(payload), piece)]
@@ -210,7 +210,7 @@ class QueuePath(Path):
         kernel = self.port.kernel
         self.mover.push(self._nodes(dest), sizes, land, lambda: done(kernel.now), _nothing)
 
-    def _draw(self, there: QueuePath, dest: int, done: Done) -> None:
+    def _draw(self, there: QueueTransport, dest: int, done: Done) -> None:
         kernel = self.port.kernel
         self.mover.change(self._nodes(dest), there.queue.draw, lambda ticket: done(kernel.now, ticket))
 

@@ -4,7 +4,7 @@ This is the conduit to copy.  It shows all that a simulated network has to say, 
 
 1. its options (`LoggpOptions`), each with a default, a check and a line of help;
 2. its limits and costs (`Loggp`);
-3. its path (`LoggpPath`): how one rank's messages travel.
+3. its transport (`LoggpTransport`): how one rank's messages travel.
 
 Everything else - the rank's CPU and its turns, polling, passes, cancellation, the memory that ranks
 of one host share - comes from `conduit.simnet`.
@@ -29,9 +29,9 @@ import attrs
 from conduit.contract import LONG, REQUEST, Constant, Costs, Limits, Message, MessageCosts, Unhandled
 from conduit.options import MOST_OPTION_SECONDS, SimOptions, option
 from conduit.sim.units import ps
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort, header, host
+from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport, header, host
 from conduit.simnet.constants import named
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 
 # -- 1. options ----------------------------------------------------------------------------------
 
@@ -136,9 +136,9 @@ class Loggp(SimulatedConduit):
         on_host = HOST.message_costs(ps(options.poll))
         return Costs(off_host=off_host, on_host=on_host, copy_byte=1 / HOST.copy_bytes_per_s)
 
-    def make_path(self, port: SimulatedPort) -> LoggpPath:
+    def make_transport(self, port: SimulatedPort) -> LoggpTransport:
         """Return the network as `port.rank` sees it."""
-        return LoggpPath(port, self)
+        return LoggpTransport(port, self)
 
     def allgather_ticks(self) -> int:
         """Return the cost of an all-gather: one message time for each of log2(N) rounds."""
@@ -172,10 +172,10 @@ class Jitter:
         return delay
 
 
-# -- 3. the path ---------------------------------------------------------------------------------
+# -- 3. the transport ---------------------------------------------------------------------------------
 
 
-class LoggpPath(Path):
+class LoggpTransport(Transport):
     """One rank's end of the network.
 
     The receiver's memory for a message is a slot: a request slot that the sender took, or the reply
@@ -286,7 +286,7 @@ class LoggpPath(Path):
         busy = train if train > self.gap else self.gap
         self.network_free = now + busy
         # What travels is bytes.  A payload that may still be lent is read here.
-        there: Any = self.conduit.ports[dest].paths[0]
+        there: Any = self.conduit.ports[dest].transports[0]
         name = (self.port.rank, message.word & REQUEST, slot)
         head = header.pack(message)
         if message.word & LONG:
@@ -320,7 +320,7 @@ class LoggpPath(Path):
     # For `result.statistics`, and the report of a deadlock.
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the path."""
+        """Return the counts of the transport."""
         return {"loggp_gap_waits": self.gap_waits, "loggp_receive_gap_waits": self.receive_waits}
 
     def slots_in_use(self) -> list[str]:

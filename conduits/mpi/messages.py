@@ -1,6 +1,6 @@
 """Active Messages over two-sided MPI, whatever the time is: slots, what is posted, what is taken.
 
-A request takes one of its sender's slots to the target; its reply, or the bare answer to a request that got none, gives
+A request takes one of its sender's slots to the target; its reply, or the automatic empty one, gives
 the slot back.  So at most `credits` requests of each peer are on their way to a rank, and as many replies.  Receives
 for them are posted in advance, requests and replies apart: no reply ever waits for a request.  There is one for each
 message that may be on its way, up to `MOST_POSTED`; MPI keeps more than these as unexpected ones until one is free.

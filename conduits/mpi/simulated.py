@@ -1,7 +1,8 @@
 """The conduit on a simulated MPI library: ranks are tasks, time is virtual.
 
-A rank has one port, as on every simulated network, and its path is the library: where the port polls, the library makes
-progress, and gives the Active Messages that have come by it.  Programs of MPI use the same port without any.
+A rank has one port, as on every simulated network, and its transport is the library.  Where the port polls, the
+library makes progress, and gives the Active Messages that have come by it.  Programs of MPI use the same port
+without any.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import attrs
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
-from conduit.simnet.path import LATER, Then
+from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
+from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduits.mpi.awaited.process import CURRENT, Process, Words
 from conduits.mpi.engine.engine import Engine
@@ -91,12 +92,12 @@ class SimulatedMpi(SimulatedConduit):
         """Return the port of a rank."""
         return SimulatedMpiPort(self, rank, core)
 
-    def make_path(self, port: SimulatedPort) -> Path:
+    def make_transport(self, port: SimulatedPort) -> Transport:
         """Return the library as a rank uses it."""
         assert isinstance(port, SimulatedMpiPort)
-        return LibraryPath(port, self.installation)
+        return LibraryTransport(port, self.installation)
 
-    def make_shared_path(self, port: SimulatedPort, neighbours: Any, size: int) -> None:
+    def make_shared_transport(self, port: SimulatedPort, neighbours: Any, size: int) -> None:
         """Return None: the library has ways of its own between the ranks of a host."""
 
     def allgather_ticks(self) -> int:
@@ -140,12 +141,12 @@ class SimulatedMpiPort(SimulatedPort):
 
     Attributes:
         library: the rank's library.
-        path: what the port polls.
+        transport: what the port polls.
     """
 
     conduit: SimulatedMpi
     library: EngineLibrary
-    path: LibraryPath
+    transport: LibraryTransport
 
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
@@ -155,8 +156,8 @@ class SimulatedMpiPort(SimulatedPort):
 
     async def allgather(self, data: bytes) -> Sequence[bytes]:
         """Meet all ranks; the first time post what is to receive Active Messages."""
-        if self.path.messages is None:
-            await self.call(self.path.attach)
+        if self.transport.messages is None:
+            await self.call(self.transport.attach)
         return await super().allgather(data)
 
     async def call(self, function: Callable[..., _T], *args: Any) -> _T:
@@ -197,10 +198,10 @@ class SimulatedMpiPort(SimulatedPort):
                 cpu.busy = False
         return result
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Take note that a poll in vain costs another time than before."""
-        self.path.recost()
-        super().recost()
+        self.transport.miss_changed()
+        super().miss_changed()
 
     def undelivered(self) -> int:
         """Return how many messages no pass has taken, and how many nobody has wanted."""
@@ -208,7 +209,7 @@ class SimulatedMpiPort(SimulatedPort):
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
 
-class LibraryPath(Path):
+class LibraryTransport(Transport):
     """The library as a rank's port polls it.
 
     Args:
@@ -226,16 +227,16 @@ class LibraryPath(Path):
         self._engine = Engine(port, installation.software, installation.host, installation.device)
         self._worker = self._engine.worker
         port.library = EngineLibrary(self._engine)
-        port.path = self
+        port.transport = self
         world = port.library.world
         self._comms = (world.Dup(), world.Dup())
         self._held: Message | None = None
         self._resume = port.resume_pass
         self._steps = 0
         self.messages: Messages | None = None
-        self.recost()
+        self.miss_changed()
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Take note of what a poll in vain costs by now."""
         tests = 0 if self.messages is None else 2 * self._engine.software.test_ps
         self.miss_ps = max(1_000, self._engine.device.miss_ps + tests)
@@ -248,7 +249,7 @@ class LibraryPath(Path):
             port.library, self._comms, memoryview(port.memory.view), [None] * len(port.hosts),
             credits=options.credits, medium=options.medium,
         )  # fmt: skip
-        port.recost()
+        port.miss_changed()
 
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""

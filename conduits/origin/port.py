@@ -11,7 +11,7 @@ from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
 from conduit.options import option
 from conduit.simnet import HostModel, OneSidedPort, SimulatedConduit, SimulatedPort, Unit
 from conduits.globalmem.mover import Mover
-from conduits.globalmem.queues import QueuePath
+from conduits.globalmem.queues import QueueTransport
 from conduits.globalmem.unit import MovingUnit
 from conduits.origin import constants as c
 from conduits.origin.driver import loads_and_stores
@@ -57,7 +57,7 @@ class Origin(SimulatedConduit):
         node_of_host = nodes(self.kernel, 1 + max(setup.hosts), options)
         self._nodes = [node_of_host[host] for host in setup.hosts]
         self._movers: list[Mover] = []
-        self._paths: list[QueuePath] = []
+        self._transports: list[QueueTransport] = []
 
     @classmethod
     def limits(cls, options: OriginOptions) -> Limits:
@@ -93,17 +93,17 @@ class Origin(SimulatedConduit):
         """Return the costs of a node."""
         return host_model()
 
-    def make_path(self, port: SimulatedPort) -> QueuePath:
+    def make_transport(self, port: SimulatedPort) -> QueueTransport:
         """Return the queues as `port.rank` sees them."""
         options: OriginOptions = self.options
         mover = loads_and_stores(port.cpu, self._nodes[port.rank], self.fabric)
-        path = QueuePath(
+        transport = QueueTransport(
             port, mover, queue_costs(), options.slots, c.whole(c.MAX_MEDIUM), options.piece,
-            self._paths.__getitem__, self._nodes.__getitem__,
+            self._transports.__getitem__, self._nodes.__getitem__,
         )  # fmt: skip
         self._movers.append(mover)
-        self._paths.append(path)
-        return path
+        self._transports.append(transport)
+        return transport
 
     def make_unit(self, port: OneSidedPort) -> Unit:
         """Return the native operations of `port.rank`."""

@@ -4,7 +4,7 @@ A process *exports* a segment of its memory and publishes it; a process on anoth
 it by puts and gets, or maps it and stores to it.  A store is posted: it reports nothing.  So an import has *barriers*,
 which say whether all that was stored since they were opened has arrived.
 
-`Rsm` is the API of one process; `RsmTransport` is what a network supplies; `errors` are RSM's.  `SegmentDirectory` is
+`Rsm` is the API of one process; `RsmProvider` is what a network supplies; `errors` are RSM's.  `SegmentDirectory` is
 what the hosts of a cluster know of one another's exports.  Read `library` first.
 
 Source: the RSMAPI papers.
@@ -16,7 +16,7 @@ from conduits.rsm.errors import RsmError
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import BarrierMode, ImportSegment, RsmBarrier
 from conduits.rsm.library import Controller, Rsm, RsmTopology
-from conduits.rsm.transport import (
+from conduits.rsm.provider import (
     Attributes,
     Backing,
     Done,
@@ -27,7 +27,7 @@ from conduits.rsm.transport import (
     Permission,
     Rights,
     RsmCall,
-    RsmTransport,
+    RsmProvider,
 )
 
 __all__ = [
@@ -48,8 +48,8 @@ __all__ = [
     "RsmBarrier",
     "RsmCall",
     "RsmError",
+    "RsmProvider",
     "RsmTopology",
-    "RsmTransport",
     "SegmentDirectory",
     "errors",
 ]

@@ -14,7 +14,7 @@ from conduits.rsm.directory import SegmentDirectory
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import BarrierMode, ImportSegment, RsmBarrier
 from conduits.rsm.library import Controller, Rsm
-from conduits.rsm.transport import RsmTransport
+from conduits.rsm.provider import RsmProvider
 
 NUMBER = 1
 """Of the segment that is exported."""
@@ -24,7 +24,7 @@ class Bench:
     """Two processes of a cluster, on different hosts.
 
     Args:
-        near: the importer's transport.
+        near: the importer's provider.
         far: the exporter's.
 
     Attributes:
@@ -32,7 +32,7 @@ class Bench:
         near, far: the API of each.
     """
 
-    def __init__(self, near: RsmTransport, far: RsmTransport) -> None:
+    def __init__(self, near: RsmProvider, far: RsmProvider) -> None:
         directory = SegmentDirectory()
         self.kernel: Kernel = near.kernel
         self.near = Rsm(near, directory)
@@ -46,7 +46,7 @@ class Bench:
         """Make a plain call; return its result and its seconds."""
         begun = self.kernel.now
         result = act()
-        await self.kernel.until(rsm.transport.cpu.free)
+        await self.kernel.until(rsm.provider.cpu.free)
         return result, seconds(self.kernel.now - begun)
 
     async def until(self, rsm: Rsm, start: Callable[[Callable[..., object]], object]) -> float:
@@ -54,7 +54,7 @@ class Bench:
         begun, waiter = self.kernel.now, Waiter()
 
         def then(*_: object) -> None:
-            self.kernel.at(rsm.transport.cpu.free, waiter.wake)
+            self.kernel.at(rsm.provider.cpu.free, waiter.wake)
 
         start(then)
         await self.kernel.wait(waiter)
@@ -62,13 +62,13 @@ class Bench:
 
     async def connect(self, nbytes: int) -> tuple[ImportSegment, ExportSegment]:
         """Export `nbytes` on the far host, filled up to whole pages, and import them on the near one."""
-        attributes = self.near.transport.controllers()[0]
+        attributes = self.near.provider.controllers()[0]
         theirs = (await self.call(self.far, lambda: self.far.get_controller(attributes.name)))[0]
         mine = (await self.call(self.near, lambda: self.near.get_controller(attributes.name)))[0]
         size = max(attributes.min_segment, -(-nbytes // attributes.page) * attributes.page)
         segment = (await self.call(self.far, lambda: theirs.export_create(size)))[0]
         await self.call(self.far, lambda: segment.publish(NUMBER))
-        host = self.far.transport.host
+        host = self.far.provider.host
         imported = (await self.call(self.near, lambda: mine.import_connect(host, NUMBER)))[0]
         return imported, segment
 
@@ -110,7 +110,7 @@ def every_call(bench: Bench, nbytes: int) -> dict[str, float]:
         segment: ExportSegment = await call("memseg_export_create", far, lambda: theirs.export_create(nbytes))
         await call("memseg_export_publish", far, lambda: segment.publish(NUMBER))
         imported: ImportSegment = await call(
-            "memseg_import_connect", near, lambda: mine.import_connect(far.transport.host, NUMBER)
+            "memseg_import_connect", near, lambda: mine.import_connect(far.provider.host, NUMBER)
         )
         await call("memseg_import_map", near, imported.map)
         barrier: RsmBarrier = await call("memseg_import_init_barrier", near, imported.init_barrier)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conduits.rsm.transport import Backing, Permission
+from conduits.rsm.provider import Backing, Permission
 
 
 class Published(Protocol):
@@ -20,7 +20,7 @@ class Published(Protocol):
 
     @property
     def backing(self) -> Backing:
-        """The memory as the transport knows it; another object after each `unpublish`."""
+        """The memory as the provider knows it; another object after each `unpublish`."""
 
     def permission(self, host: int) -> Permission:
         """Return what a host may do with it."""

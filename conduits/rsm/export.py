@@ -17,7 +17,7 @@ from conduits.rsm.errors import (
     SegmentNotPublished,
 )
 from conduits.rsm.owner import SegmentController
-from conduits.rsm.transport import Backing, Landing, Permission, Rights, RsmCall
+from conduits.rsm.provider import Backing, Landing, Permission, Rights, RsmCall
 
 MAX_NUMBER = (1 << 32) - 1
 
@@ -40,7 +40,7 @@ class ExportSegment:
 
     Args:
         controller: where it was made.
-        backing: its memory, as the transport knows it.
+        backing: its memory, as the provider knows it.
     """
 
     __slots__ = ("_alive", "_backing", "_controller", "_number", "_posted", "_rights", "_since", "_waiting", "nbytes")
@@ -60,7 +60,7 @@ class ExportSegment:
     @property
     def host(self) -> int:
         """Where it is."""
-        return self._controller.transport.host
+        return self._controller.provider.host
 
     @property
     def memory(self) -> Store:
@@ -78,7 +78,7 @@ class ExportSegment:
 
     @property
     def backing(self) -> Backing:
-        """The memory as the transport knows it; another object after each `unpublish`."""
+        """The memory as the provider knows it; another object after each `unpublish`."""
         return self._backing
 
     @property
@@ -111,10 +111,10 @@ class ExportSegment:
             raise ArgumentError(f"segment id {number} is not allowed; take one from 0 to {MAX_NUMBER}")
         if not self._controller.directory.add(self, number):
             raise SegmentIdInUse(f"host {self.host} has published a segment under id {number}; take another")
-        self._controller.transport.publish(self._backing, number, rights)
+        self._controller.provider.publish(self._backing, number, rights)
         self._number, self._rights = number, rights
         self._charge(RsmCall.EXPORT_PUBLISH)
-        self._since = self._controller.transport.cpu.free
+        self._since = self._controller.provider.cpu.free
 
     def republish(self, rights: Rights) -> None:
         """Change what hosts may do with it (rsm_memseg_export_republish); imports that exist are bound by it too.
@@ -126,7 +126,7 @@ class ExportSegment:
         self._check("republish")
         self._number_of("republish")
         self._rights = rights
-        self._controller.transport.republish(self._backing, rights)
+        self._controller.provider.republish(self._backing, rights)
         self._charge(RsmCall.EXPORT_REPUBLISH)
 
     def unpublish(self) -> None:
@@ -139,7 +139,7 @@ class ExportSegment:
         self._check("unpublish")
         number = self._number_of("unpublish")
         self._controller.directory.remove(self, number)
-        self._backing = self._controller.transport.unpublish(self._backing)
+        self._backing = self._controller.provider.unpublish(self._backing)
         self._number = None
         self._charge(RsmCall.EXPORT_UNPUBLISH)
 
@@ -154,7 +154,7 @@ class ExportSegment:
         if self._number is not None:
             raise SegmentInUse(f"{self} is published; unpublish it first")
         self._alive = False
-        self._controller.transport.destroy(self._backing)
+        self._controller.provider.destroy(self._backing)
         self._controller.dropped(self)
         self._charge(RsmCall.EXPORT_DESTROY)
 
@@ -170,7 +170,7 @@ class ExportSegment:
         self._charge(RsmCall.SIGNAL_WAIT)
         if self._posted:
             self._posted -= 1
-            self._kernel.at(self._controller.transport.cpu.free, self._woken, then)
+            self._kernel.at(self._controller.provider.cpu.free, self._woken, then)
         else:
             self._waiting.append(then)
 
@@ -182,13 +182,13 @@ class ExportSegment:
             self._posted += 1
 
     def _woken(self, then: Callable[[int], object]) -> None:
-        cpu = self._controller.transport.cpu
+        cpu = self._controller.provider.cpu
         cpu.free = max(cpu.free, self._kernel.now)
         then(cpu.free)
 
     @property
     def _kernel(self) -> Kernel:
-        return self._controller.transport.kernel
+        return self._controller.provider.kernel
 
     def _number_of(self, call: str) -> int:
         if self._number is None:

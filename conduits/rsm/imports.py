@@ -1,6 +1,6 @@
 """The import side: another host's memory, reached by put, get or mapped stores; barriers; signals.
 
-Transfers, after the papers' figures (each call of the barrier takes its own time, see the transport):
+Transfers, after the papers' figures (each call of the barrier takes its own time, see the provider):
 
     put:  init_barrier; open; put ...; [order; put ...]; close; destroy; signal_post
     get:  init_barrier; open; [order]; get; close; destroy
@@ -32,7 +32,7 @@ from conduits.rsm.errors import (
     SegmentNotMapped,
 )
 from conduits.rsm.owner import SegmentController
-from conduits.rsm.transport import Done, Got, ImportWindow, Mapped, Permission, RsmCall
+from conduits.rsm.provider import Done, Got, ImportWindow, Mapped, Permission, RsmCall
 
 
 class BarrierMode(enum.Enum):
@@ -57,7 +57,7 @@ class ImportSegment:
     Args:
         controller: where it was made.
         exported: the segment.
-        window: the transport's part.
+        window: the provider's part.
         permission: what it was asked for.
 
     Attributes:
@@ -105,7 +105,7 @@ class ImportSegment:
         """Map the segment, so that user code can store to it (rsm_memseg_import_map).
 
         Returns:
-            The transport's mapping: its own documentation says what it can do beside what `Mapped` has.
+            The provider's mapping: its own documentation says what it can do beside what `Mapped` has.
 
         Raises:
             SegmentAlreadyMapped: it is mapped.
@@ -231,12 +231,12 @@ class ImportSegment:
 
     def _after(self, call: RsmCall, act: Callable[[], object]) -> None:
         """Act on the hardware when the software of a call has run."""
-        transport = self._controller.transport
+        provider = self._controller.provider
         self._controller.charge(call)
-        transport.kernel.call(transport.cpu.free, act)
+        provider.kernel.call(provider.cpu.free, act)
 
     def _free(self, when: int) -> int:
-        cpu = self._controller.transport.cpu
+        cpu = self._controller.provider.cpu
         cpu.free = max(cpu.free, when)
         return cpu.free
 
@@ -274,7 +274,7 @@ class ImportSegment:
     def _put_done(self, then: Done) -> Done:
         if self.mode is BarrierMode.EXPLICIT:
             return self._done(then)
-        kernel = self._controller.transport.kernel
+        kernel = self._controller.provider.kernel
 
         def stored(when: int, error: RsmError | None) -> None:
             if error is not None:
@@ -293,7 +293,7 @@ class ImportSegment:
             raise BadOffset(f"{call} of {nbytes} bytes at offset {offset} of {self._exported}: outside")
         if not self._permission & needed:
             raise PermDenied(f"{call} of {self._exported}, imported for {self._permission.name}; connect anew")
-        if not self._exported.permission(self._controller.transport.host) & needed:
+        if not self._exported.permission(self._controller.provider.host) & needed:
             raise PermDenied(f"{call} of {self._exported}: it no longer grants that")
 
     def _check_connection(self, call: str) -> None:

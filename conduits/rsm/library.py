@@ -1,6 +1,6 @@
 """Where a process begins with RSM: controllers and the topology.
 
-    rsm = Rsm(transport, exchange)
+    rsm = Rsm(provider, exchange)
     topology = rsm.get_topology()
     controller = rsm.get_controller(topology.controllers[0].name)
     export side:  create, publish, (transfers), unpublish, destroy
@@ -15,7 +15,7 @@ set to it; the CPU is taken until then.
 
 What is wrong with a call is raised at the call, as `RsmError`; what the hardware reports later is handed to `then`.
 
-Source: the RSMAPI papers, Table I and Figures 2 to 5; times are the transport's.
+Source: the RSMAPI papers, Table I and Figures 2 to 5; times are the provider's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from conduits.rsm.errors import (
 )
 from conduits.rsm.export import ExportSegment
 from conduits.rsm.imports import ImportSegment
-from conduits.rsm.transport import Attributes, Permission, RsmCall, RsmTransport
+from conduits.rsm.provider import Attributes, Permission, RsmCall, RsmProvider
 
 
 @attrs.define(eq=False)
@@ -62,12 +62,12 @@ class Rsm:
     """The API for one process.
 
     Args:
-        transport: the network.
+        provider: the network.
         directory: what has been published; the same for all processes of the cluster.
     """
 
-    def __init__(self, transport: RsmTransport, directory: SegmentDirectory) -> None:
-        self.transport = transport
+    def __init__(self, provider: RsmProvider, directory: SegmentDirectory) -> None:
+        self.provider = provider
         self.directory = directory
         self._topologies: set[RsmTopology] = set()
         self._scopes: dict[tuple[str, int], dict[ImportSegment, None]] = {}
@@ -75,7 +75,7 @@ class Rsm:
     def get_topology(self) -> RsmTopology:
         """Return hosts and controllers (rsm_get_interconnect_topology)."""
         self.charge(RsmCall.GET_TOPOLOGY)
-        made = RsmTopology(self.transport.host, tuple(self.transport.hosts()), tuple(self.transport.controllers()))
+        made = RsmTopology(self.provider.host, tuple(self.provider.hosts()), tuple(self.provider.controllers()))
         self._topologies.add(made)
         return made
 
@@ -96,12 +96,12 @@ class Rsm:
         Raises:
             ControllerNotPresent: this host has none of that name.
         """
-        for attributes in self.transport.controllers():
+        for attributes in self.provider.controllers():
             if attributes.name == name:
                 self.charge(RsmCall.GET_CONTROLLER)
                 return Controller(self, attributes)
-        names = ", ".join(attributes.name for attributes in self.transport.controllers())
-        raise ControllerNotPresent(f"host {self.transport.host} has no controller {name!r}; it has {names}")
+        names = ", ".join(attributes.name for attributes in self.provider.controllers())
+        raise ControllerNotPresent(f"host {self.provider.host} has no controller {name!r}; it has {names}")
 
     def release_controller(self, controller: Controller) -> None:
         """Give a controller back (rsm_release_controller).
@@ -113,7 +113,7 @@ class Rsm:
         controller.check("release_controller")
         if controller.segments:
             raise SegmentInUse(
-                f"controller {controller.attributes.name} of host {self.transport.host} has {len(controller.segments)} "
+                f"controller {controller.attributes.name} of host {self.provider.host} has {len(controller.segments)} "
                 "segments; destroy exports and disconnect imports first"
             )
         controller.alive = False
@@ -125,7 +125,7 @@ class Rsm:
 
     def charge(self, call: RsmCall, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""
-        self.transport.cpu.charge(self.transport.cost(call, nbytes))
+        self.provider.cpu.charge(self.provider.cost(call, nbytes))
 
 
 class Controller:
@@ -139,7 +139,7 @@ class Controller:
 
     def __init__(self, rsm: Rsm, attributes: Attributes) -> None:
         self._rsm = rsm
-        self.transport = rsm.transport
+        self.provider = rsm.provider
         self.directory = rsm.directory
         self.attributes = attributes
         self.segments: dict[Any, None] = {}
@@ -163,7 +163,7 @@ class Controller:
             raise BadLength(f"a segment of {nbytes} bytes; it may have {limits.min_segment} to {limits.max_segment}")
         if nbytes % limits.page:
             raise BadAlignment(f"a segment of {nbytes} bytes; it must be a multiple of the page, {limits.page}")
-        made = ExportSegment(self, self.transport.create(limits.name, nbytes, memory))
+        made = ExportSegment(self, self.provider.create(limits.name, nbytes, memory))
         self.segments[made] = None
         self.charge(RsmCall.EXPORT_CREATE, nbytes)
         return made
@@ -183,18 +183,18 @@ class Controller:
             RemoteUnreachable: no path leads there.
         """
         self.check("import_connect")
-        if host not in self.transport.hosts():
-            raise BadNode(f"import_connect to host {host}; the interconnect joins {list(self.transport.hosts())}")
+        if host not in self.provider.hosts():
+            raise BadNode(f"import_connect to host {host}; the interconnect joins {list(self.provider.hosts())}")
         found = self.directory.find(host, number)
         if found is None or not found.published:
             raise SegmentNotPublished(f"host {host} has published no segment {number}")
-        granted = found.permission(self.transport.host)
+        granted = found.permission(self.provider.host)
         if permission & ~granted or not permission:
             raise PermDenied(
-                f"host {self.transport.host} asks for {permission.name} of segment {number} of host {host}, "
+                f"host {self.provider.host} asks for {permission.name} of segment {number} of host {host}, "
                 f"which grants it {granted.name}"
             )
-        window = self.transport.connect(self.attributes.name, host, found.backing)
+        window = self.provider.connect(self.attributes.name, host, found.backing)
         made = ImportSegment(self, found, window, permission)
         self.segments[made] = None
         self.charge(RsmCall.IMPORT_CONNECT)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from conduits.rsm.transport import RsmCall, RsmTransport
+from conduits.rsm.provider import RsmCall, RsmProvider
 
 
 class SegmentController(Protocol):
     """A controller, as the segments of both sides know it.
 
     Attributes:
-        transport: the network.
+        provider: the network.
     """
 
-    transport: RsmTransport
+    provider: RsmProvider
 
     def charge(self, call: RsmCall, nbytes: int = 0) -> None:
         """Take the caller's CPU for what a call costs."""

@@ -11,7 +11,7 @@ from conduit.contract import Category, Constant, Costs, JobSetup, Limits, Messag
 from conduit.errors import BadRequest
 from conduit.options import option
 from conduit.sim.units import duration, seconds
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduits.sci import constants as c
 from conduits.sci import raw, rsm
 from conduits.sci.driver import MAP_PS
@@ -176,7 +176,7 @@ class Sci(SimulatedConduit):
         """Return the costs of a dual Xeon node."""
         return host_model()
 
-    def make_path(self, port: SimulatedPort) -> Path:
+    def make_transport(self, port: SimulatedPort) -> Transport:
         """Return the network with the chosen queue discipline."""
         return DISCIPLINES[self.options.queue](port, self.cluster, self.config)
 

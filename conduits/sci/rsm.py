@@ -1,4 +1,4 @@
-"""RSM's transport for SCI: RSMAPI on the card's own driver.
+"""RSM's provider for SCI: RSMAPI on the card's own driver.
 
 A published segment is a segment of the card's driver, and a second one of a byte beside it, the doorbell, whose
 landing is the interrupt of a signal.  A put is PIO through a mapping that is made at connect; a get is a remote
@@ -28,7 +28,7 @@ from conduits.rsm import (
     Permission,
     Rights,
     RsmCall,
-    RsmTransport,
+    RsmProvider,
 )
 from conduits.rsm.errors import BadLength, BadNode, BadOffset, ConnectionAborted, PermDenied, SegmentNotMapped
 from conduits.sci import constants as c
@@ -101,7 +101,7 @@ class SciMemory:
         return self.memory.read(address, nbytes)
 
 
-class SciRsm(RsmTransport):
+class SciRsm(RsmProvider):
     """One process of a cluster.
 
     Args:

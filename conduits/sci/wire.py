@@ -7,7 +7,7 @@ Header, 16 bytes and 4 for each argument, at most 80, little-endian:
     bytes 8-15   long: offset in the receiver's payload segment
     bytes 16-    arguments
 
-Category 3 is a long asynchronous request, and among replies the bare control message that frees a
+Category 3 is a long asynchronous request, and among replies the automatic empty one that frees a
 slot.  No I/O and no clock here.
 
 Source: the packing of the first word and the sizes are those of GASNet's sci-conduit (fact
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import attrs
 
-from conduit.contract import CATEGORY, CATEGORY_SHIFT, CONTROL, Message
+from conduit.contract import AUTO_REPLY, CATEGORY, CATEGORY_SHIFT, Message
 from conduit.contract import REQUEST as REQUEST_BIT
 from conduit.errors import NetworkError
 from conduits.sci import constants as c
@@ -31,8 +31,8 @@ FIXED = _HEAD.size
 HEADER_MAX = c.whole(c.HEADER_MAX)
 MAX_ARGS = c.whole(c.MAX_ARGS)
 REQUEST, REPLY = 0, 1
-BARE = 3 << CATEGORY_SHIFT
-"""The word of a bare control message: category 3, a reply."""
+AUTO_REPLY_BITS = 3 << CATEGORY_SHIFT
+"""The word of an automatic empty reply: category 3, a reply."""
 _KIND = CATEGORY | REQUEST_BIT | 255
 _MASK = (1 << 64) - 1
 _pack = _HEAD.pack
@@ -47,8 +47,8 @@ class BadHeader(NetworkError):
 def pack(message: Message, slot: int) -> bytes:
     """Return the header of `message` in slot pair `slot`."""
     args, word = message.args, message.word
-    if word & CONTROL:
-        word = BARE
+    if word & AUTO_REPLY:
+        word = AUTO_REPLY_BITS
     # Four bytes an argument, so the size shifted by 9 is their number from bit 11 on.
     return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
 
@@ -67,13 +67,13 @@ def unpack_into(message: Message, data: bytes | bytearray) -> None:
         raise _bad(data) from None
     message.payload = b""
     kind = word & _KIND
-    message.word = kind if kind & ~255 != BARE else CONTROL
+    message.word = kind if kind & ~255 != AUTO_REPLY_BITS else AUTO_REPLY
 
 
 def word_of(data: bytes | bytearray) -> int:
     """Return `Message.word` of the message whose header `data` begins with."""
     kind = int.from_bytes(data[:4], "little") & _KIND
-    return kind if kind & ~255 != BARE else CONTROL
+    return kind if kind & ~255 != AUTO_REPLY_BITS else AUTO_REPLY
 
 
 def unpack(data: bytes | bytearray, source: int = -1) -> Message:

@@ -11,7 +11,7 @@ from conduit.contract import Category, Constant, Core, Costs, JobSetup, Limits, 
 from conduit.options import option
 from conduit.sim import Kernel
 from conduit.sim.units import seconds
-from conduit.simnet import HostModel, Path, SharedMemoryPath, SimulatedConduit, SimulatedPort
+from conduit.simnet import HostModel, SharedMemoryTransport, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.waiting import Blocked
 from conduits.startx import constants as c
 from conduits.startx import raw, wire
@@ -20,7 +20,7 @@ from conduits.startx.hardware.niu import HEADER
 from conduits.startx.hardware.pinned import REGION, UNIT
 from conduits.startx.hardware.rdma import LARGEST
 from conduits.startx.machine import MAX_HOSTS, StartXMachine, build, host_model, processors
-from conduits.startx.protocol import Smp, StartXConfig, StartXPath
+from conduits.startx.protocol import Smp, StartXConfig, StartXTransport
 
 _BUFFERS = 3  # of a rank: for requests and replies that leave, and for what comes
 _MAX_LONG = (1 << 31) - 1  # assumed; the size field of the header has 32 bits (`wire`)
@@ -166,20 +166,20 @@ class StartX(SimulatedConduit):
         """Return a port whose long requests wait until their payload has been copied."""
         return StartXPort(self, rank, core)
 
-    def make_path(self, port: SimulatedPort) -> Path:
+    def make_transport(self, port: SimulatedPort) -> Transport:
         """Return the network as `port.rank` sees it, through the NIU of its host."""
         host = port.host
         smp = self._smps.get(host)
         if smp is None:
             smp = self._smps[host] = Smp(self.cluster, host)
-        return StartXPath(port, smp, self.config)
+        return StartXTransport(port, smp, self.config)
 
-    def make_shared_path(
-        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryPath], size: int
-    ) -> SharedMemoryPath:
+    def make_shared_transport(
+        self, port: SimulatedPort, neighbours: dict[int, SharedMemoryTransport], size: int
+    ) -> SharedMemoryTransport:
         """Return the host's memory, with a crossover of its own."""
         crossover = effective_crossover_shared(self.options)
-        return SharedMemoryPath(port, self.host_model, self.options.max_medium, neighbours, size, crossover)
+        return SharedMemoryTransport(port, self.host_model, self.options.max_medium, neighbours, size, crossover)
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, NIUs, RDMA engines and locks have counted, by host."""
@@ -202,28 +202,28 @@ class StartXPort(SimulatedPort):
     async def request(self, dest: int, message: Message) -> None:
         """Send; see `conduit.contract.Port.request`."""
         await super().request(dest, message)
-        path = self.paths[0]
-        assert isinstance(path, StartXPath)
-        if message in path.uncopied:
-            await self._block(ForCopy(self.kernel, path, message, dest))
+        transport = self.transports[0]
+        assert isinstance(transport, StartXTransport)
+        if message in transport.uncopied:
+            await self._block(ForCopy(self.kernel, transport, message, dest))
 
 
 class ForCopy(Blocked):
     """Waits until the payload of a long request has been copied; the request is under way, so it is shielded."""
 
-    __slots__ = ("dest", "message", "path")
+    __slots__ = ("dest", "message", "transport")
 
-    def __init__(self, kernel: Kernel, path: StartXPath, message: Message, dest: int) -> None:
+    def __init__(self, kernel: Kernel, transport: StartXTransport, message: Message, dest: int) -> None:
         super().__init__(kernel, f"its turn to send a long payload to rank {dest}")
         self.shielded = True
-        self.path = path
+        self.transport = transport
         self.message = message
         self.dest = dest
 
     def ready(self) -> bool:
         """Return whether the payload is the program's again."""
-        return self.message not in self.path.uncopied
+        return self.message not in self.transport.uncopied
 
     def peers(self) -> tuple[int, ...]:
         """Return the ranks that must poll before it is."""
-        return self.path.slot_holders(self.dest)
+        return self.transport.slot_holders(self.dest)

@@ -10,7 +10,7 @@ The software's header word of every packet, its *tag*:
 
 A message is a stream of bytes: a head, then the payload unless that goes by RDMA.
 
-    bytes 0-3    handler (bits 0-7), category (9-10), argument count (11-15), control (16), RDMA (17)
+    bytes 0-3    handler (bits 0-7), category (9-10), argument count (11-15), automatic reply (16), RDMA (17)
     bytes 4-7    payload size
     bytes 8-15   long with a payload only: offset in the receiver's segment
     then         arguments, 4 bytes each
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import struct
 
-from conduit.contract import CATEGORY, CONTROL, LONG, REQUEST, Message
+from conduit.contract import AUTO_REPLY, CATEGORY, LONG, REQUEST, Message
 from conduit.errors import NetworkError
 from conduits.startx import constants as c
 
@@ -41,7 +41,7 @@ BY_RDMA = 1 << 17
 _HEADER = c.whole(c.HEADER)
 _LEAST = c.whole(c.PAYLOAD_MIN)
 _UNIT = c.whole(c.RDMA_UNIT)
-_KEPT = 255 | CATEGORY | CONTROL
+_KEPT = 255 | CATEGORY | AUTO_REPLY
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<Q")
 _INDEX = struct.Struct("<I")

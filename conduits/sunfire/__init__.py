@@ -7,7 +7,7 @@ A message is one or more *postboxes*, lines in a queue at the receiver which one
 large for them go into blocks of a pool, which that writer keeps as well.  The receiver acknowledges postboxes, and that
 gives postboxes and blocks back.  While parts may fail, what was stored is kept until a barrier was good (`repair`).
 
-`hardware` has links, NIs and their faults, `driver` RSM's transport, `protocol` the messages.  docs/models/sunfire.md
+`hardware` has links, NIs and their faults, `driver` RSM's provider, `protocol` the messages.  docs/models/sunfire.md
 has the formulas and the constants' sources.
 """
 

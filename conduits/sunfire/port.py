@@ -10,18 +10,18 @@ import attrs
 from conduit.contract import Category, Constant, Costs, JobSetup, Limits, MessageCosts, RawTable
 from conduit.options import option
 from conduit.sim.units import seconds
-from conduit.simnet import HostModel, Path, SimulatedConduit, SimulatedPort
+from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduits.sunfire import constants as c
 from conduits.sunfire import raw, wire
 from conduits.sunfire.machine import SunfireMachine, build, host_model
 from conduits.sunfire.protocol import (
     LIBRARIES,
     BlockPoolShape,
-    DirectedPath,
+    DirectedTransport,
     HostService,
     PostboxLayout,
     SunfireConfig,
-    SunfirePath,
+    SunfireTransport,
 )  # fmt: skip
 
 
@@ -56,13 +56,13 @@ class Sunfire(SimulatedConduit):
         super().__init__(options, setup, world)
         self.cluster = cluster = build(self.kernel, setup.hosts, options)
         hosts = cluster.first
-        self._readers: dict[int, dict[int, SunfirePath]] = {host: {} for host in hosts}
+        self._readers: dict[int, dict[int, SunfireTransport]] = {host: {} for host in hosts}
         layout = layout_of(options, max(map(setup.hosts.count, hosts)))
         services = {
             host: HostService(cluster.controller(cluster.service(host)), layout, self._readers[host]) for host in hosts
         }
         self._config = SunfireConfig(cluster, layout, services)
-        self._path = SunfirePath if options.poll == "general" else DirectedPath
+        self._transport = SunfireTransport if options.poll == "general" else DirectedTransport
 
     @classmethod
     def limits(cls, options: SunfireOptions) -> Limits:
@@ -132,13 +132,13 @@ class Sunfire(SimulatedConduit):
         """Return the costs of a Sun Fire 6800."""
         return host_model()
 
-    def make_path(self, port: SimulatedPort) -> Path:
+    def make_transport(self, port: SimulatedPort) -> Transport:
         """Return a rank's end of the network."""
         cluster = self.cluster
         process = cluster.process(port.rank, port.cpu)
-        path = self._path(port, process, cluster.controller(process), self._config)
-        self._readers[port.host][cluster.place(port.rank)] = path
-        return path
+        transport = self._transport(port, process, cluster.controller(process), self._config)
+        self._readers[port.host][cluster.place(port.rank)] = transport
+        return transport
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links and NIs have counted, by host."""

@@ -11,7 +11,7 @@ from conduit.contract import Constant, Costs, JobSetup, Limits, RawTable
 from conduit.options import option
 from conduit.simnet import HostModel, OneSidedPort, SimulatedConduit, SimulatedPort, Unit
 from conduits.globalmem.mover import Mover
-from conduits.globalmem.queues import QueuePath
+from conduits.globalmem.queues import QueueTransport
 from conduits.globalmem.unit import MovingUnit
 from conduits.t3e import constants as c
 from conduits.t3e.driver import e_registers
@@ -45,7 +45,7 @@ class T3e(SimulatedConduit):
         super().__init__(options, setup, world)
         self.fabric = build(self.kernel, options)
         self._movers: list[Mover] = []
-        self._paths: list[QueuePath] = []
+        self._transports: list[QueueTransport] = []
 
     @classmethod
     def limits(cls, options: T3eOptions) -> Limits:
@@ -81,18 +81,18 @@ class T3e(SimulatedConduit):
         """Return the costs of a node."""
         return host_model()
 
-    def make_path(self, port: SimulatedPort) -> QueuePath:
+    def make_transport(self, port: SimulatedPort) -> QueueTransport:
         """Return the queues as `port.rank` sees them."""
         options: T3eOptions = self.options
         node = self.setup.hosts[port.rank]
         mover = e_registers(port.cpu, node, self.fabric, weak=options.order == "weak")
-        path = QueuePath(
+        transport = QueueTransport(
             port, mover, queue_costs(), options.slots, c.whole(c.MAX_MEDIUM), options.piece,
-            self._paths.__getitem__, self.setup.hosts.__getitem__,
+            self._transports.__getitem__, self.setup.hosts.__getitem__,
         )  # fmt: skip
         self._movers.append(mover)
-        self._paths.append(path)
-        return path
+        self._transports.append(transport)
+        return transport
 
     def make_unit(self, port: OneSidedPort) -> Unit:
         """Return the native operations of `port.rank`."""

@@ -15,7 +15,7 @@ from conduits.udp import constants as c
 from conduits.udp import raw
 from conduits.udp.costs import off_host
 from conduits.udp.machine import MAX_RANKS, UdpMachine, build, host_model
-from conduits.udp.protocol import UdpConfig, UdpPath
+from conduits.udp.protocol import UdpConfig, UdpTransport
 from conduits.udp.protocol.parts import PART
 from conduits.udp.wire import MAX_WINDOW
 
@@ -81,10 +81,10 @@ class Udp(SimulatedConduit):
     def __init__(self, options: UdpOptions, setup: JobSetup, world: Any) -> None:
         super().__init__(options, setup, world)
         self.cluster = build(self.kernel, setup.hosts, options)
-        self._paths: list[UdpPath] = []
+        self._transports: list[UdpTransport] = []
         self._config = UdpConfig(
             cluster=self.cluster,
-            paths=self._paths.__getitem__,
+            transports=self._transports.__getitem__,
             slots=options.slots,
             window=options.window,
             rto=ps(options.rto),
@@ -127,11 +127,11 @@ class Udp(SimulatedConduit):
         """Return the costs of a host."""
         return host_model()
 
-    def make_path(self, port: SimulatedPort) -> UdpPath:
+    def make_transport(self, port: SimulatedPort) -> UdpTransport:
         """Return the network as `port.rank` sees it, through a socket of its own."""
-        path = UdpPath(port, self._config)
-        self._paths.append(path)
-        return path
+        transport = UdpTransport(port, self._config)
+        self._transports.append(transport)
+        return transport
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links and the switch have counted, by host."""

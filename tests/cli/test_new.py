@@ -76,7 +76,7 @@ def test_name_that_cannot_be_one(command, elsewhere, name):
         ("extended", "there is a package of that name; choose another"),
         ("true", "True is the name of another thing"),
         ("message", "Message is the name of another thing"),
-        ("path", "Path is the name of another thing"),
+        ("transport", "Transport is the name of another thing"),
         ("sim", "SimOptions is the name of another thing"),
         ("simulated_conduit", "SimulatedConduit is the name of another thing"),
         ("am", "conduit-am is this package"),

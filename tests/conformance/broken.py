@@ -4,13 +4,13 @@ A fault shows only now and then, as faults do: every seventh message, or only in
 """
 
 from conduits.loggp import Loggp
-from conduits.loggp.port import LoggpPath
+from conduits.loggp.port import LoggpTransport
 
 SEVENTH = 7
 REPLY = 0
 
 
-class _Path(LoggpPath):
+class _Transport(LoggpTransport):
     """Counts what arrives, so that a fault can show now and then."""
 
     __slots__ = ("count",)
@@ -27,13 +27,13 @@ class _Path(LoggpPath):
         super().arrive(name, slot, payload, offset)
 
 
-class _Drops(_Path):
+class _Drops(_Transport):
     def arrive(self, name, slot, payload, offset):
         if not self.due():
             self.land(name, slot, payload, offset)
 
 
-class _Twice(_Path):
+class _Twice(_Transport):
     """Shows every seventh request a second time."""
 
     def take(self):
@@ -46,7 +46,7 @@ class _Twice(_Path):
         return message
 
 
-class _Corrupts(_Path):
+class _Corrupts(_Transport):
     """Turns one bit of a payload over."""
 
     def arrive(self, name, slot, payload, offset):
@@ -55,7 +55,7 @@ class _Corrupts(_Path):
         self.land(name, slot, payload, offset)
 
 
-class _FlagsFirst(_Path):
+class _FlagsFirst(_Transport):
     """Raises the flag before any byte of a long payload is there."""
 
     def arrive(self, name, slot, payload, offset):
@@ -65,7 +65,7 @@ class _FlagsFirst(_Path):
             self.port.kernel.at(self.port.kernel.now + 3_000_000, _store, memory, payload, offset)
 
 
-class _TailLate(_Path):
+class _TailLate(_Transport):
     """Runs the handler before the end of a longer payload has come."""
 
     def arrive(self, name, slot, payload, offset):
@@ -76,7 +76,7 @@ class _TailLate(_Path):
             self.port.kernel.at(self.port.kernel.now + 3_000_000, _store, memory, payload[cut:], offset + cut)
 
 
-class _LosesSlots(_Path):
+class _LosesSlots(_Transport):
     """Does not free the slot of every seventh reply."""
 
     def take(self):
@@ -87,14 +87,14 @@ class _LosesSlots(_Path):
         return message
 
 
-class _Rounds(_Path):
+class _Rounds(_Transport):
     """Writes long payloads from the next lower multiple of eight on."""
 
     def arrive(self, name, slot, payload, offset):
         self.land(name, slot, payload, offset & ~7 if payload else offset)
 
 
-class _Overruns(_Path):
+class _Overruns(_Transport):
     """Writes long payloads in whole words, with zeros behind the end."""
 
     def arrive(self, name, slot, payload, offset):
@@ -102,7 +102,7 @@ class _Overruns(_Path):
         self.land(name, slot, (payload + bytes(-len(payload) % 8))[: max(room, 0)] if payload else payload, offset)
 
 
-class _Past(_Path):
+class _Past(_Transport):
     """Schedules what is past."""
 
     def send(self, dest, slot, message, then):
@@ -111,7 +111,7 @@ class _Past(_Path):
             self.port.kernel.at(self.port.kernel.now - 1_000, list)
 
 
-class _Starves(_Path):
+class _Starves(_Transport):
     """Gives replies no room of their own: they wait while this rank's requests take up all slots."""
 
     __slots__ = ("waiting",)
@@ -132,7 +132,7 @@ class _Starves(_Path):
         return None if self.waiting else super().take()
 
 
-class _Hastens(_Path):
+class _Hastens(_Transport):
     """Sends at once, before the CPU time is spent that stands before it."""
 
     def send(self, dest, slot, message, then):
@@ -140,14 +140,14 @@ class _Hastens(_Path):
         self.port.kernel.at(self.port.kernel.now, self.inject, dest, slot, message, then)
 
 
-class _Denies(_Path):
+class _Denies(_Transport):
     """Says that all messages have been handled."""
 
     def undelivered(self):
         return 0
 
 
-class _Insists(_Path):
+class _Insists(_Transport):
     """Has room for a few messages only at the receiver, and tries again and again until there is some."""
 
     def arrive(self, name, slot, payload, offset):
@@ -166,17 +166,17 @@ class Sound(Loggp):
     """No fault at all: what the suite says of the others is not due to this file."""
 
     name = "sound"
-    path = _Path
+    transport = _Transport
 
-    def make_path(self, port):
-        return self.path(port, self)
-
-
-def _broken(name, path):
-    return type(name.title(), (Sound,), {"name": name, "path": path, "__doc__": path.__doc__})
+    def make_transport(self, port):
+        return self.transport(port, self)
 
 
-PATHS = {
+def _broken(name, transport):
+    return type(name.title(), (Sound,), {"name": name, "transport": transport, "__doc__": transport.__doc__})
+
+
+TRANSPORTS = {
     "drops": _Drops,
     "twice": _Twice,
     "corrupts": _Corrupts,
@@ -191,4 +191,4 @@ PATHS = {
     "denies": _Denies,
     "insists": _Insists,
 }
-globals().update({name: _broken(name, path) for name, path in PATHS.items()})
+globals().update({name: _broken(name, transport) for name, transport in TRANSPORTS.items()})

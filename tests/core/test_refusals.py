@@ -151,6 +151,6 @@ def test_a_conduit_that_makes_no_path_is_told(monkeypatch):
     async def main(ep):
         pass
 
-    monkeypatch.setattr(parse_spec("loggp").cls, "make_path", lambda self, port: None)
-    with pytest.raises(conduit.ConduitError, match=r"\ALoggp\.make_path returned None; return a Path\Z"):
+    monkeypatch.setattr(parse_spec("loggp").cls, "make_transport", lambda self, port: None)
+    with pytest.raises(conduit.ConduitError, match=r"\ALoggp\.make_transport returned None; return a Transport\Z"):
         conduit.run(main, conduit="loggp", ranks=2)

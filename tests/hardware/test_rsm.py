@@ -1,4 +1,4 @@
-"""RSMAPI on both networks that it has a transport for: life cycles, data, rights, and each kind of error."""
+"""RSMAPI on both networks that it has a provider for: life cycles, data, rights, and each kind of error."""
 
 import re
 
@@ -37,7 +37,7 @@ class Site:
             made = [SciRsm(cluster, rank, Cpu(self.kernel)) for rank in range(3)]
             fabric = cluster.fabric
         self.fabric = fabric
-        self.near, self.far, self.third = (Rsm(transport, exchange) for transport in made)
+        self.near, self.far, self.third = (Rsm(provider, exchange) for provider in made)
 
     def run(self, body):
         simulate(self.kernel, body)
@@ -45,7 +45,7 @@ class Site:
     async def call(self, rsm, act, *args):
         """Make a plain call and wait until the CPU goes on."""
         result = act(*args)
-        await self.kernel.until(rsm.transport.cpu.free)
+        await self.kernel.until(rsm.provider.cpu.free)
         return result
 
     async def end(self, start, *args):
@@ -68,7 +68,7 @@ class Site:
         return rest[0]
 
     async def controller(self, rsm):
-        return await self.call(rsm, rsm.get_controller, rsm.transport.controllers()[0].name)
+        return await self.call(rsm, rsm.get_controller, rsm.provider.controllers()[0].name)
 
     async def segment(self, number=1, rights=None, memory=None, nbytes=SIZE):
         """Publish a segment on host 1."""
@@ -229,7 +229,7 @@ def test_a_signal_wakes_the_exporter_after_the_post(network):
     async def body():
         segment = await site.segment()
         imported = await site.imported()
-        far = site.far.transport.cpu
+        far = site.far.provider.cpu
 
         segment.signal_wait(lambda when: log.append(("woken", site.kernel.now, when)))
         begun = site.kernel.now
@@ -259,24 +259,24 @@ def test_calls_take_the_time_of_their_caller_alone(network):
         controller = await site.controller(site.far)
         begun = site.kernel.now
         segment = controller.export_create(SIZE)
-        cost = site.far.transport.cost(RsmCall.EXPORT_CREATE, SIZE)
-        assert site.far.transport.cpu.free == begun + cost
-        assert site.near.transport.cpu.free <= begun
+        cost = site.far.provider.cost(RsmCall.EXPORT_CREATE, SIZE)
+        assert site.far.provider.cpu.free == begun + cost
+        assert site.near.provider.cpu.free <= begun
         await site.kernel.until(begun + cost)
         segment.publish(1)
         assert not segment.published  # until the call returns
-        await site.kernel.until(site.far.transport.cpu.free)
+        await site.kernel.until(site.far.provider.cpu.free)
         assert segment.published
 
     site.run(body)
 
 
 def test_sunfire_calls_grow_with_the_segment():
-    transport = Site("sunfire").far.transport
+    provider = Site("sunfire").far.provider
     for call in (RsmCall.EXPORT_CREATE, RsmCall.EXPORT_PUBLISH, RsmCall.EXPORT_UNPUBLISH, RsmCall.EXPORT_DESTROY):
-        sizes = [transport.cost(call, pages * 8192) for pages in (1, 2, 4, 1024)]
+        sizes = [provider.cost(call, pages * 8192) for pages in (1, 2, 4, 1024)]
         assert sizes == sorted(set(sizes))
-    assert transport.cost(RsmCall.IMPORT_CONNECT, 8192) == transport.cost(RsmCall.IMPORT_CONNECT, 1 << 20)
+    assert provider.cost(RsmCall.IMPORT_CONNECT, 8192) == provider.cost(RsmCall.IMPORT_CONNECT, 1 << 20)
 
 
 def test_a_write_of_less_than_a_line_takes_the_targets_processor():
@@ -302,7 +302,7 @@ def test_a_write_of_less_than_a_line_takes_the_targets_processor():
         await site.kernel.until(site.kernel.now + 50 * US)
         assert memory[64 * 3 + 5 : 64 * 3 + 60] == b"z" * 55
         assert len(stolen) == 3
-        assert site.far.transport.counters()[0].interrupts == 3
+        assert site.far.provider.counters()[0].interrupts == 3
 
     site.run(body)
 
@@ -338,7 +338,7 @@ def test_the_receiving_interface_writes_who_has_sent_an_interrupt():
     sender, target = site.fabric.processor(2, 0), site.fabric.processor(1, 0)
     InterruptRange(site.fabric.inventory.interfaces[1, 0], target, taken).land(sender, b"forged!!" + b"x" * 56)
     assert lines == [bytes([2, 0, 0, 0, 0, 0, 0, 0]) + b"x" * 56]
-    assert site.far.transport.counters()[0].interrupts == 1
+    assert site.far.provider.counters()[0].interrupts == 1
 
 
 def test_the_counters_of_the_interfaces_can_be_read():
@@ -358,7 +358,7 @@ def test_the_counters_of_the_interfaces_can_be_read():
         await site.kernel.until(site.kernel.now + 50 * US)
 
     site.run(body)
-    near, far = site.near.transport.counters(), site.far.transport.counters()
+    near, far = site.near.provider.counters(), site.far.provider.counters()
     assert [counters.lines_out for counters in near] == [6, 5 + 1]  # the signal is a line too
     assert [counters.lines_in for counters in far] == [6, 5 + 1]
     assert [counters.reads for counters in near] == [4, 3]
@@ -470,7 +470,7 @@ def test_connecting(network):
         segment.publish(1)
         with refused(errors.SegmentNotPublished, "host 1 has published no segment 1"):
             near.import_connect(1, 1)  # the publishing call has not returned
-        await site.kernel.until(site.far.transport.cpu.free)
+        await site.kernel.until(site.far.provider.cpu.free)
         near.import_connect(1, 1)
         with refused(errors.BadNode, "host 1 imports from itself"):
             far.import_connect(1, 1)
@@ -693,7 +693,7 @@ def test_places_outside(network, offset, nbytes, kind, text):
         with refused(kind, text):
             imported.get(offset, nbytes, print)
         mapping = await site.call(site.near, imported.map)
-        unit = site.near.transport.controllers()[0].unit
+        unit = site.near.provider.controllers()[0].unit
         if offset % unit == 0 and nbytes % unit == 0:
             with pytest.raises(kind):
                 mapping.store(offset, bytes(nbytes), print)

@@ -8,7 +8,7 @@ from conduits.loggp import Loggp
 def run(main, monkeypatch, interrupts):
     """Run `main` on two ranks; rank 0 is interrupted at times, each for so long, in microseconds."""
     ends = []
-    make_path = Loggp.make_path
+    make_transport = Loggp.make_transport
 
     def interrupt(port, ticks):
         ends.append(port.interrupt(ticks) / US)
@@ -17,9 +17,9 @@ def run(main, monkeypatch, interrupts):
         if port.rank == 0:
             for when, ticks in interrupts:
                 network.kernel.at(round(when * US), interrupt, port, ticks * US)
-        return make_path(network, port)
+        return make_transport(network, port)
 
-    monkeypatch.setattr(Loggp, "make_path", make)
+    monkeypatch.setattr(Loggp, "make_transport", make)
     values = conduit.run(main, conduit="loggp").values
     return values[0], ends
 

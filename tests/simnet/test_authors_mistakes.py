@@ -12,17 +12,17 @@ from conduit.launch import registry
 from conduit.options import SimOptions, option
 from conduit.simnet import HostModel
 from conduits.loggp import Loggp
-from conduits.loggp.port import LoggpPath
+from conduits.loggp.port import LoggpTransport
 
 FRACTION = """
 import conduit
-from conduits.loggp.port import LoggpPath
+from conduits.loggp.port import LoggpTransport
 
 def send(self, dest, slot, message, then):
     self.port.cpu.charge(0.35e6)
     self.port.kernel.at(self.port.cpu.free, then)  # the line
 
-LoggpPath.send_request = send
+LoggpTransport.send_request = send
 
 async def main(ep):
     def handler(token):
@@ -57,13 +57,13 @@ def refused(message):
 
 
 def test_a_time_that_is_no_whole_number(monkeypatch):
-    send = LoggpPath.send_request
+    send = LoggpTransport.send_request
 
     def charging(self, *args):
         self.port.cpu.charge(0.5)
         send(self, *args)
 
-    monkeypatch.setattr(LoggpPath, "send_request", charging)
+    monkeypatch.setattr(LoggpTransport, "send_request", charging)
     refused(r"^the time of a rank has become \S+\.5 ps, a float: the network has picoseconds that are no int")
 
 
@@ -75,14 +75,14 @@ def test_in_development_mode_the_line_that_gives_such_a_time_is_shown():
     assert "ps, which is a float; times are whole numbers" in done.stderr
 
 
-class Bare(LoggpPath):
-    """Forgets what every path begins with."""
+class Bare(LoggpTransport):
+    """Forgets what every transport begins with."""
 
     def __init__(self, port, conduit):
         self.conduit = conduit
 
 
-class Costless(LoggpPath):
+class Costless(LoggpTransport):
     """Has no cost of a poll, or none that can be counted."""
 
     def __init__(self, port, conduit):
@@ -90,7 +90,7 @@ class Costless(LoggpPath):
         del self.miss_ps
 
 
-class Fractional(LoggpPath):
+class Fractional(LoggpTransport):
     """Polls at the cost of a fraction of a picosecond."""
 
     def __init__(self, port, conduit):
@@ -99,16 +99,16 @@ class Fractional(LoggpPath):
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    ("transport", "message"),
     [
-        (lambda port, network: None, r"^Loggp\.make_path returned None; return a Path$"),
+        (lambda port, network: None, r"^Loggp\.make_transport returned None; return a Transport$"),
         (Bare, r"^Bare\.__init__ has not called super\(\)\.__init__\(port\)$"),
         (Costless, r"^Costless has no miss_ps; set it to what one poll costs that finds nothing, picoseconds$"),
         (Fractional, r"^Fractional\.miss_ps=0\.5 is no int of picoseconds; use conduit\.sim\.units\.ps"),
     ],
 )
-def test_a_path_that_is_not_ready(monkeypatch, path, message):
-    monkeypatch.setattr(Loggp, "make_path", lambda network, port: path(port, network))
+def test_a_transport_that_is_not_ready(monkeypatch, transport, message):
+    monkeypatch.setattr(Loggp, "make_transport", lambda network, port: transport(port, network))
     refused(message)
 
 
@@ -123,14 +123,14 @@ def test_a_network_that_forgets_its_base(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["take", "begin_pass", "send_request", "acquire", "end_pass"])
-def test_a_method_of_a_path_that_is_async(name):
+def test_a_method_of_a_transport_that_is_async(name):
     async def method(self, *args):
         pass
 
     with pytest.raises(
-        TypeError, match=rf"^Slow\.{name} is async; a path's methods are plain; what they begin goes on in"
+        TypeError, match=rf"^Slow\.{name} is async; a transport's methods are plain; what they begin goes on in"
     ):
-        type("Slow", (LoggpPath,), {name: method})
+        type("Slow", (LoggpTransport,), {name: method})
 
 
 def test_costs_of_a_host_that_are_no_whole_picoseconds():

@@ -1,4 +1,4 @@
-"""In Python's development mode the mistakes of paths are found where they are made, and sound ones run as they do."""
+"""In Python's development mode mistakes of transports are found where they are made, and sound ones run as they do."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import conduit
-from conduits.loggp.port import LoggpPath as P
+from conduits.loggp.port import LoggpTransport as P
 {mutant}
 async def main(ep):
     got = []
@@ -43,7 +43,7 @@ def run(mutant, *flags):
     ("mutant", "message"),
     [
         (TWICE, r"called then\(\) a second time"),
-        (AT_ONCE, r"called then\(\) inside LoggpPath.send_request"),
+        (AT_ONCE, r"called then\(\) inside LoggpTransport.send_request"),
         (SAME_SLOT, "slot 0 to rank 1 is in use"),
         (AHEAD, r"called notify\(\) of rank 1 at once"),
         (RESUMES, r"resume_pass\(\) although no take\(\) has returned LATER"),

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import conduit
 from conduit.sim import Kernel
-from conduit.simnet.line import Line
+from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.waiting import Blocked, ForSlot
 from extended import Extended
 
@@ -19,7 +19,7 @@ RANKS = 3
 
 
 class Slots:
-    """A path that has slots, some for each rank, and counts how often it is asked."""
+    """A transport that has slots, some for each rank, and counts how often it is asked."""
 
     def __init__(self):
         self.free = [0] * RANKS
@@ -44,7 +44,7 @@ class AsOneList(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.kernel = Kernel()
-        self.line, self.list = Line(), []
+        self.line, self.list = BlockedQueue(), []
         self.slots, self.chosen = Slots(), None
 
     @rule(dest=st.integers(0, RANKS - 1))

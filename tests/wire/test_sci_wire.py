@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.contract import CONTROL, REQUEST, Category, Message, word_of
+from conduit.contract import AUTO_REPLY, REQUEST, Category, Message, word_of
 from conduits.sci import wire
 
 arguments = st.lists(st.integers(-(2**31), 2**31 - 1), max_size=16).map(
@@ -24,15 +24,20 @@ def test_headers_round_trip(handler, category, is_request, args, nbytes, offset,
     data = wire.pack(message, slot)
     assert len(data) == 16 + len(args) <= 80
     found = wire.unpack(data.ljust(80, b"\xff"))
-    assert (found.handler, found.category, found.is_request, found.control) == (handler, category, is_request, False)
+    assert (found.handler, found.category, found.is_request, found.is_auto_reply) == (
+        handler,
+        category,
+        is_request,
+        False,
+    )
     assert (found.args, found.nbytes, found.offset, found.slot) == (args, nbytes, offset, slot)
 
 
 @pytest.mark.parametrize("slot", [0, 1, 65535])
 def test_the_control_message(slot):
-    message = Message(word_of(7, Category.MEDIUM, is_request=False, control=True))
+    message = Message(word_of(7, Category.MEDIUM, is_request=False, auto_reply=True))
     found = wire.unpack(wire.pack(message, slot))
-    assert found.control
+    assert found.is_auto_reply
     assert not found.is_request
     assert found.slot == slot
     assert (found.args, found.nbytes) == (b"", 0)
@@ -60,7 +65,7 @@ def test_any_bytes_are_a_header_or_refused(data):
         assert len(data) < 16 or len(data) < 16 + 4 * (data[1] >> 3) or data[1] >> 3 > 16
     else:
         assert len(message.args) % 4 == 0
-        assert message.word & CONTROL or message.word < 1 << 11
+        assert message.word & AUTO_REPLY or message.word < 1 << 11
 
 
 def test_refusals_say_why():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.contract import CONTROL, REQUEST, Category, Message, word_of
+from conduit.contract import AUTO_REPLY, REQUEST, Category, Message, word_of
 from conduits.startx import wire
 
 ARGS = st.lists(st.integers(-(2**31), 2**31 - 1), max_size=16).map(lambda args: struct.pack(f"<{len(args)}i", *args))
@@ -58,9 +58,9 @@ def test_a_head_by_rdma_fits_one_packet(args, nbytes, offset):
 
 
 def test_a_bare_answer_stays_one():
-    (packet,) = wire.cut(wire.head(Message(CONTROL)))
+    (packet,) = wire.cut(wire.head(Message(AUTO_REPLY)))
     found = wire.message(packet, 1, 2, 1)
-    assert found.control
+    assert found.is_auto_reply
     assert not found.word & REQUEST
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.contract import CONTROL, LONG, REQUEST, Category, Message, word_of
+from conduit.contract import AUTO_REPLY, LONG, REQUEST, Category, Message, word_of
 from conduit.simnet import header
 from conduits.sunfire import wire
 
@@ -70,9 +70,9 @@ def test_messages_of_one_postbox_are_packed_at_once(handler, is_request, args, p
 
 
 def test_the_bare_answer_is_one_postbox():
-    data = wire.pack(header.pack(Message(CONTROL)), wire.Form.INLINE, 9)
+    data = wire.pack(header.pack(Message(AUTO_REPLY)), wire.Form.INLINE, 9)
     assert len(data) == 64
-    assert wire.unpack([data], 2, 9)[0].control
+    assert wire.unpack([data], 2, 9)[0].is_auto_reply
 
 
 @given(sequences, st.integers(1, 1000))

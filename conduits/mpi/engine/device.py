@@ -71,7 +71,7 @@ class Matching(Protocol):
     def notify(self) -> None:
         """Let polls find something; from any event."""
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
 
     def fail(self, error: BaseException) -> None:
@@ -127,7 +127,7 @@ class Device(ABC):
         engine: the rank's.
 
     Attributes:
-        miss_ps: what a poll takes that finds nothing; who changes it calls `engine.recost()`.
+        miss_ps: what a poll takes that finds nothing; who changes it calls `engine.miss_changed()`.
         eager_limit: bytes of a message to the rank itself that is kept where its receive is not there.
     """
 

@@ -44,7 +44,7 @@ class EnginePort(Protocol):
     def notify(self) -> None:
         """There is something for a poll to find."""
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Finding nothing costs another time than before."""
 
     def fail(self, error: BaseException) -> None:
@@ -254,9 +254,9 @@ class Engine:
             self._log(_RECEIVED, receive.source, receive.context, receive.tag, receive.data[: receive.room])
         self._end(receive)
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
-        self.home.recost()
+        self.home.miss_changed()
 
     def notify(self) -> None:
         """Let polls find something."""

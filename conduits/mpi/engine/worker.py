@@ -13,7 +13,7 @@ from typing import TypeAlias
 from conduit.sim import Cpu, Kernel
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Chain, Steps
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 
 LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int]
 

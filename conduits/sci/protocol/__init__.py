@@ -1,4 +1,4 @@
-"""How Active Messages travel over SCI: one path for each queue discipline, all of one interface.
+"""How Active Messages travel over SCI: one transport for each queue discipline, all of one interface.
 
 `PairedSlots` is the design of the conduit's paper.  A pair of slots goes through these states.  No rank stores the
 state: the requester knows free or not free (its free list), the receiver of a slot knows ready or not (its flag), and
@@ -19,8 +19,8 @@ from collections.abc import Mapping
 
 from conduits.sci.protocol.ibel import SingleBuffer, SplitQueue
 from conduits.sci.protocol.paired import PairedSlots
-from conduits.sci.protocol.path import SciConfig, SciPath
+from conduits.sci.protocol.transport import SciConfig, SciTransport
 
-DISCIPLINES: Mapping[str, type[SciPath]] = {"paired": PairedSlots, "single": SingleBuffer, "split": SplitQueue}
+DISCIPLINES: Mapping[str, type[SciTransport]] = {"paired": PairedSlots, "single": SingleBuffer, "split": SplitQueue}
 
-__all__ = ["DISCIPLINES", "PairedSlots", "SciConfig", "SciPath", "SingleBuffer", "SplitQueue"]
+__all__ = ["DISCIPLINES", "PairedSlots", "SciConfig", "SciTransport", "SingleBuffer", "SplitQueue"]

@@ -26,13 +26,13 @@ from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhand
 from conduit.sim import Flat
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain, Done, Steps
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import Segment, SegmentMapping
 from conduits.sci.machine import SciCluster
-from conduits.sci.protocol.path import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciPath
 from conduits.sci.protocol.sends import store
+from conduits.sci.protocol.transport import COMMAND, CONTROL, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciTransport
 
 _MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
 _REPLIES = -1
@@ -57,7 +57,7 @@ class IbelQueue:
         self.seen = False
 
 
-class Ibel(SciPath):
+class Ibel(SciTransport):
     """What the two designs share: blocks with their flag at the end, polled queue by queue."""
 
     def __init__(self, port: SimulatedPort, cluster: SciCluster, config: SciConfig, slots: int) -> None:
@@ -256,7 +256,7 @@ class SplitQueue(Ibel):
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Store the reply into the ring at the requester, waiting for a slot, then count the request."""
-        if reply.control:
+        if reply.is_auto_reply:
             # The count frees the slot: no message travels.
             self.port.conduit.messages_sent -= 1
             self.begin(self._tell(request.source), then)

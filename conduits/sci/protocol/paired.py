@@ -17,14 +17,23 @@ from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhand
 from conduit.sim import Flat, Memory
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 from conduits.sci import constants as c
 from conduits.sci import wire
 from conduits.sci.driver import RemoteSlot
 from conduits.sci.machine import SciCluster
 from conduits.sci.protocol import sends
-from conduits.sci.protocol.path import COMMAND, CONTROL, PAYLOAD, RECEIVE_PS, REPLY_PS, REQUEST_PS, SciConfig, SciPath
 from conduits.sci.protocol.peer import SciPeer
+from conduits.sci.protocol.transport import (
+    COMMAND,
+    CONTROL,
+    PAYLOAD,
+    RECEIVE_PS,
+    REPLY_PS,
+    REQUEST_PS,
+    SciConfig,
+    SciTransport,
+)
 from conduits.sci.wire import HEADER_MAX, REPLY, REQUEST
 
 _READY = wire.PairedLayout.READY
@@ -48,7 +57,7 @@ class FilledSlot:
         self.free = free
 
 
-class PairedSlots(SciPath):
+class PairedSlots(SciTransport):
     """One rank's end: its control and command segments, and its slots at others.
 
     Invariants: a slot pair to a peer is in the free list kept here, or belongs to one request that has no reply yet.

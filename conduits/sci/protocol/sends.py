@@ -15,8 +15,8 @@ from conduit.contract import Buffer, Message
 from conduit.simnet.chain import Act, Done, Steps
 from conduits.sci import wire
 from conduits.sci.driver import ALIGN, MAP_PS, UNMAP_PS, RemoteSlot, SegmentMapping, Sisci, Then
-from conduits.sci.protocol.path import SciPath
 from conduits.sci.protocol.peer import SciPeer
+from conduits.sci.protocol.transport import SciTransport
 
 
 class ThroughSlot:
@@ -25,7 +25,7 @@ class ThroughSlot:
     One serves all messages of a rank, which is in one send at a time.
 
     Args:
-        path: the sender's.
+        transport: the sender's.
         issued: called as `issued(end)`: the CPU has made the last store at `end`, and only CPU time is left.
 
     Attributes:
@@ -40,10 +40,10 @@ class ThroughSlot:
     _command: SegmentMapping
     _slot: RemoteSlot
 
-    def __init__(self, path: SciPath, issued: Then) -> None:
-        self.rank = path.rank
-        self._driver = path.driver
-        self._kernel = path.kernel
+    def __init__(self, transport: SciTransport, issued: Then) -> None:
+        self.rank = transport.rank
+        self._driver = transport.driver
+        self._kernel = transport.kernel
         self._issued = issued
         self._place = self._end = 0
         self._header: Buffer = b""
@@ -125,56 +125,60 @@ def landed(driver: Sisci, act: Act) -> Act:
     return both
 
 
-def by_dma(path: SciPath, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_dma(
+    transport: SciTransport, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message
+) -> Steps:
     """Send the body of a long payload by DMA, its unaligned ends through the slot."""
-    driver, command, payload = path.driver, peer.command, message.payload
+    driver, command, payload = transport.driver, peer.command, message.payload
     cut = head, body, tail = wire.cut(message.offset, message.nbytes)
     yield store(driver, command, place, header)
     stores = []
     if head or tail:
         ends = bytes(payload[:head]) + bytes(payload[head + body :])
         stores.append(store(driver, command, place + wire.HEADER_MAX, ends))
-    yield from _straight(path, peer, message, stores, cut)
+    yield from _straight(transport, peer, message, stores, cut)
     yield slot.announce
 
 
-def by_map(path: SciPath, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message) -> Steps:
+def by_map(
+    transport: SciTransport, peer: SciPeer, slot: RemoteSlot, place: int, header: bytes, message: Message
+) -> Steps:
     """Send what of a long payload is unaligned straight to its place, mapped for this message alone."""
-    driver, cpu, nbytes = path.driver, path.cpu, message.nbytes
+    driver, cpu, nbytes = transport.driver, transport.cpu, message.nbytes
     cut = head, body, _ = wire.cut(message.offset, nbytes)
     parts = [(start, end) for start, end in ((0, head), (head + body, nbytes)) if start < end]
-    if nbytes < path.config.dma_threshold or (message.address + head) % ALIGN:
+    if nbytes < transport.config.dma_threshold or (message.address + head) % ALIGN:
         cut, parts = wire.DmaCut(nbytes, 0, 0), [(0, nbytes)]
     yield store(driver, peer.command, place, header)
     if not parts:
-        yield from _straight(path, peer, message, [], cut)
+        yield from _straight(transport, peer, message, [], cut)
     else:
         cpu.free += MAP_PS
-        mapping = driver.map(path.payload_of(peer))
+        mapping = driver.map(transport.payload_of(peer))
         view, at = memoryview(message.payload), message.offset
         stores = [store(driver, mapping, at + start, view[start:end]) for start, end in parts]
-        yield from _straight(path, peer, message, stores, cut)
+        yield from _straight(transport, peer, message, stores, cut)
         driver.unmap(mapping)
         cpu.free += UNMAP_PS
     yield slot.announce
 
 
-def _straight(path: SciPath, peer: SciPeer, message: Message, stores: list[Act], cut: wire.DmaCut) -> Steps:
+def _straight(transport: SciTransport, peer: SciPeer, message: Message, stores: list[Act], cut: wire.DmaCut) -> Steps:
     """Make the stores, then the DMA of the body, if there is one; wait until all has landed."""
     head, body, _ = cut
-    last = _dma(path, peer, message, cut) if body else stores.pop()
+    last = _dma(transport, peer, message, cut) if body else stores.pop()
     yield from stores
     if body and (message.address + head) % ALIGN:
-        path.cpu.free += path.host.copy_ticks(body)  # to an aligned buffer
-    yield landed(path.driver, last)
+        transport.cpu.free += transport.host.copy_ticks(body)  # to an aligned buffer
+    yield landed(transport.driver, last)
 
 
-def _dma(path: SciPath, peer: SciPeer, message: Message, cut: wire.DmaCut) -> Act:
+def _dma(transport: SciTransport, peer: SciPeer, message: Message, cut: wire.DmaCut) -> Act:
     """Return the act of the DMA of the body, which lies aligned by then."""
     head, body, _ = cut
 
     def act(done: Done) -> None:
         data = memoryview(message.payload)[head : head + body]
-        path.driver.dma(data, 0, path.payload_of(peer), message.offset + head, done, announced=True)
+        transport.driver.dma(data, 0, transport.payload_of(peer), message.offset + head, done, announced=True)
 
     return act

@@ -9,10 +9,10 @@ A message of up to some packets is stored into the NIU packet by packet (`sendin
     arrived    all bytes are in the buffer
     emptied    the receiver has copied them out
 
-The processes of a host share one NIU: what they keep together is in `smp`.  `path` is one rank's end of it all.
+The processes of a host share one NIU: what they keep together is in `smp`.  `transport` is one rank's end of it all.
 """
 
-from conduits.startx.protocol.path import StartXPath
 from conduits.startx.protocol.smp import Smp, StartXConfig
+from conduits.startx.protocol.transport import StartXTransport
 
-__all__ = ["Smp", "StartXConfig", "StartXPath"]
+__all__ = ["Smp", "StartXConfig", "StartXTransport"]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from conduit.sim import Cpu, Kernel
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 from conduits.startx.driver import HIGH, LOCK_PS, StartXProcess
 from conduits.startx.hardware import Niu
 from conduits.startx.protocol.smp import Smp
@@ -23,8 +23,8 @@ Packet: TypeAlias = "tuple[int, bytes]"
 """Tag and payload."""
 
 
-class SendingPath(Protocol):
-    """The sender's end of the network, as its sends know it; `StartXPath` says what each is."""
+class SendingTransport(Protocol):
+    """The sender's end of the network, as its sends know it; `StartXTransport` says what each is."""
 
     rank: int
     cpu: Cpu
@@ -39,37 +39,39 @@ class PacketSend:
     """Some packets to one host.
 
     Args:
-        path: the sender.
+        transport: the sender.
         priority: `LOW` or `HIGH`.
         target: the host.
         packets: what to send, at least one.
         then: called in the event of the last store; the processor is busy until `cpu.free`.
     """
 
-    __slots__ = ("_index", "_packets", "_path", "_priority", "_target", "_then", "rank")
+    __slots__ = ("_index", "_packets", "_priority", "_target", "_then", "_transport", "rank")
 
-    def __init__(self, path: SendingPath, priority: int, target: int, packets: Sequence[Packet], then: Then) -> None:
-        self._path = path
+    def __init__(
+        self, transport: SendingTransport, priority: int, target: int, packets: Sequence[Packet], then: Then
+    ) -> None:
+        self._transport = transport
         self._priority = priority
         self._target = target
         self._packets = packets
         self._then = then
         self._index = 0
-        self.rank = path.rank
+        self.rank = transport.rank
 
     def start(self) -> None:
         """Begin now."""
         if self._priority:
-            self._path.driver.hold(self._next)
+            self._transport.driver.hold(self._next)
         else:
             self._next()
 
     def _next(self) -> None:
-        path = self._path
-        if self._priority and not path.driver.room(HIGH):
-            path.niu.when_room(HIGH, self._next)
+        transport = self._transport
+        if self._priority and not transport.driver.room(HIGH):
+            transport.niu.when_room(HIGH, self._next)
             return
-        lock = path.smp.lock
+        lock = transport.smp.lock
         if lock is None:
             self._store(0)
             self._go_on()
@@ -77,37 +79,37 @@ class PacketSend:
             lock.take(self._locked)
 
     def _locked(self) -> None:
-        lock = self._path.smp.lock
+        lock = self._transport.smp.lock
         assert lock is not None
-        if self._priority and not self._path.driver.room(HIGH):  # somebody else was faster
-            lock.leave(self._path.kernel.now)
-            self._path.niu.when_room(HIGH, self._next)
+        if self._priority and not self._transport.driver.room(HIGH):  # somebody else was faster
+            lock.leave(self._transport.kernel.now)
+            self._transport.niu.when_room(HIGH, self._next)
             return
         self._store(LOCK_PS)
-        lock.leave(self._path.cpu.free)  # before what comes then, which may take long
+        lock.leave(self._transport.cpu.free)  # before what comes then, which may take long
         self._go_on()
 
     def _store(self, after: int) -> None:
-        path = self._path
+        transport = self._transport
         tag, payload = self._packets[self._index]
-        path.cpu.free = path.kernel.now + after + self.store(tag, payload, after)
+        transport.cpu.free = transport.kernel.now + after + self.store(tag, payload, after)
         self._index += 1
 
     def _go_on(self) -> None:
         """Store the next packet when the processor is free, or end."""
-        path = self._path
+        transport = self._transport
         if self._index < len(self._packets):
-            path.kernel.call(path.cpu.free, self._next)
+            transport.kernel.call(transport.cpu.free, self._next)
             return
         if self._priority:
-            path.driver.release(path.cpu.free)
+            transport.driver.release(transport.cpu.free)
         self._then()
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Store one packet, beginning `after` picoseconds from now; return how long that takes."""
-        path = self._path
-        path.packets_sent += 1
-        took = path.driver.send(self._priority, self._target, tag, payload, after)
+        transport = self._transport
+        transport.packets_sent += 1
+        took = transport.driver.send(self._priority, self._target, tag, payload, after)
         if not self._priority:
-            path.smp.give_back(1)
+            transport.smp.give_back(1)
         return took

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import attrs
 
-from conduit.simnet.path import PathPort
+from conduit.simnet.transport import TransportPort
 from conduits.startx.driver import LOW, StartXProcess
 from conduits.startx.machine import StartXCluster
 from conduits.startx.protocol.rendezvous import Rendezvous, TransferRequest
@@ -14,7 +14,7 @@ from conduits.startx.protocol.rendezvous import Rendezvous, TransferRequest
 
 @attrs.frozen
 class StartXConfig:
-    """What a path needs to know of the job and its options.
+    """What a transport needs to know of the job and its options.
 
     Attributes:
         cluster: the machine, and where ranks are on it.
@@ -31,7 +31,7 @@ class StartXConfig:
     buffer: int
 
 
-class SmpPath(Protocol):
+class SmpTransport(Protocol):
     """One rank's end of the network, as the processes of its host know it.
 
     Attributes:
@@ -40,7 +40,7 @@ class SmpPath(Protocol):
     """
 
     rank: int
-    port: PathPort
+    port: TransportPort
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Take a packet for this rank, whichever process has loaded it."""
@@ -59,11 +59,11 @@ class Smp:
     Attributes:
         lock: of the NIU; None where one process has it alone.
         rendezvous: of the NIU.
-        paths: the processes' ends of the network, in the order of their ranks.
+        transports: the processes' ends of the network, in the order of their ranks.
         reserved: messages for which room in the transmit queue of low priority is set aside.
     """
 
-    __slots__ = ("_wanting", "cluster", "host", "lock", "niu", "paths", "rendezvous", "reserved")
+    __slots__ = ("_wanting", "cluster", "host", "lock", "niu", "rendezvous", "reserved", "transports")
 
     def __init__(self, cluster: StartXCluster, host: int) -> None:
         self.cluster = cluster
@@ -71,30 +71,30 @@ class Smp:
         self.niu = cluster.fabric.niu(host)
         self.lock = cluster.lock(host)
         self.rendezvous = Rendezvous()
-        self.paths: list[SmpPath] = []
+        self.transports: list[SmpTransport] = []
         self.reserved = 0
-        self._wanting: list[SmpPath] = []
+        self._wanting: list[SmpTransport] = []
         self.niu.on_arrival.append(self.tell)
 
-    def join(self, path: SmpPath) -> StartXProcess:
+    def join(self, transport: SmpTransport) -> StartXProcess:
         """Open the NIU for another process."""
-        self.paths.append(path)
-        return self.cluster.process(path.rank)
+        self.transports.append(transport)
+        return self.cluster.process(transport.rank)
 
     def tell(self) -> None:
         """Tell all processes that a poll may find something."""
-        for path in self.paths:
-            path.port.notify()
+        for transport in self.transports:
+            transport.port.notify()
 
-    def reserve(self, path: SmpPath, messages: int) -> bool:
-        """Set aside room in the transmit queue of low priority; where there is none `path` is told of new room."""
+    def reserve(self, transport: SmpTransport, messages: int) -> bool:
+        """Set aside room in the transmit queue of low priority; where there is none `transport` is told of new room."""
         if self.niu.room(LOW) - self.reserved >= messages:
             self.reserved += messages
             return True
-        if path not in self._wanting:
+        if transport not in self._wanting:
             if not self._wanting:
                 self.niu.when_room(LOW, self._room)
-            self._wanting.append(path)
+            self._wanting.append(transport)
         return False
 
     def give_back(self, messages: int) -> None:
@@ -105,5 +105,5 @@ class Smp:
 
     def _room(self) -> None:
         wanting, self._wanting = self._wanting, []
-        for path in wanting:
-            path.port.notify()
+        for transport in wanting:
+            transport.port.notify()

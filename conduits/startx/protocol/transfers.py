@@ -17,12 +17,12 @@ from typing import NamedTuple, Protocol
 
 from conduit.contract import CATEGORY, LONG, Message
 from conduit.simnet.chain import Done, Steps
-from conduit.simnet.path import PathPort
+from conduit.simnet.transport import TransportPort
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOW, POST_PS, Buffer
 from conduits.startx.protocol.rendezvous import TransferRequest
-from conduits.startx.protocol.sending import PacketSend, SendingPath
+from conduits.startx.protocol.sending import PacketSend, SendingTransport
 from conduits.startx.protocol.smp import StartXConfig
 
 BOOK_PS = c.ps(c.BOOK)
@@ -54,10 +54,10 @@ class OutgoingRdma:
         return self.position == self.message.nbytes
 
 
-class TransferPath(SendingPath, Protocol):
-    """A rank's end of the network, as its transfers know it; `StartXPath` says what each is."""
+class TransferTransport(SendingTransport, Protocol):
+    """A rank's end of the network, as its transfers know it; `StartXTransport` says what each is."""
 
-    port: PathPort
+    port: TransportPort
     config: StartXConfig
     local: int
     uncopied: dict[Message, OutgoingRdma]
@@ -75,17 +75,17 @@ class RdmaChannel:
     """A rank's way to send long payloads of one kind.
 
     Args:
-        path: the rank's end of the network.
+        transport: the rank's end of the network.
         is_reply: whether it is for replies.
     """
 
-    __slots__ = ("_buffer", "_path", "busy", "is_reply", "number", "queue")
+    __slots__ = ("_buffer", "_transport", "busy", "is_reply", "number", "queue")
 
-    def __init__(self, path: TransferPath, is_reply: int) -> None:
-        self._path = path
-        self._buffer = path.driver.pin(path.config.buffer)
+    def __init__(self, transport: TransferTransport, is_reply: int) -> None:
+        self._transport = transport
+        self._buffer = transport.driver.pin(transport.config.buffer)
         self.is_reply = is_reply
-        self.number = channel_number(path.local, is_reply)
+        self.number = channel_number(transport.local, is_reply)
         self.queue: deque[OutgoingRdma] = deque()
         self.busy = False
 
@@ -106,65 +106,65 @@ class RdmaChannel:
 
     def _join(self, outgoing: OutgoingRdma, done: Done) -> None:
         """Put a message behind the others, and if there are none ask for its receiver."""
-        path, first = self._path, not self.queue
+        transport, first = self._transport, not self.queue
         message = outgoing.message
         if not self.is_reply:
-            path.smp.give_back(path.config.packets - first)
+            transport.smp.give_back(transport.config.packets - first)
             if message.word & CATEGORY == LONG:
-                path.uncopied[message] = outgoing
+                transport.uncopied[message] = outgoing
         self.queue.append(outgoing)
         if first:
             self._ask(done)
         else:
-            done(path.kernel.now, False)
+            done(transport.kernel.now, False)
 
     def _ask(self, done: Done) -> None:
         """Ask for the receiver of the next part."""
-        path, outgoing = self._path, self.queue[0]
+        transport, outgoing = self._transport, self.queue[0]
         self.busy = True
         if outgoing.part:
             kind, payload = wire.ASK, wire.ask(outgoing.part, self._size(outgoing))
         else:
             kind, payload = wire.HEAD, wire.cut(wire.head(outgoing.message, by_rdma=True))[0]
-        tag = path.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
-        target = path.port.hosts[outgoing.dest]
+        tag = transport.tag(outgoing.dest, outgoing.slot, self.is_reply, kind)
+        target = transport.port.hosts[outgoing.dest]
         priority = HIGH if self.is_reply else LOW
-        PacketSend(path, priority, target, [(tag, payload)], lambda: done(path.cpu.free, True)).start()
+        PacketSend(transport, priority, target, [(tag, payload)], lambda: done(transport.cpu.free, True)).start()
 
     def _size(self, outgoing: OutgoingRdma) -> int:
         return min(outgoing.message.nbytes - outgoing.position, self._buffer.nbytes)
 
     def _fill(self) -> None:
         """The receiver has been asked: copy, and arm the engine, which may overtake the copy by no piece."""
-        path, outgoing = self._path, self.queue[0]
-        path.smp.rendezvous.asked(self.number, path.rank, outgoing.dest)
+        transport, outgoing = self._transport, self.queue[0]
+        transport.smp.rendezvous.asked(self.number, transport.rank, outgoing.dest)
         start, size = outgoing.position, self._size(outgoing)
         self._buffer.write(memoryview(outgoing.message.payload)[start : start + size])
-        cluster = path.config.cluster
-        cpu, ready, piece, copy = path.cpu, [], cluster.fabric.piece, cluster.host.copy_ticks
+        cluster = transport.config.cluster
+        cpu, ready, piece, copy = transport.cpu, [], cluster.fabric.piece, cluster.host.copy_ticks
         cpu.free += BOOK_PS
         for at in range(0, size, piece):
             cpu.free += copy(min(piece, size - at)) + POST_PS
             ready.append(cpu.free)
-        target = path.port.hosts[outgoing.dest]
-        path.driver.arm(self.number, target, self._buffer, wire.whole_words(size), self._left, ready)
+        target = transport.port.hosts[outgoing.dest]
+        transport.driver.arm(self.number, target, self._buffer, wire.whole_words(size), self._left, ready)
         outgoing.position += size
         outgoing.part += 1
-        path.parts_sent += 1
+        transport.parts_sent += 1
         if outgoing.copied:
-            path.uncopied.pop(outgoing.message, None)
+            transport.uncopied.pop(outgoing.message, None)
 
     def _left(self) -> None:
         """The last byte of the part has left the buffer."""
-        path = self._path
+        transport = self._transport
         self.busy = False
         if self.queue[0].copied:
             self.queue.popleft()
-        path.smp.rendezvous.sent(self.number)
-        if path.smp.rendezvous.grantable:
-            path.smp.tell()
+        transport.smp.rendezvous.sent(self.number)
+        if transport.smp.rendezvous.grantable:
+            transport.smp.tell()
         elif self.queue:
-            path.port.notify()
+            transport.port.notify()
 
 
 def channel_number(local: int, is_reply: int) -> int:
@@ -212,14 +212,14 @@ class Reception:
     """A rank's receiving buffer, and what goes through it.
 
     Args:
-        path: the rank's end of the network.
+        transport: the rank's end of the network.
     """
 
-    __slots__ = ("_coming", "_done", "_messages", "_path", "_pieces", "_whole", "buffer")
+    __slots__ = ("_coming", "_done", "_messages", "_pieces", "_transport", "_whole", "buffer")
 
-    def __init__(self, path: TransferPath) -> None:
-        self._path = path
-        self.buffer: Buffer = path.driver.pin(path.config.buffer)
+    def __init__(self, transport: TransferTransport) -> None:
+        self._transport = transport
+        self.buffer: Buffer = transport.driver.pin(transport.config.buffer)
         self._messages: dict[tuple[int, int, int], IncomingRdma] = {}
         self._coming: RdmaPart | None = None
         self._pieces: list[int] = []  # sizes of those that have landed and are not copied yet
@@ -245,18 +245,20 @@ class Reception:
         coming, (part, size) = self._messages[source, slot, is_reply], wire.asked(payload)
         if part != coming.part or not 0 < size <= min(coming.nbytes - coming.asked, self.buffer.nbytes):
             raise wire.BadPacket(
-                f"rank {source} asks rank {self._path.rank} for part {part} of {size} bytes; part {coming.part} is "
-                f"next, and {coming.nbytes - coming.asked} bytes are missing"
+                f"rank {source} asks rank {self._transport.rank} for part {part} of {size} bytes; part {coming.part} "
+                f"is next, and {coming.nbytes - coming.asked} bytes are missing"
             )
         self._request(coming, size)
 
     def _request(self, coming: IncomingRdma, size: int) -> None:
-        path, part = self._path, RdmaPart(coming, coming.asked, size)
+        transport, part = self._transport, RdmaPart(coming, coming.asked, size)
         coming.asked += size
         coming.part += 1
-        local = coming.source - path.config.cluster.first[path.port.hosts[coming.source]]
+        local = coming.source - transport.config.cluster.first[transport.port.hosts[coming.source]]
         channel = channel_number(local, coming.is_reply)
-        path.smp.rendezvous.request(TransferRequest(coming.source, path.rank, channel, wire.whole_words(size), part))
+        transport.smp.rendezvous.request(
+            TransferRequest(coming.source, transport.rank, channel, wire.whole_words(size), part)
+        )
 
     def granted(self, request: TransferRequest) -> None:
         """The request has been granted: its bytes are what comes next."""
@@ -272,11 +274,11 @@ class Reception:
         else:
             self._pieces.append(size)
             if len(self._pieces) == 1:
-                self._path.port.notify()
+                self._transport.port.notify()
 
     def whole(self) -> None:
         """The part is whole; the engine is free for another."""
-        smp = self._path.smp
+        smp = self._transport.smp
         smp.rendezvous.arrived()
         self._whole = True
         if smp.rendezvous.grantable:
@@ -301,32 +303,32 @@ class Reception:
 
     def _copy(self, size: int) -> None:
         """Charge the copy of a piece to the segment; `_emptied` moves the bytes, since nobody reads them before."""
-        path = self._path
-        cpu, now = path.cpu, path.kernel.now
-        cpu.free = (cpu.free if cpu.free > now else now) + path.config.cluster.host.copy_ticks(size)
+        transport = self._transport
+        cpu, now = transport.cpu, transport.kernel.now
+        cpu.free = (cpu.free if cpu.free > now else now) + transport.config.cluster.host.copy_ticks(size)
 
     def _over(self) -> None:
         """The part has been copied by the time that the processor is free."""
         done, self._done = self._done, None
         assert done is not None
-        done(self._path.cpu.free)
+        done(self._transport.cpu.free)
 
     def _emptied(self, done: Done) -> None:
         """The buffer is free; a message of which this was the last part has arrived."""
-        path, coming = self._path, self._coming
+        transport, coming = self._transport, self._coming
         assert coming is not None
         self._whole = False
         self._coming = None
         message = coming.message
         payload = self.buffer.read(0, coming.size)
-        path.port.memory.write(message.offset + coming.start, payload, message.source)
+        transport.port.memory.write(message.offset + coming.start, payload, message.source)
         message.copied += coming.size
-        path.parts_received += 1
+        transport.parts_received += 1
         if message.copied == message.nbytes:
             del self._messages[message.source, message.slot, message.is_reply]
-            path.deliver(message.stream, message.source, message.slot, message.is_reply)
-        rendezvous = path.smp.rendezvous
-        rendezvous.emptied(path.rank)
+            transport.deliver(message.stream, message.source, message.slot, message.is_reply)
+        rendezvous = transport.smp.rendezvous
+        rendezvous.emptied(transport.rank)
         if rendezvous.grantable:
-            path.smp.tell()
-        done(path.kernel.now)
+            transport.smp.tell()
+        done(transport.kernel.now)

@@ -1,4 +1,4 @@
-"""The driver: RSM's transport for Sun Fire Link, and what a conduit's hot path uses of it directly.
+"""The driver: RSM's provider for Sun Fire Link, and what a conduit's hot path uses of it directly.
 
 How it is begun is `machine`'s business (`build`); on the hot path a conduit does without RSM::
 

@@ -1,4 +1,4 @@
-"""One process's use of its host's NIs: RSM's transport for Sun Fire Link.
+"""One process's use of its host's NIs: RSM's provider for Sun Fire Link.
 
 Source: Sistare and Jackson, section 2; the Queen's paper, section III and Table III.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from conduit.sim import Cpu, Memory, Store
 from conduit.sim.memory import Buffer
-from conduits.rsm import Attributes, Backing, Rights, RsmCall, RsmTransport
+from conduits.rsm import Attributes, Backing, Rights, RsmCall, RsmProvider
 from conduits.rsm.errors import BadNode, RemoteUnreachable, ResourceError
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import BARRIER_PS, LINE_PS, START_PS
@@ -58,7 +58,7 @@ _PAGES = {
 _TABLE_PAGES = c.whole(c.TABLE_PAGES)
 
 
-class SunfireProcess(RsmTransport):
+class SunfireProcess(RsmProvider):
     """One process on one CPU of a host.
 
     Args:
@@ -108,7 +108,7 @@ class SunfireProcess(RsmTransport):
         inventory = self.fabric.inventory
         return [inventory.interfaces[self.host, index].counters() for index in range(inventory.topology.nis)]
 
-    # -- conduits.rsm.RsmTransport -----------------------------------------------------------------
+    # -- conduits.rsm.RsmProvider -----------------------------------------------------------------
 
     def controllers(self) -> Sequence[Attributes]:
         """Return the controller of all NIs, then one for each."""

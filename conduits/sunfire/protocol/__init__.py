@@ -14,17 +14,17 @@ pointed to it; a block whose writing failed is *withdrawn* until a barrier was g
 """
 
 from conduits.sunfire.protocol.connections import HostService, SunfireConfig
-from conduits.sunfire.protocol.directed import DirectedPath
+from conduits.sunfire.protocol.directed import DirectedTransport
 from conduits.sunfire.protocol.layout import LIBRARIES, PostboxLayout
-from conduits.sunfire.protocol.path import SunfirePath
 from conduits.sunfire.protocol.pool import BlockPoolShape
+from conduits.sunfire.protocol.transport import SunfireTransport
 
 __all__ = [
     "LIBRARIES",
     "BlockPoolShape",
-    "DirectedPath",
+    "DirectedTransport",
     "HostService",
     "PostboxLayout",
     "SunfireConfig",
-    "SunfirePath",
+    "SunfireTransport",
 ]

@@ -65,7 +65,7 @@ class HostService:
             number: the segment's id.
             done: called in an event.
         """
-        cpu, kernel = self._controller.transport.cpu, self._controller.transport.kernel
+        cpu, kernel = self._controller.provider.cpu, self._controller.provider.kernel
         cpu.charge(SERVICE_PS)
         made = self.areas[writer] = self._controller.export_create(self._layout.area_bytes)
         made.publish(number, {host: Permission.READ_WRITE})
@@ -80,7 +80,7 @@ class HostService:
 
 @attrs.frozen
 class SunfireConfig:
-    """What a path needs to know of the job and its options.
+    """What a transport needs to know of the job and its options.
 
     Attributes:
         cluster: the machine, and where ranks are on it.

@@ -18,16 +18,16 @@ from collections.abc import Sequence
 
 from conduit.contract import Message
 from conduits.sunfire import constants as c
-from conduits.sunfire.protocol.path import SunfirePath
+from conduits.sunfire.protocol.transport import SunfireTransport
 
 
-class DirectedPath(SunfirePath):
+class DirectedTransport(SunfireTransport):
     """One rank's end, with directed polling."""
 
     def take(self) -> Message | None:
         """Look at queues until the turn of one that has a message, and take that."""
-        if self._ready and not self.due:
-            poll_ps = sum(path.miss_ps for path in self.port.paths)
+        if self._ready and not self.work_due:
+            poll_ps = sum(transport.miss_ps for transport in self.port.transports)
             self.cpu.free += self._misses(self.cpu.free // poll_ps) * poll_ps
         return super().take()
 
@@ -36,7 +36,7 @@ class DirectedPath(SunfirePath):
         self.counts["sunfire_connections"] += 1
         if self.miss_ps == c.POLL_PS:
             self.miss_ps += c.HEAD_PS
-            self.port.recost()
+            self.port.miss_changed()
 
     def _misses(self, turn: int) -> int:
         """Return how many polls from number `turn` on miss before the one that finds the next message."""

@@ -21,7 +21,7 @@ from typing import Protocol
 from conduit.contract import Buffer
 from conduit.errors import NetworkError
 from conduit.simnet.chain import Act, Done, Steps
-from conduit.simnet.path import PathPort
+from conduit.simnet.transport import TransportPort
 from conduits.sunfire.protocol.inbox import acknowledgements
 from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
@@ -32,23 +32,23 @@ TRIES = 1000
 """Barriers in a row that may fail; a hundred or so do while traffic is rerouted and parts come and go."""
 
 
-class SafePath(Protocol):
-    """A rank's end of the network, as stores behind barriers know it; `SunfirePath` says what each is."""
+class SafeTransport(Protocol):
+    """A rank's end of the network, as stores behind barriers know it; `SunfireTransport` says what each is."""
 
-    port: PathPort
+    port: TransportPort
     counts: dict[str, int]
 
     def check_path(self, host: int) -> None:
         """Raise NetworkError, which names the path, if nothing leads to a host any more."""
 
 
-class RepairPath(SafePath, Protocol):
-    """A rank's end of the network, as its repairs know it; `SunfirePath` says what each is."""
+class RepairTransport(SafeTransport, Protocol):
+    """A rank's end of the network, as its repairs know it; `SunfireTransport` says what each is."""
 
     layout: PostboxLayout
     peers: dict[int, SunfirePeer]
     areas: dict[int, RemoteArea]
-    due: bool
+    work_due: bool
 
     def reclaim(self, area: RemoteArea) -> None:
         """Take back what receivers on a host have acknowledged."""
@@ -73,13 +73,15 @@ def lines_of(stores: Stores) -> int:
     return sum(len(lines) for _, lines in stores) // LINE
 
 
-def safely(path: SafePath, host: int, remote: BarrierImport, stores: Stores, announced: bool = False) -> Steps:
+def safely(
+    transport: SafeTransport, host: int, remote: BarrierImport, stores: Stores, announced: bool = False
+) -> Steps:
     """Store and close a barrier; what it fails for is written again in two halves, each behind a barrier of its own.
 
     So a large payload gets there too where bit errors spoil one line in a hundred.
 
     Args:
-        path: the sender's.
+        transport: the sender's.
         host: where to.
         remote: what is stored through.
         stores: offsets and whole lines.
@@ -98,11 +100,12 @@ def safely(path: SafePath, host: int, remote: BarrierImport, stores: Stores, ann
         failed = failed + 1 if error is not None else 0
         if failed == TRIES:
             raise NetworkError(
-                f"nothing gets from host {path.port.host} to host {host}: {TRIES} memory barriers in a row have failed"
+                f"nothing gets from host {transport.port.host} to host {host}: {TRIES} memory barriers in a "
+                "row have failed"
             )
         if failed:
-            path.check_path(host)
-            path.counts["sunfire_retries"] += lines_of(stores)
+            transport.check_path(host)
+            transport.counts["sunfire_retries"] += lines_of(stores)
             left += reversed(halves(stores))
 
 
@@ -128,12 +131,12 @@ class StoreRepair:
     """The repairs of one rank.
 
     Args:
-        path: the rank's end of the network.
+        transport: the rank's end of the network.
     """
 
-    def __init__(self, path: RepairPath) -> None:
-        self._path = path
-        self._queue = path.layout.postboxes
+    def __init__(self, transport: RepairTransport) -> None:
+        self._transport = transport
+        self._queue = transport.layout.postboxes
         self._old: list[tuple[SunfirePeer, int]] = []
 
     def old(self, peer: SunfirePeer, number: int) -> None:
@@ -142,24 +145,24 @@ class StoreRepair:
 
     def steps(self) -> Steps:
         """Acknowledge old postboxes once more; read the register, and write again what may be lost."""
-        path = self._path
+        transport = self._transport
         while self._old:
             peer, number = self._old.pop()
             if peer.remote_pair is not None and peer.emptied - number <= self._queue:
                 # With a barrier: landing late, it would overwrite the acknowledgement of the postbox's next use.
-                yield from safely(path, peer.host, peer.remote_pair, acknowledgements(number, 1, self._queue))
-        if path.read_error():
-            path.counts["sunfire_repairs"] += 1
+                yield from safely(transport, peer.host, peer.remote_pair, acknowledgements(number, 1, self._queue))
+        if transport.read_error():
+            transport.counts["sunfire_repairs"] += 1
             yield from self._rewrite()
-            path.read_error()  # of the repair's own stores, which its barriers have dealt with
-        path.due = bool(self._old)
+            transport.read_error()  # of the repair's own stores, which its barriers have dealt with
+        transport.work_due = bool(self._old)
 
     def _rewrite(self) -> Steps:
         """Write again what is not certain to have landed, host by host, each behind a barrier."""
-        path = self._path
-        for area in path.areas.values():
-            path.reclaim(area)
-        for peer in list(path.peers.values()):
+        transport = self._transport
+        for area in transport.areas.values():
+            transport.reclaim(area)
+        for peer in list(transport.peers.values()):
             there = peer.area.remote if peer.requests is not None else None
             if there is not None and peer.requests is not None and peer.sent:
                 yield from self._safely(peer, there, peer.requests.again(peer.sent[0][0]))
@@ -178,5 +181,5 @@ class StoreRepair:
             peer.safe = emptied
 
     def _safely(self, peer: SunfirePeer, remote: BarrierImport, stores: Stores) -> Steps:
-        self._path.counts["sunfire_retries"] += lines_of(stores)
-        yield from safely(self._path, peer.host, remote, stores)
+        self._transport.counts["sunfire_retries"] += lines_of(stores)
+        yield from safely(self._transport, peer.host, remote, stores)

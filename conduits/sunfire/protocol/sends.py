@@ -17,7 +17,7 @@ from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import header
 from conduit.simnet.chain import Act, Chain, Steps, sleep_until
-from conduit.simnet.path import Then
+from conduit.simnet.transport import Then
 from conduits.sunfire import wire
 from conduits.sunfire.driver import StoreMapping
 from conduits.sunfire.protocol.connections import Connections
@@ -26,7 +26,7 @@ from conduits.sunfire.protocol.layout import PostboxLayout
 from conduits.sunfire.protocol.peers import BarrierImport, RemoteArea, SunfirePeer
 from conduits.sunfire.protocol.pool import BlockPool, Grant
 from conduits.sunfire.protocol.postbox_writer import PostboxWriter, Stores
-from conduits.sunfire.protocol.repair import SafePath, safely, store
+from conduits.sunfire.protocol.repair import SafeTransport, safely, store
 from conduits.sunfire.wire import LINE, SINGLE, Form, pack_single
 
 
@@ -94,8 +94,8 @@ class StoreChain:
             then()
 
 
-class SendsPath(SafePath, Protocol):
-    """A rank's end of the network, as its sends know it; `SunfirePath` says what each is."""
+class SendsTransport(SafeTransport, Protocol):
+    """A rank's end of the network, as its sends know it; `SunfireTransport` says what each is."""
 
     kernel: Kernel
     cpu: Cpu
@@ -114,17 +114,17 @@ class Sends:
     """The sends of one rank.
 
     Args:
-        path: the rank's end of the network.
+        transport: the rank's end of the network.
     """
 
-    def __init__(self, path: SendsPath) -> None:
-        self._path = path
-        self._layout = path.layout
-        self._short_limit = path.layout.short_limit
-        self._max_medium = path.layout.max_medium
-        self._largest = path.layout.largest
-        self._postboxes = path.layout.postboxes
-        self._post = StoreChain(path.kernel, path.cpu)
+    def __init__(self, transport: SendsTransport) -> None:
+        self._transport = transport
+        self._layout = transport.layout
+        self._short_limit = transport.layout.short_limit
+        self._max_medium = transport.layout.max_medium
+        self._largest = transport.layout.largest
+        self._postboxes = transport.layout.postboxes
+        self._post = StoreChain(transport.kernel, transport.cpu)
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -151,13 +151,13 @@ class Sends:
         self._post.begin(remote.mapping, stores, then)
 
     def _begin_long(self, peer: SunfirePeer, message: Message, then: Then) -> None:
-        path = self._path
+        transport = self._transport
         try:
-            Chain(path.kernel, path.cpu, self._long_request(peer, message), then)
+            Chain(transport.kernel, transport.cpu, self._long_request(peer, message), then)
         except NetworkError:  # before anything was stored
             peer.credits += 1
             peer.room += self._largest
-            path.port.notify()  # a task may wait for any of these
+            transport.port.notify()  # a task may wait for any of these
             raise
 
     def _place_request(
@@ -169,7 +169,7 @@ class Sends:
         count = postboxes.tail - first
         peer.sent.append((first, count, grant))
         peer.room += self._largest - count
-        self._path.freed()
+        self._transport.freed()
         return stores
 
     def _long_request(self, peer: SunfirePeer, message: Message) -> Steps:
@@ -195,17 +195,17 @@ class Sends:
 
     def _connect(self, peer: SunfirePeer) -> Steps:
         """Set aside the pair, and make the area on the peer's host if there is none yet."""
-        path, layout = self._path, self._layout
+        transport, layout = self._transport, self._layout
         if peer.pair is None:
-            path.export_pair(peer)
+            transport.export_pair(peer)
         area = peer.area
         if area.remote is None:
-            yield path.connections.make_area(peer, path.port.host)
-            path.connections.import_area(peer)
-            path.counts["sunfire_areas"] += 1
+            yield transport.connections.make_area(peer, transport.port.host)
+            transport.connections.import_area(peer)
+            transport.counts["sunfire_areas"] += 1
         area.peers.append(peer)
-        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=path.may_fail)
-        yield sleep_until(path.kernel, path.cpu.free)  # what was published can be connected to from then on
+        peer.requests = PostboxWriter(peer.place * layout.queue_bytes, layout.postboxes, keep=transport.may_fail)
+        yield sleep_until(transport.kernel, transport.cpu.free)  # what was published can be connected to from then on
 
     def _into_pool(self, area: RemoteArea, host: int, data: Buffer) -> Generator[Act, Any, Grant]:
         """Write a payload into blocks and make it safe; the blocks are the outcome."""
@@ -217,14 +217,14 @@ class Sends:
             yield store(remote, offset, lines, True)
         error = yield remote.barrier.close
         if error is not None:
-            self._path.check_path(host)
-            self._path.counts["sunfire_retries"] += wire.lines(len(data))
+            self._transport.check_path(host)
+            self._transport.counts["sunfire_retries"] += wire.lines(len(data))
             # What is still on its way to these blocks might land at any time: others serve better, if there are any.
             if pool.reserve(self._max_medium):
                 pool.reserved -= self._max_medium
                 pool.fail(grant)
                 grant = self._allocate(pool, len(data))
-            yield from safely(self._path, host, remote, self._block_stores(pool, grant, data), True)
+            yield from safely(self._transport, host, remote, self._block_stores(pool, grant, data), True)
         pool.settle()
         return grant
 
@@ -247,11 +247,11 @@ class Sends:
 
     def reply(self, peer: SunfirePeer, emptied: tuple[int, int], message: Message, then: Then) -> None:
         """Acknowledge a request's postboxes and send its reply."""
-        path, back, nbytes = self._path, peer.remote_pair, message.nbytes
+        transport, back, nbytes = self._transport, peer.remote_pair, message.nbytes
         assert back is not None
         stores = acknowledgements(*emptied, self._postboxes)
         if nbytes > self._short_limit:
-            Chain(path.kernel, path.cpu, self._long_reply(peer, back, stores, message), then)
+            Chain(transport.kernel, transport.cpu, self._long_reply(peer, back, stores, message), then)
             return
         if nbytes + len(message.args) <= SINGLE:
             postboxes = peer.replies
@@ -281,7 +281,7 @@ class Sends:
             form = Form.BLOCKS
             region = (peer.received - 1) % self._layout.outstanding
             block = (self._layout.reply_block_at(region), whole_lines(message.payload))
-            yield from safely(self._path, peer.host, back, [block], True)
+            yield from safely(self._transport, peer.host, back, [block], True)
             head += wire.pointers([region])
         for offset, lines in self._place_reply(peer, head, form):
             yield store(back, offset, lines)
@@ -292,9 +292,9 @@ class Sends:
         """Store the whole lines of a long payload to the peer's segment and make them safe."""
         body = wire.cut(message.offset, message.nbytes)
         if body.lines:
-            segment = self._path.connections.segment_of(peer)
+            segment = self._transport.connections.segment_of(peer)
             data = memoryview(message.payload)[body.head : body.head + body.lines]
-            yield from safely(self._path, peer.host, segment, [(message.offset + body.head, data)], True)
+            yield from safely(self._transport, peer.host, segment, [(message.offset + body.head, data)], True)
 
     def _edges(self, message: Message) -> bytes:
         """Return the bytes of a long payload that whole lines leave over."""

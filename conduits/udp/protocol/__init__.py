@@ -1,5 +1,5 @@
 """How Active Messages get over a network that loses: windows, acknowledgements, parts of messages, one rank's end."""
 
-from conduits.udp.protocol.path import UdpConfig, UdpPath
+from conduits.udp.protocol.transport import UdpConfig, UdpTransport
 
-__all__ = ["UdpConfig", "UdpPath"]
+__all__ = ["UdpConfig", "UdpTransport"]

@@ -14,7 +14,7 @@ from conduit.sim import Memory
 from conduit.sim.dma import DmaStream
 from conduit.sim.link import Link, Route
 from conduit.sim.units import NS, US
-from conduit.simnet import HostModel, Path, SimulatedConduit, header
+from conduit.simnet import HostModel, SimulatedConduit, Transport, header
 
 RATE = Constant("bus.rate", 80, "MB/s", "assumed", "32 bits at 20 MHz")
 ARBITRATION = Constant("bus.arbitration", 300, "ns", "assumed", "six cycles of the bus")
@@ -60,11 +60,11 @@ class Bus(SimulatedConduit):
             line_ps=500 * NS, poll_ps=100 * NS, message_ps=1 * US,
         )  # fmt: skip
 
-    def make_path(self, port):
-        return BusPath(port, self)
+    def make_transport(self, port):
+        return BusTransport(port, self)
 
 
-class BusPath(Path):
+class BusTransport(Transport):
     """One rank's end of the bus.
 
     Its mailboxes are numbered (sender, request or reply, slot), so a reply always has its own.
@@ -134,7 +134,7 @@ class BusPath(Path):
 
     def land(self, dest, slot, head, message):
         """Let the bytes be seen at the receiver, the doorbell last."""
-        there = self.conduit.ports[dest].paths[0]
+        there = self.conduit.ports[dest].transports[0]
         payload = bytes(message.payload)
         box = (self.port.rank * 2 + (not message.is_request)) * self.boxes + slot
         if message.word & LONG:

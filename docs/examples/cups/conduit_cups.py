@@ -8,18 +8,18 @@ from conduit.sim.lossy import Lossy
 from conduit.sim.timer import Timer
 from conduit.sim.units import US
 from conduit.simnet import header
-from conduit.simnet.tending import TendedPath
-from conduits.loggp.port import Loggp, LoggpPath
+from conduit.simnet.tending import TransportWithWork
+from conduits.loggp.port import Loggp, LoggpTransport
 
 ROOM, RTO = 8, 100 * US  # messages that an ear can hold; time until a request is sent again
 
 
 class Cups(Loggp):
     name, summary = "cups", "a string that loses, duplicates and delays"
-    make_path = lambda self, port: CupsPath(port, self)  # noqa: E731
+    make_transport = lambda self, port: CupsTransport(port, self)  # noqa: E731
 
 
-class CupsPath(LoggpPath, TendedPath):
+class CupsTransport(LoggpTransport, TransportWithWork):
     def __init__(self, port, network):
         super().__init__(port, network)
         self.ways, self.again = {}, []
@@ -41,7 +41,7 @@ class CupsPath(LoggpPath, TendedPath):
         self.launch(dest, sent, lambda when: then())
 
     def launch(self, dest, sent, done):
-        kernel, there = self.port.kernel, self.conduit.ports[dest].paths[0]
+        kernel, there = self.port.kernel, self.conduit.ports[dest].transports[0]
         if dest not in self.ways:
             stream = kernel.random(f"cups/{self.port.rank}-{dest}")
             self.ways[dest] = Lossy(Route([(Link(kernel, 10**8), self.latency)]), 0.2, 0.05, 0.05, stream)
@@ -52,15 +52,17 @@ class CupsPath(LoggpPath, TendedPath):
 
     def send_again(self, dest, sent):  # the next poll pass does
         self.again.append((dest, sent))
-        self.attend()
+        self.request_work()
 
     def helps(self, dest, slot):  # not where it is there already, or there is no room: then that rank must poll
-        there = self.conduit.ports[dest].paths[0]
+        there = self.conduit.ports[dest].transports[0]
         last, answer = there.taken.get((self.port.rank, slot % self.slots), (0, None))
-        return bool(self.port.waits() and (answer and not there.due if last == slot else len(there.arrived) < ROOM))
+        return bool(
+            self.port.waits() and (answer and not there.work_due if last == slot else len(there.arrived) < ROOM)
+        )
 
-    def tend(self):
-        again, self.again, self.due = self.again, [], False
+    def work(self):
+        again, self.again, self.work_due = self.again, [], False
         for dest, sent in again:
             self.port.cpu.charge(self.send_ps)
             yield partial(self.launch, dest, sent)
@@ -82,4 +84,4 @@ class CupsPath(LoggpPath, TendedPath):
         self.arrive((source, is_request, slot), *data)
 
     def take(self):
-        return self.begin_tending() if self.due else super().take()
+        return self.begin_work() if self.work_due else super().take()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.contract import CONTROL, LONG, REQUEST, Category, Message, word_of
+from conduit.contract import AUTO_REPLY, LONG, REQUEST, Category, Message, word_of
 from conduits.mpi.messages import Messages
 
 from .memory_mpi import Library, comms
@@ -53,8 +53,8 @@ class World:
         found = bytes(self.segments[rank][offset : offset + nbytes]) if long else bytes(message.payload)
         self.handled[rank].append((message.source, message.is_request, message.category, message.args, found))
         if message.word & REQUEST:
-            word = word_of(9, Category.MEDIUM, is_request=False) if 0 < nbytes <= MEDIUM else CONTROL
-            reply = found[::-1] if word != CONTROL else b""
+            word = word_of(9, Category.MEDIUM, is_request=False) if 0 < nbytes <= MEDIUM else AUTO_REPLY
+            reply = found[::-1] if word != AUTO_REPLY else b""
             answer = Message(word, message.args if reply else b"", reply, 0, len(reply), rank)
             self.ranks[rank].send_reply(message, answer)
         return True

@@ -41,9 +41,9 @@ def flood(messages, *, reply=True, medium=0):
     return main
 
 
-def exist(path):
-    """Return whether message-exist of a path is set."""
-    return path._flags[0] == 1
+def exist(transport):
+    """Return whether message-exist of a transport is set."""
+    return transport._flags[0] == 1
 
 
 @pytest.mark.parametrize("queue", ["paired", "single"])
@@ -79,14 +79,14 @@ class NoCore:
 
 
 class Job:
-    """The paths of a job's ranks, looked at without a core or a program."""
+    """The transports of a job's ranks, looked at without a core or a program."""
 
     def __init__(self, ranks=2, **options):
         self.kernel = Kernel()
         setup = JobSetup(ranks=ranks, hosts=tuple(range(ranks)), segment=4096, seed=0)
         self.conduit = Sci(SciOptions(**options), setup, self.kernel)
         ports = [SimulatedPort(self.conduit, rank, NoCore()) for rank in range(ranks)]
-        self.paths = [self.conduit.make_path(port) for port in ports]
+        self.transports = [self.conduit.make_transport(port) for port in ports]
 
     def run(self, *acts):
         async def body():
@@ -100,11 +100,11 @@ class Job:
         """An act: send, the CPU being free."""
 
         def act():
-            path = self.paths[source]
-            path.cpu.free = max(path.cpu.free, self.kernel.now)
-            slot = path.acquire(dest)
+            transport = self.transports[source]
+            transport.cpu.free = max(transport.cpu.free, self.kernel.now)
+            slot = transport.acquire(dest)
             assert slot is not None
-            path.send_request(dest, slot, message, lambda: None)
+            transport.send_request(dest, slot, message, lambda: None)
 
         return act
 
@@ -117,17 +117,17 @@ def short():
 
 def test_slots_are_conserved():
     job = Job(slots=3)
-    path = job.paths[0]
-    slots = [path.acquire(1) for _ in range(4)]
+    transport = job.transports[0]
+    slots = [transport.acquire(1) for _ in range(4)]
     assert sorted(slots[:3]) == [0, 1, 2]
     assert slots[3] is None
-    assert path.slots_in_use() == ["3 of 3 request slots to rank 1"]
+    assert transport.slots_in_use() == ["3 of 3 request slots to rank 1"]
 
 
 def test_exist_is_cleared_before_the_sweep():
     """A message that lands behind the sweep raises message-exist again and is found by the next pass."""
     job = Job(ranks=3)
-    receiver = job.paths[2]
+    receiver = job.transports[2]
     found = []
 
     def first_pass():
@@ -157,7 +157,7 @@ def test_exist_is_cleared_before_the_sweep():
 
 def test_a_pass_that_stops_at_its_limit_sets_exist_again():
     job = Job()
-    receiver = job.paths[1]
+    receiver = job.transports[1]
     states = []
 
     def stopped():
@@ -178,7 +178,7 @@ def test_a_pass_that_stops_at_its_limit_sets_exist_again():
 def test_the_sweep_begins_where_the_last_one_stopped():
     """So that a flood of low ranks does not keep a high one waiting."""
     job = Job(ranks=4, slots=2)
-    receiver = job.paths[3]
+    receiver = job.transports[3]
     order = []
 
     def one_message_a_pass():

@@ -116,13 +116,13 @@ def test_in_the_end_no_postbox_and_no_block_is_missing(fault, options):
         for _ in range(20):
             await ep.compute(1e-4)
             await ep.poll()
-        path = ep._port.paths[0]
-        for area in path.areas.values():
-            path.reclaim(area)
+        transport = ep._port.transports[0]
+        for area in transport.areas.values():
+            transport.reclaim(area)
             pool = area.pool
             assert (pool.free, pool.withdrawn, pool.reserved) == (pool.shape.blocks, 0, 0)
-        assert [list(peer.sent) for peer in path.peers.values()] == [[], []]
-        return [(peer.room, peer.credits) for peer in path.peers.values()]
+        assert [list(peer.sent) for peer in transport.peers.values()] == [[], []]
+        return [(peer.room, peer.credits) for peer in transport.peers.values()]
 
     spec = f"sunfire:{options}{',' if options else ''}fault={fault}"
     found = conduit.run(main, ranks=3, conduit=spec, segment=1 << 21, ranks_per_host=1)
@@ -138,16 +138,18 @@ def test_an_old_postbox_is_dropped_and_acknowledged_again():
             got.append(token.rank)
 
         await ep.attach(request)
-        path = ep._port.paths[0]
+        transport = ep._port.transports[0]
         if ep.rank == 0:
             await ep.request_short(1, request)
             await ep.compute(1e-3)
             await ep.poll()
-            peer = path.peers[1]
+            peer = transport.peers[1]
             assert peer.pair.read(0, 1) == b"\1"
             peer.pair.write(0, bytes(64))  # as if the acknowledgement had never come
             (store,) = peer.requests.again(0)
-            path.kernel.call(path.kernel.now, lambda: peer.area.remote.mapping.store(*store, lambda when: None))
+            transport.kernel.call(
+                transport.kernel.now, lambda: peer.area.remote.mapping.store(*store, lambda when: None)
+            )
             await ep.compute(1e-3)
             return peer.pair.read(0, 1)
         for _ in range(40):
@@ -184,14 +186,14 @@ def test_what_is_acknowledged_again_does_not_hide_the_next_acknowledgement(seed)
         for turn in range(queue):
             await ep.request_short(1, request)
             await ep.block_until(lambda turn=turn: len(back) > turn)
-        path, peer = ep._port.paths[0], ep._port.paths[0].peers[1]
+        transport, peer = ep._port.transports[0], ep._port.transports[0].peers[1]
         again = peer.requests._lines[0]  # as if its acknowledgement had come late
-        path.kernel.call(path.kernel.now, lambda: peer.area.remote.mapping.store(0, again, lambda when: None))
+        transport.kernel.call(transport.kernel.now, lambda: peer.area.remote.mapping.store(0, again, lambda when: None))
         await ep.compute(20e-6)
         await ep.request_short(1, request)
         await ep.block_until(lambda: len(back) > queue)
         await ep.compute(1e-3)
-        path.reclaim(peer.area)
+        transport.reclaim(peer.area)
         return list(peer.sent)
 
     found = conduit.run(main, conduit="sunfire:order=weak,fault=link7.0.0@5s", seed=seed)
@@ -494,8 +496,8 @@ def test_a_request_that_cannot_be_begun_holds_nothing_afterwards(jobs, monkeypat
 
     found = conduit.run(main, conduit="sunfire", segment=9000)
     assert [counts["sunfire_messages_sent"] for counts in found.statistics] == [2, 2]
-    path = jobs[0].ports[0].paths[0]
-    path.reclaim(path.areas[1])
-    peer, pool = path.peers[1], path.areas[1].pool
-    assert (peer.credits, peer.room) == (path.layout.outstanding, path.layout.postboxes)
+    transport = jobs[0].ports[0].transports[0]
+    transport.reclaim(transport.areas[1])
+    peer, pool = transport.peers[1], transport.areas[1].pool
+    assert (peer.credits, peer.room) == (transport.layout.outstanding, transport.layout.postboxes)
     assert (pool.free, pool.reserved) == (pool.shape.blocks, 0)

@@ -123,7 +123,7 @@ def test_nothing_is_made_for_ranks_that_are_not_talked_to(jobs):
     (job,) = jobs
     assert not any(service.areas for service in job._config.services.values())
     assert {counts["sunfire_connections"] for counts in found.statistics} == {0}
-    assert all(not port.paths[0].peers for port in job.ports)
+    assert all(not port.transports[0].peers for port in job.ports)
 
 
 def test_the_first_message_pays_for_the_connection():
@@ -176,11 +176,11 @@ def test_a_pool_serves_all_receivers_of_its_host_and_the_sender_waits_for_blocks
     found = conduit.run(main, ranks=6, ranks_per_host=3, conduit=spec)
     (job,) = jobs
     assert found.values[3:] == [[number for number in range(30) if number % 3 == turn] for turn in range(3)]
-    path = job.ports[0].paths[0]
-    path.reclaim(path.areas[1])
-    pool = path.areas[1].pool
+    transport = job.ports[0].transports[0]
+    transport.reclaim(transport.areas[1])
+    pool = transport.areas[1].pool
     assert (pool.free, pool.withdrawn, pool.reserved) == (pool.shape.blocks, 0, 0)
-    assert path.slots_in_use() == []
+    assert transport.slots_in_use() == []
 
 
 def test_what_a_request_gives_back_serves_the_next_task_that_waits():
@@ -263,7 +263,7 @@ def test_many_more_messages_than_postboxes_get_through(outstanding, jobs):
     (job,) = jobs
     assert found.values == [list(range(700))] * 2
     # Of replies only those are kept that the requester may not have taken.
-    assert len(job.ports[1].paths[0].peers[0].answered) == outstanding
+    assert len(job.ports[1].transports[0].peers[0].answered) == outstanding
 
 
 def test_a_general_poll_costs_a_look_at_each_connection_and_a_directed_one_does_not():

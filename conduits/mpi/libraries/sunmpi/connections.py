@@ -59,7 +59,7 @@ class AreaService:
 
     def make_area(self, writer: int, host: int, done: Done) -> None:
         """Export an area for rank `writer` of `host`; `done(when)` when it can be connected to."""
-        cpu, kernel = self._controller.transport.cpu, self._controller.transport.kernel
+        cpu, kernel = self._controller.provider.cpu, self._controller.provider.kernel
         cpu.charge(SERVICE_PS)
         made = self._controller.export_create(self._layout.area_bytes)
         made.publish(writer, {host: Permission.READ_WRITE})

@@ -224,7 +224,7 @@ class SunmpiDevice(Device):
             self._inward[source] = connection
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
-            self.engine.recost()
+            self.engine.miss_changed()
         self._arrived[connection] = None
         self.engine.notify()
 

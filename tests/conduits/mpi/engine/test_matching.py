@@ -20,7 +20,7 @@ from conduits.mpi.errors import ErrorClass
 SOFTWARE = Software(call_ps=1_000_000, test_ps=1_000, match_ps=10, complete_ps=0)
 
 
-class Home:
+class FakePort:
     """What an engine needs of a port."""
 
     def __init__(self):
@@ -32,7 +32,7 @@ class Home:
     def notify(self):
         pass
 
-    recost = notify
+    miss_changed = notify
 
     def fail(self, error):
         self.failed.append(error)
@@ -129,7 +129,7 @@ class Both:
     """The engine and the model, side by side."""
 
     def __init__(self):
-        self.home = Home()
+        self.home = FakePort()
         self.engine = Engine(self.home, SOFTWARE, None, NoDevice)
         self.begun = []  # receives: the engine's, the model's
         self.messages = []

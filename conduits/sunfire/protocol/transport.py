@@ -20,8 +20,8 @@ from conduit.errors import NetworkError
 from conduit.sim import Store
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Steps
-from conduit.simnet.path import LATER, Then
-from conduit.simnet.tending import TendedPath
+from conduit.simnet.tending import TransportWithWork
+from conduit.simnet.transport import LATER, Then
 from conduits.rsm import Controller
 from conduits.sunfire import constants as c
 from conduits.sunfire.constants import RECEIVE_PS, REPLY_PS, REQUEST_PS
@@ -43,7 +43,7 @@ COUNTS = (
 )
 
 
-class SunfirePath(TendedPath):
+class SunfireTransport(TransportWithWork):
     """One rank's end.
 
     Args:
@@ -97,7 +97,7 @@ class SunfirePath(TendedPath):
         """One more head postbox to poll."""
         self.counts["sunfire_connections"] += 1
         self.miss_ps += c.HEAD_PS
-        self.port.recost()
+        self.port.miss_changed()
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class SunfirePath(TendedPath):
             for number in inbox.old:
                 self._repair.old(inbox.peer, number)
             self._drop(inbox)
-            self.attend()
+            self.request_work()
 
     def _pair_landed(self, inbox: Inbox, end: int, offset: int, data: Buffer) -> None:
         """Lines of a peer have landed in its pair: acknowledgements, reply postboxes up to `end`, reply blocks."""
@@ -200,7 +200,7 @@ class SunfirePath(TendedPath):
 
     def alarm(self) -> None:
         """The error register has been written, or a host cannot be reached any more: the next poll pass looks."""
-        self.attend()
+        self.request_work()
 
     def check_path(self, host: int) -> None:
         """Raise NetworkError, which names the path, if nothing leads to a host any more."""
@@ -212,7 +212,7 @@ class SunfirePath(TendedPath):
         self.cpu.free += CESR_PS
         return self.process.read_cesr()
 
-    def tend(self) -> Steps:
+    def work(self) -> Steps:
         """Write again what may be lost."""
         return self._repair.steps()
 
@@ -220,8 +220,8 @@ class SunfirePath(TendedPath):
 
     def take(self) -> Message | None:
         """Repair what may be lost; else decode the message of the next queue that has one; queues take turns."""
-        if self.due:
-            return self.begin_tending()
+        if self.work_due:
+            return self.begin_work()
         if not self._ready:
             return None
         inbox = self._ready.popleft()
@@ -287,5 +287,5 @@ class SunfirePath(TendedPath):
         return [each for inbox in inboxes for each in inbox.waiting()]
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the path."""
+        """Return the counts of the transport."""
         return {"sunfire_messages_sent": self.sent, **self.counts, "sunfire_reroutes": self.process.reroutes()}

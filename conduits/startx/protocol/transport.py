@@ -19,9 +19,9 @@ from typing import Any
 
 from conduit.contract import LONG, Message, Unhandled
 from conduit.sim import Memory
-from conduit.simnet import Path, SimulatedPort
+from conduit.simnet import SimulatedPort, Transport
 from conduit.simnet.chain import Chain, Done, Steps
-from conduit.simnet.path import LATER, Then
+from conduit.simnet.transport import LATER, Then
 from conduits.startx import constants as c
 from conduits.startx import wire
 from conduits.startx.driver import HIGH, LOCK_PS, LOW, POLL_PS, SpinLock, StartXProcess, tag_of
@@ -34,7 +34,7 @@ BUILD_PS, DISPATCH_PS, FILE_PS = c.ps(c.BUILD), c.ps(c.DISPATCH), c.ps(c.FILE)
 LOADS = 64  # packets that one pass loads; assumed: a pass must end even where packets for other ranks keep coming
 
 
-class StartXPath(Path):
+class StartXTransport(Transport):
     """One rank's end.
 
     Args:
@@ -53,7 +53,7 @@ class StartXPath(Path):
         self.kernel = port.kernel
         self.smp = smp
         self.niu = smp.niu
-        self.local = len(smp.paths)
+        self.local = len(smp.transports)
         self._first = config.cluster.first
         self._ranks = len(config.cluster.hosts)
         self._crossover = config.crossover
@@ -207,10 +207,10 @@ class StartXPath(Path):
     def _file(self, packet: bytes) -> None:
         """Put a packet into the inbox of the rank that it is for."""
         tag, payload = tag_of(packet), packet[8:]
-        path = self.smp.paths[tag >> 27]
-        path.put(payload, tag & 0xFFFF, tag >> 16 & 255, tag >> 24 & 1, tag >> 25 & 3)
-        if path is not self:
-            path.port.notify()
+        transport = self.smp.transports[tag >> 27]
+        transport.put(payload, tag & 0xFFFF, tag >> 16 & 255, tag >> 24 & 1, tag >> 25 & 3)
+        if transport is not self:
+            transport.port.notify()
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Take a packet for this rank, whichever process has loaded it."""
@@ -328,7 +328,7 @@ class StartXPath(Path):
         return found
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the path."""
+        """Return the counts of the transport."""
         return {
             "startx_packets_sent": self.packets_sent,
             "startx_packets_loaded": self.packets_loaded,
@@ -342,20 +342,20 @@ class Granting(PacketSend):
     """The grant of a rendezvous, stored by the process that polls.
 
     Args:
-        path: of the process that stores it.
+        transport: of the process that stores it.
         request: what is granted.
     """
 
     __slots__ = ("_receiver", "_request")
 
-    def __init__(self, path: StartXPath, request: TransferRequest) -> None:
-        super().__init__(path, HIGH, path.port.hosts[request.source], [(0, b"")], path.port.resume_pass)
-        self._receiver = path.smp.paths[request.target - path.config.cluster.first[path.port.host]]
+    def __init__(self, transport: StartXTransport, request: TransferRequest) -> None:
+        super().__init__(transport, HIGH, transport.port.hosts[request.source], [(0, b"")], transport.port.resume_pass)
+        self._receiver = transport.smp.transports[request.target - transport.config.cluster.first[transport.port.host]]
         self._request = request
 
     def begin(self, done: Done) -> None:
         """Begin, as an act of a chain."""
-        cpu, before = self._path.cpu, self._then
+        cpu, before = self._transport.cpu, self._then
 
         def over() -> None:
             self._then = before  # what ends a chain holds it, and the chain holds its last act, which is of this
@@ -366,6 +366,6 @@ class Granting(PacketSend):
 
     def store(self, tag: int, payload: bytes, after: int) -> int:
         """Open the engine and store the grant."""
-        path = self._path
-        path.packets_sent += 1
-        return self._receiver.open(self._request, self._target, path.driver, after)
+        transport = self._transport
+        transport.packets_sent += 1
+        return self._receiver.open(self._request, self._target, transport.driver, after)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import attrs
 
 from conduit.contract import Message
-from conduit.simnet import Path, SimulatedPort
+from conduit.simnet import SimulatedPort, Transport
 from conduits.sci import constants as c
 from conduits.sci.driver import RemoteSegment
 from conduits.sci.machine import SciCluster
@@ -23,7 +23,7 @@ CONTROL, PAYLOAD, COMMAND = 0, 1, 2
 
 @attrs.frozen
 class SciConfig:
-    """What a path needs to know of the job and of the protocol's options.
+    """What a transport needs to know of the job and of the protocol's options.
 
     Attributes:
         ranks: of the job.
@@ -42,7 +42,7 @@ class SciConfig:
     dynamic_mapping: bool
 
 
-class SciPath(Path):
+class SciTransport(Transport):
     """One rank's end of the SCI network.
 
     Args:
@@ -81,5 +81,5 @@ class SciPath(Path):
         self.port.memory.write(message.offset + at, data)
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the path."""
+        """Return the counts of the transport."""
         return {"sci_messages_sent": self.sent, "sci_scans": self.scans}

@@ -7,9 +7,9 @@ A rank accesses anything shared in an event at the simulated time of the access;
 be ahead, in `port.cpu`.  A send is a chain of such events.  Its last event calls `then()`; after that
 the CPU may still be busy until `cpu.free`, but the send does nothing more.
 
-While a path's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
+While a transport's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
 `cpu.free` is not before the kernel's time, `cpu.free += ticks` is the same without a call.  That is so
-in a path whose chains leave `cpu.free` no earlier than the event in which they call `then()`.
+in a transport whose chains leave `cpu.free` no earlier than the event in which they call `then()`.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class MessageCounter(Protocol):
     """What a transport sees of its job's network.
 
     Attributes:
-        messages_sent: counts what ports send; a path that drops what it is given takes it back.
+        messages_sent: counts what ports send; a transport that drops what it is given takes it back.
     """
 
     messages_sent: int
 
 
-class PathPort(Protocol):
-    """What a path sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
+class TransportPort(Protocol):
+    """What a transport sees of its rank's port, which is a `conduit.simnet.SimulatedPort`.
 
     Attributes:
         rank: the rank.
         host: the index of its host.
         hosts: the host of every rank.
-        paths: all ways for messages of this rank.
+        transports: all ways for messages of this rank.
         kernel: the job's time.
         cpu: the rank's CPU.
         memory: the rank's segment, into which long payloads are written.
@@ -54,7 +54,7 @@ class PathPort(Protocol):
     rank: int
     host: int
     hosts: tuple[int, ...]
-    paths: list[Path]
+    transports: list[Transport]
     kernel: Kernel
     cpu: Cpu
     memory: Flat
@@ -75,14 +75,14 @@ class PathPort(Protocol):
     def interrupt(self, ticks: int) -> int:
         """Take the rank's CPU for an interrupt of `ticks` picoseconds, in an event; return when it is over."""
 
-    def recost(self) -> None:
+    def miss_changed(self) -> None:
         """Tell the port that `miss_ps` has changed."""
 
     def resume_pass(self) -> None:
-        """Go on with a pass that a path stopped by LATER."""
+        """Go on with a pass that a transport stopped by LATER."""
 
 
-class Path(ABC):
+class Transport(ABC):
     """One rank's end of a way for messages.
 
     Args:
@@ -90,7 +90,7 @@ class Path(ABC):
 
     Attributes:
         miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
-            (`SimulatedPort.recost`), in a turn of the CPU.
+            (`SimulatedPort.miss_changed`), in a turn of the CPU.
     """
 
     miss_ps: int
@@ -98,18 +98,18 @@ class Path(ABC):
     def __init_subclass__(cls) -> None:
         """Refuse async methods: a coroutine would be taken for what they return."""
         for name, method in vars(cls).items():
-            if iscoroutinefunction(method) and hasattr(Path, name):
+            if iscoroutinefunction(method) and hasattr(Transport, name):
                 raise TypeError(
-                    f"{cls.__name__}.{name} is async; a path's methods are plain; what they begin goes on in events "
-                    "(port.kernel.at)"
+                    f"{cls.__name__}.{name} is async; a transport's methods are plain; what they begin goes on in "
+                    "events (port.kernel.at)"
                 )
         super().__init_subclass__()
 
-    def __init__(self, port: PathPort) -> None:
+    def __init__(self, port: TransportPort) -> None:
         self.port = port
 
-    def begin_pass(self) -> None:  # noqa: B027  many paths have nothing to do here
-        """Begin a pass; where something has arrived by this path: charge the scan, clear flags."""
+    def begin_pass(self) -> None:  # noqa: B027  many transports have nothing to do here
+        """Begin a pass; where something has arrived by this transport: charge the scan, clear flags."""
 
     @abstractmethod
     def take(self) -> Message | None:
@@ -117,7 +117,7 @@ class Path(ABC):
 
         Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
         long payload is complete in the segment.  Where taking it is an act on something shared, or the
-        CPU has other work first, it may return LATER; the path then calls `port.resume_pass()` once, in
+        CPU has other work first, it may return LATER; the transport then calls `port.resume_pass()` once, in
         an event not after `cpu.free`, and `take` is called again.
         """
 
@@ -163,5 +163,5 @@ class Path(ABC):
         return []
 
     def statistics(self) -> Mapping[str, int]:
-        """Return counts of this path's own."""
+        """Return counts of this transport's own."""
         return {}

@@ -1,10 +1,10 @@
 """What a network supplies so that RSMAPI runs on it: the plug-in below the interface.
 
 The library (`conduits.rsm.library`) keeps the life cycles, the rights and the order of calls; a
-transport knows what a call costs and how bytes travel.  One transport object is one process's use of the
+provider knows what a call costs and how bytes travel.  One provider object is one process's use of the
 network from one host.
 
-Time.  A call begins in an event, at the kernel's time, with the caller's CPU free.  `RsmTransport.cost` is CPU
+Time.  A call begins in an event, at the kernel's time, with the caller's CPU free.  `RsmProvider.cost` is CPU
 time of the caller.  `put`, `get`, `fence` and `signal` are acts on shared hardware: they are called in the
 event that is their time (rule T2), take no software cost of their own, and tell by `then` when the caller's
 CPU goes on.
@@ -111,7 +111,7 @@ class Mapped(Protocol):
 
 
 class ImportWindow(ABC):
-    """An imported segment as its transport sees it.  Offsets and sizes have been checked."""
+    """An imported segment as its provider sees it.  Offsets and sizes have been checked."""
 
     nbytes: int
 
@@ -154,7 +154,7 @@ class Backing(Protocol):
     """Called when the kernel of this host has seen a signal for it."""
 
 
-class RsmTransport(ABC):
+class RsmProvider(ABC):
     """One process's use of a network by RSM.
 
     Attributes:

@@ -6,7 +6,7 @@ nothing to ride on goes alone, after a delay or when half a window is owed.  A m
 are there, whatever comes before it in its stream.
 
 All of this is done by the rank itself, in its polls (rule P1): a rank that does not poll sends nothing again and
-acknowledges nothing.  What a poll pass has to do without a message is `tend`.
+acknowledges nothing.  What a poll pass has to do without a message is `work`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from conduit.errors import NetworkError
 from conduit.sim.timer import Timer
 from conduit.simnet import SimulatedPort, header
 from conduit.simnet.chain import Act, Chain, Done, Steps
-from conduit.simnet.path import LATER, Then
-from conduit.simnet.tending import TendedPath
+from conduit.simnet.tending import TransportWithWork
+from conduit.simnet.transport import LATER, Then
 from conduits.udp import constants as c
 from conduits.udp import wire
 from conduits.udp.driver import POLL_PS, Socket
@@ -47,7 +47,7 @@ class UdpConfig:
 
     Attributes:
         cluster: the machine.
-        paths: returns a rank's end.
+        transports: returns a rank's end.
         slots: outstanding requests from one rank to another.
         window: datagrams of a stream without acknowledgement.
         rto: picoseconds until one is sent again.
@@ -56,7 +56,7 @@ class UdpConfig:
     """
 
     cluster: UdpCluster
-    paths: Callable[[int], UdpPath]
+    transports: Callable[[int], UdpTransport]
     slots: int
     window: int
     rto: int
@@ -64,7 +64,7 @@ class UdpConfig:
     tries: int
 
 
-class UdpPath(TendedPath):
+class UdpTransport(TransportWithWork):
     """One rank's end.
 
     Args:
@@ -110,7 +110,7 @@ class UdpPath(TendedPath):
     def _is_due(self, list_: dict[Any, None], what: DatagramStream | UdpPeer) -> None:
         """Let the next poll pass send what is due."""
         list_[what] = None
-        self.attend()
+        self.request_work()
 
     def _polls(self) -> bool:
         """Return whether the rank would notice that a timer has gone off, where nothing else happens any more."""
@@ -118,7 +118,7 @@ class UdpPath(TendedPath):
 
     def _helps(self, stream: DatagramStream) -> bool:
         """Return whether sending again what is due may bring anything about, where nothing is under way."""
-        there = self.config.paths(stream.peer.rank)
+        there = self.config.transports(stream.peer.rank)
         return self._polls() and any(there.lacks(self.rank, stream, number) for number in stream.window.outstanding)
 
     def lacks(self, source: int, stream: DatagramStream, number: int) -> bool:
@@ -220,9 +220,9 @@ class UdpPath(TendedPath):
         self.socket.send(peer.socket, datagram)
         done(self.kernel.now)
 
-    def tend(self) -> Steps:
+    def work(self) -> Steps:
         """Send again what is due, parts for which a window has room now, and acknowledgements that are owed."""
-        self.due = False
+        self.work_due = False
         while self._streams:
             stream = next(iter(self._streams))
             del self._streams[stream]
@@ -237,8 +237,8 @@ class UdpPath(TendedPath):
 
     def take(self) -> Message | None:
         """Send what is due; else take a datagram, and hand over the message that it completes."""
-        if self.due:
-            return self.begin_tending()
+        if self.work_due:
+            return self.begin_work()
         datagram = self.socket.receive()
         if datagram is None:
             return None
@@ -281,14 +281,14 @@ class UdpPath(TendedPath):
             stream.restart_timer()
         if stream.may_send():
             self._streams[stream] = None
-            self.due = True
+            self.work_due = True
 
     def _owe(self, peer: UdpPeer, *, at_once: bool = False) -> None:
         """Acknowledge what has come with the next datagram to there, or after a time alone."""
         peer.unacknowledged += 1
         if at_once or 2 * peer.unacknowledged >= self.config.window:
             self._owing[peer] = None
-            self.due = True
+            self.work_due = True
         elif peer.acknowledge.when is None and not self._closed:
             peer.acknowledge.start(self.cpu.now() + self.config.delay)
 
@@ -336,7 +336,7 @@ class UdpPath(TendedPath):
         return found
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the counts of the path."""
+        """Return the counts of the transport."""
         socket = self.socket
         return {
             "udp_datagrams_sent": socket.sent,

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from conduit.simnet.waiting import Blocked, ForSlot
 
 
-class Line(dict[Blocked, None]):
+class BlockedQueue(dict[Blocked, None]):
     """Who is to be asked whether its wait is over; of all who wait for a slot to one rank the first.
 
     While no task waits for a slot, which is nearly always, it is a dict in the order of joining, used as one without a
