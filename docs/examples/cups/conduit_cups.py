@@ -57,9 +57,8 @@ class CupsTransport(LoggpTransport, TransportWithWork):
     def helps(self, dest, slot):  # not where it is there already, or there is no room: then that rank must poll
         there = self.conduit.ports[dest].transports[0]
         last, answer = there.taken.get((self.port.rank, slot % self.slots), (0, None))
-        return bool(
-            self.port.waits() and (answer and not there.work_due if last == slot else len(there.arrived) < ROOM)
-        )
+        can_help = answer and not there.work_due if last == slot else len(there.arrived) < ROOM
+        return bool(self.port.waits() and can_help)
 
     def work(self):
         again, self.again, self.work_due = self.again, [], False
