@@ -55,10 +55,9 @@ class CupsTransport(LoggpTransport, TransportWithWork):
         self.request_work()
 
     def helps(self, dest, slot):  # not where it is there already, or there is no room: then that rank must poll
-        there = self.conduit.ports[dest].transports[0]
-        last, answer = there.taken.get((self.port.rank, slot % self.slots), (0, None))
-        can_help = answer and not there.work_due if last == slot else len(there.arrived) < ROOM
-        return bool(self.port.waits() and can_help)
+        peer = self.conduit.ports[dest].transports[0]
+        last, answer = peer.taken.get((self.port.rank, slot % self.slots), (0, None))
+        return bool(self.port.waits() and (answer and not peer.work_due if last == slot else len(peer.arrived) < ROOM))
 
     def work(self):
         again, self.again, self.work_due = self.again, [], False
