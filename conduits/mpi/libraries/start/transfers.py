@@ -16,7 +16,7 @@ from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.engine.transfer import Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.start.rights import RdmaRequest
+from conduits.mpi.libraries.start.rights import RdmaRequest, RightState
 from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx.driver import HIGH, LOCK_PS, POST_PS, StartXProcess
 
@@ -179,7 +179,7 @@ class RdmaReceiving:
 
     def _request(self, request: RdmaRequest, done: Done) -> None:
         self._smp.rights.request(request)
-        self.put_off += request.put_off
+        self.put_off += request.state is RightState.PUT_OFF
         if self.due:
             self._engine.notify()
         done(self._engine.kernel.now)
@@ -269,9 +269,7 @@ class RdmaReceiving:
         done(now)
 
     def _rested(self) -> None:
-        rights = self._smp.rights
-        if rights.resting == self._engine.rank:
-            rights.resting = None
+        if self._smp.rights.rested(self._engine.rank):
             self._smp.tell()
 
 
