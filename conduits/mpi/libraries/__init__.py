@@ -4,7 +4,7 @@ A library is an `Installation`: options, a machine, and a `Device` for each rank
 requests are the engine's, once for all (`conduits.mpi.engine`).  Libraries differ in how bytes travel:
 
     scampi   rings and buffers at the receiver, which the sender's processor stores into over SCI
-    sunmpi   postboxes and pools of blocks at the receiver, stored over Sun Fire Link, and stored again when a link fails
+    sunmpi   postboxes and pools of blocks at the receiver, stored over Sun Fire Link; what a failed link loses, again
     start    packets through a shared network interface, and RDMA by rendezvous
 
 All have two rules in common.  Envelopes always get through, and only payload bytes are flow-controlled: so a send and a
