@@ -207,7 +207,7 @@ class Endpoint:
 
     @property
     def call_listener(self) -> Callable[..., object] | None:
-        """Whom a layer tells what calls of it this rank makes, None where nobody listens.
+        """What a layer tells of its calls that this rank makes, None where no observer listens.
 
         It is called as `conduit.core.observer.CallListener.called`, with this rank.  A layer looks once, when it is
         attached: without a listener it has no line for it that runs.
