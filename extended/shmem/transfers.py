@@ -1,4 +1,9 @@
-"""Puts, gets and signals."""
+"""Puts, gets and signals.
+
+An array that is symmetric has one offset on all PEs, so a transfer is a put or get of the extended layer at that
+offset.  All puts leave a handle with their context, since a put that has returned need not be complete: fence and quiet
+are about these.
+"""
 
 from __future__ import annotations
 
