@@ -310,7 +310,7 @@ class Endpoint:
     async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
         before = len(self.handlers.entries)
-        self.handlers.add(handlers)  # before the all-gather: the first rank that leaves it may send to the others at once
+        self.handlers.add(handlers)  # before the all-gather: the first that leaves it may send to the others at once
         try:
             tables = await self._port.allgather(names)
         except BaseException as error:

@@ -1,8 +1,8 @@
 """Puts, gets and signals.
 
-An array that is symmetric has one offset on all PEs, so a transfer is a put or get of the extended layer at that
-offset.  All puts leave a handle with their context, since a put that has returned need not be complete: fence and quiet
-are about these.
+A symmetric array has one offset on all PEs, so a transfer is a put or get of the extended layer at that offset.  A put
+returns when its source may be changed, and need not be complete then: its handle stays with its context, for fence and
+quiet.
 """
 
 from __future__ import annotations
