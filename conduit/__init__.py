@@ -62,5 +62,5 @@ def __getattr__(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, and not those of the rooms that they are in."""
+    """Return the public names, and not those of the modules that they are in."""
     return sorted([*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"])
