@@ -92,11 +92,11 @@ class Process(ABC):
 
     @abstractmethod
     def copied(self, nbytes: int) -> None:
-        """Take the CPU for the copy of so many bytes; in plain calls."""
+        """Take the CPU for a copy of `nbytes` bytes; in plain calls."""
 
     @abstractmethod
     def worked(self, nbytes: int) -> None:
-        """Take the CPU for combining so many bytes with as many others; in plain calls."""
+        """Take the CPU for combining two operands of `nbytes` bytes each; in plain calls."""
 
 
 CURRENT: ContextVar[Process | None] = ContextVar("conduits.mpi.process", default=None)
