@@ -72,7 +72,7 @@ class ForPredicate(Blocked):
         self.ranks = ranks
 
     def ready(self) -> bool:
-        """Evaluate the predicate in its own task's context, whichever task runs; an error ends the wait too (P3, I4)."""
+        """Evaluate the predicate in its own task's context, whichever task runs; an error ends the wait (P3, I4)."""
         owner = self.owner
         try:
             if owner is self.kernel.task or owner is None:
