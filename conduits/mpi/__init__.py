@@ -5,7 +5,7 @@ stand on a *plain interface*: calls that post something and return, as MPI's non
 these.  A simulated library has one engine for matching and requests (`engine`) and a device that moves bytes
 (`libraries`).  Real MPI has mpi4py (`adapter`).  Algorithms of collectives are written once, on either (`collectives`).
 
-Active Messages need two things that MPI does not give: room for a message that nobody has asked for, and replies that
+Active Messages need two things that MPI does not give: a receive for a message that was not asked for, and replies that
 never wait.  So a rank posts receives in advance, requests and replies apart, and a request takes one of `credits` slots
 at its target, which the reply gives back (`messages`, `ring`).
 

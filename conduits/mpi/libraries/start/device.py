@@ -426,7 +426,7 @@ class StartDevice(Device):
             self._answer(peer, wire.about(wire.FREED, 0))
 
     def clear(self, message: _Message, receive: Receive) -> None:
-        """Tell the sender of a message whose data have not come to send them."""
+        """Answer a request to send: ok to send, for this receive."""
         if receive.room:
             self._receives[receive.number] = receive
         else:

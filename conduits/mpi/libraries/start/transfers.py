@@ -27,7 +27,7 @@ _UNIT = 8
 
 
 class RdmaMessage:
-    """A message whose data go by RDMA, its receive having been found.
+    """A message that has been matched (rendezvous): its data go by RDMA.
 
     Attributes:
         send: what sends it.
@@ -145,7 +145,7 @@ class RdmaReceiving:
         smp: what the processes of its host share.
         memory: what copies pass through.
         driver: the rank's use of the NIU.
-        receives: those whose data are awaited, by number.
+        receives: those that wait for data, by number.
         right_ps: an entry in the list of rights.
         rest_ps: for how long the rank leaves the engine to others that want it.
 
