@@ -313,7 +313,7 @@ class CollectiveCall:
 
     def piggybacks(self, nbytes: int) -> bool:
         """Say whether data comes along with the first message of a broadcast or scatter."""
-        return self.is_eager(nbytes) and len(self.work.description) <= signatures.TEXT_BYTES
+        return self.is_eager(nbytes) and not signatures.flags_of(self.signature.words) & signatures.ELSEWHERE
 
     def is_eager(self, nbytes: int) -> bool:
         """Say whether data is sent at once, without waiting until its destination is ready."""

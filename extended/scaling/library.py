@@ -19,9 +19,11 @@ FLUSH = "cache_flush"
 """The name of its cost in a conduit's table of libraries' calls."""
 
 
-def numbers(rank: int, count: int) -> Array:
-    """Return what the source of a PE holds: no zeros, and no two alike."""
-    return np.arange(count, dtype=np.float64) + (rank + 1) * 1e9
+def numbers(rank: int, count: int, first: int = 0) -> Array:
+    """Return what the source of a PE holds from an index on: no zeros, and no two alike."""
+    found = np.arange(first, first + count, dtype=np.float64)
+    found += (rank + 1) * 1e9
+    return found
 
 
 class OneSidedLibrary(ABC):
