@@ -21,6 +21,7 @@ from conduit.sim.waiter import OWNER, shielded
 from conduit.simnet.allgather import Allgather
 from conduit.simnet.blocked import BlockedQueue
 from conduit.simnet.host import HostModel
+from conduit.simnet.sending import SendingRequest
 from conduit.simnet.transport import LATER, Transport
 from conduit.simnet.waiting import Blocked, ForAllgather, ForPredicate, ForReturn, ForSlot
 
@@ -96,8 +97,9 @@ class SimulatedPort(Port):
     __slots__ = (
         "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
         "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
-        "_run_in_context", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit", "core", "cpu",
-        "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "rank", "task", "transports", "work",
+        "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit",
+        "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "rank", "task",
+        "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -138,6 +140,7 @@ class SimulatedPort(Port):
         self._shielded_at = 0
         self._sent = Waiter()
         self._sent.shielded = True
+        self._sending = SendingRequest(self)
         # Made once, since every message needs them.
         self._notice, self._pass_over, self._next = self._look, self._pass_over_blocked, self._go_on
         self._after_pass: Callable[[], object] = self._pass_over
@@ -200,31 +203,47 @@ class SimulatedPort(Port):
             await cpu.acquire()
         else:
             cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
-            if cpu.free > kernel.now and not kernel.advance(cpu.free):
-                cpu.busy = False
-                await cpu.acquire()
+        sending = self._sending
         try:
-            self._polls += 1
-            if self._attention:
-                await self._poll_pass()
-            else:
+            if not self._attention and (cpu.free <= kernel.now or kernel.advance(cpu.free)):
+                self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
-            transport = self._network if self._alone else self.transport_to(dest)
-            slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
-            if slot is None:
-                slot = await self._wait_for_slot(transport, dest)
-                cpu.free = max(cpu.free, kernel.now)
-            sent = self._sent  # a rank is in one send at a time: its CPU is taken
-            sent.done = False  # shielded, as all its waits are
-            transport.send_request(dest, slot, message, sent.wake)
-            if not sent.done:
-                await kernel.park(sent)
+                sending.send(dest, message)
+            else:
+                sending.begin(dest, message)
+            if not sending.done:
+                await kernel.park(sending)
+            if not sending.sent:
+                await self._send_later(sending, dest, message)
+        except BaseException:
+            # An event may still be due for the one that was abandoned.
+            self._sending = SendingRequest(self, sending.network)
+            raise
         finally:
             if cpu.turns or self.blocked or self._look_later:
                 cpu.release()
             else:
                 cpu.busy = False
         self.conduit.messages_sent += 1
+
+    async def _send_later(self, sending: SendingRequest, dest: int, message: Message) -> None:
+        """Send, after its poll, a request that events could not send."""
+        if sending.error is not None:
+            raise sending.error
+        kernel, cpu = self.kernel, self.cpu
+        transport = self.transport_to(dest)
+        slot = None
+        if not sending.refused:
+            await self._after_poll()
+            slot = None if dest in self.blocked.heads else transport.acquire(dest)
+        if slot is None:
+            slot = await self._wait_for_slot(transport, dest)
+            cpu.free = max(cpu.free, kernel.now)
+        sent = self._sent  # a rank is in one send at a time: its CPU is taken
+        sent.done = False  # shielded, as all its waits are
+        transport.send_request(dest, slot, message, sent.wake)
+        if not sent.done:
+            await kernel.park(sent)
 
     async def poll(self) -> None:
         """Make one pass, or find out that there is nothing."""
@@ -357,6 +376,7 @@ class SimulatedPort(Port):
         self.transports.append(transport)
         self._network = self.transports[0]
         self._alone = len(self.transports) == 1
+        self._sending.network = self._network if self._alone else None
         self._take = transport.take if len(self.transports) == 1 else self._take_in_turn
         self.miss_changed()
 
@@ -459,6 +479,10 @@ class SimulatedPort(Port):
         self._begin_pass(over.wake)
         if not over.done:
             await self.kernel.wait(over, shielded=True)
+        await self._after_poll()
+
+    async def _after_poll(self) -> None:
+        """After a pass in a call's turn: what layers above want to send, then predicates."""
         if self.core.progress_due:
             await self._progress_in_turn()
         if self.blocked:
@@ -569,6 +593,15 @@ class SimulatedPort(Port):
             blocked.wake()
 
     # -- passes --------------------------------------------------------------------------------
+
+    def begin_poll(self, after: Callable[[], object]) -> bool:
+        """Poll in a call's turn, the CPU being free: begin a pass that ends with `after()`; False: there is nothing."""
+        self._polls += 1
+        if self._attention:
+            self._begin_pass(after)
+            return True
+        self.cpu.free = self.kernel.now + self._miss_ps
+        return False
 
     def _begin_pass(self, after: Callable[[], object]) -> None:
         """Begin a pass at the kernel's time, with the CPU taken."""

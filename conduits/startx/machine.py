@@ -11,7 +11,7 @@ messages of another kind.  How it is begun, and what comes of it::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import attrs
@@ -22,7 +22,7 @@ from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
 from conduits.startx import constants as c
 from conduits.startx.driver import HIGH, LOW, SpinLock, StartXProcess
-from conduits.startx.hardware import ArcticFabric
+from conduits.startx.hardware import ArcticFabric, ArcticLink
 
 MAX_HOSTS = 1024
 """Of the largest tree."""
@@ -133,10 +133,13 @@ class StartXCluster:
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return what links, NIUs, RDMA engines and locks have counted, by host."""
-        return {host: self._count(host) for host in self.first}
+        links: dict[int, list[ArcticLink]] = {host: [] for host in self.first}
+        for link in self.fabric.network.links():
+            if link.host in links:
+                links[link.host].append(link)
+        return {host: self._count(host, links[host]) for host in self.first}
 
-    def _count(self, host: int) -> Mapping[str, int]:
-        links = [link for link in self.fabric.network.links() if link.host == host]
+    def _count(self, host: int, links: Sequence[ArcticLink]) -> Mapping[str, int]:
         return {
             **link_counts("link", [link for link in links if not link.level and link.direction == "up"]),
             **link_counts("link_in", [link for link in links if not link.level and link.direction == "down"]),

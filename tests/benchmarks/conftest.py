@@ -24,10 +24,17 @@ SIMPY_TRIPS = 2000
 ROUNDS = 15
 
 
-def job(main: Callable[..., Awaitable[Any]], *args: Any, ranks: int, spec: str, segment: int = 0) -> SimulatedJob:
+def job(
+    main: Callable[..., Awaitable[Any]],
+    *args: Any,
+    ranks: int,
+    spec: str,
+    segment: int = 0,
+    ranks_per_host: int | None = None,
+) -> SimulatedJob:
     """Make what `conduit.run` makes, to look at its kernel afterwards."""
     parsed = parse_spec(spec)
-    hosts = parsed.cls.placement(parsed.options, ranks, None)
+    hosts = parsed.cls.placement(parsed.options, ranks, ranks_per_host)
     setup = JobSetup(ranks=ranks, hosts=hosts, segment=segment, seed=0)
     return SimulatedJob(main, args, parsed, setup, None)
 
@@ -63,7 +70,7 @@ class Figure:
         cpu: microseconds of processor time for one operation; a job is one thread, so this is also the wall time where
             nothing else runs on the processor.
         events: kernel events of one operation, over all ranks.
-        ratio: the same in bare SimPy round trips.
+        ratio: the same in round trips of a bare SimPy ping-pong, or in what SimPy takes for the bare same.
     """
 
     what: str
@@ -94,6 +101,7 @@ class Bench:
         count: int | None = None,
         before: int = 0,
         rounds: int = ROUNDS,
+        bare: Callable[[], float] | None = None,
     ) -> Figure:
         """Measure one operation.
 
@@ -104,16 +112,18 @@ class Bench:
             count: measured operations in sum over the ranks; `repeat` if not given.
             before: how often the job does it that is subtracted, so that what it sets up is not measured.
             rounds: samples of each kind; the median counts, also of the ratios to SimPy before and after each.
+            bare: returns what SimPy takes for the bare same, seconds of CPU; by default for a trip of its ping-pong.
         """
+        simpy_takes = self._simpy_trip if bare is None else bare
         count = repeat if count is None else count
         fewer: list[float] = []
-        bare: list[float] = []
+        bare_took: list[float] = []
         events = 0
         job = make(before)
 
         def prepare() -> tuple[tuple[SimulatedJob], dict[str, Any]]:
             nonlocal events, job
-            bare.append(self._simpy_trip())
+            bare_took.append(simpy_takes())
             small = make(before)
             fewer.append(self._time(small.run))
             events = small.kernel.events
@@ -122,9 +132,9 @@ class Bench:
             return (job,), {}
 
         self._benchmark.pedantic(SimulatedJob.run, setup=prepare, rounds=rounds)
-        bare.append(self._simpy_trip())
+        bare_took.append(simpy_takes())
         cpu = [(all_ - some) / count for all_, some in zip(self._benchmark.stats.stats.data, fewer, strict=True)]
-        ratios = [each / mean(around) for each, around in zip(cpu, pairwise(bare), strict=True)]
+        ratios = [each / mean(around) for each, around in zip(cpu, pairwise(bare_took), strict=True)]
         figure = Figure(what, median(cpu) * 1e6, (job.kernel.events - events) / count, median(ratios))
         self._benchmark.extra_info.update(attrs.asdict(figure))
         self._figures.append(figure)

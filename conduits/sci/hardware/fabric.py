@@ -199,13 +199,11 @@ class Adapter:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
         self._first, self._began, self._quiet = plan, now, now + plan.quiet
-        links = plan.links or plan.lay_out()
-        if not links:
+        if not plan.links:
             return self._carry(plan, now + plan.takes, landed)
-        bus.free_at = now + plan.bus
-        for link, head, tail in links:
+        for link, head, tail in zip(plan.links, plan.heads, plan.tails, strict=True):
             if link.free_at > now + head:
-                return self._carry(plan, now + plan.takes, landed, plan.way.links.index(link))
+                return self._carry(plan, now + plan.takes, landed, plan.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + plan.arrives

@@ -42,18 +42,20 @@ class StoreTimes(NamedTuple):
     Attributes:
         takes: CPU time, picoseconds.
         wire: bytes on each link.
-        bus: until when the sender's bus is taken, from the write on.
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
+        heads: of stores of one packet each, from when each link is taken, from the write on.
+        tails: until when.  Both are empty where others find room between packets.
     """
 
     takes: int
     wire: int
-    bus: int
     arrives: int
     quiet: int
     whole: bool
+    heads: tuple[int, ...]
+    tails: tuple[int, ...]
 
 
 class Shape:
@@ -66,20 +68,19 @@ class Shape:
 
     Attributes:
         delays: when a head gets where.
-        bus: how long sizes take a bus.
         slowest: how long sizes take the slowest link.
         response: from a landing until the sending adapter knows of it, picoseconds.
         turnaround: from the issue of a small packet until its response is back, picoseconds.
     """
 
-    __slots__ = ("_times", "bus", "delays", "response", "slowest", "turnaround")
+    __slots__ = ("_durations", "_times", "delays", "response", "slowest", "turnaround")
 
     def __init__(self, links: Sequence[Link], steps: Sequence[int], back: Sequence[int]) -> None:
         self.delays = _delays(steps)
-        self.bus = links[0].takes
         self.slowest = slowest(links)
         self.response = _response(back)
         self.turnaround = self.delays.latency + self.response
+        self._durations = [link.takes for link in links]
         self._times: dict[tuple[int, int, int], StoreTimes] = {}
 
     def times(self, nbytes: int, count: int, stores: int, piece: int) -> StoreTimes:
@@ -88,13 +89,16 @@ class Shape:
         if found is None:
             takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
             wire = wire_bytes(nbytes, count)
+            heads = [PIO_START_PS + after for after in self.delays.after] if count == stores else []
+            tails = [head + durations[wire] for head, durations in zip(heads, self._durations, strict=False)]
             found = self._times[nbytes, count, stores] = StoreTimes(
                 takes=takes,
                 wire=wire,
-                bus=PIO_START_PS + self.bus[wire],
                 arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
                 quiet=takes + self.turnaround,
                 whole=nbytes <= piece and count <= WINDOW,
+                heads=tuple(heads),
+                tails=tuple(tails),
             )
         return found
 
@@ -107,15 +111,14 @@ class StorePlan:
         nbytes: bytes of data.
         packets: their packets.
         stores: separate stores of the CPU, each with its start.
-        links: of stores of one packet each, the links behind the bus, and from when until when each is taken, from
-            the write on; empty before the second write, since in a crowd of ranks many write to a peer only once.
-        met: it has been used.
-        uses: writes by `links` that found all of them free.
+        links: of the way, where `heads` and `tails` say from when until when each is taken; else, and where somebody
+            listens, none.
+        uses: writes that found all of `links` free.
     """
 
     __slots__ = (
-        "arrives", "bus", "links", "met", "nbytes", "packets", "quiet", "stores", "takes", "uses", "way", "whole",
-        "wire",
+        "arrives", "heads", "links", "nbytes", "packets", "quiet", "stores", "tails", "takes", "uses", "way",
+        "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -124,19 +127,9 @@ class StorePlan:
         self.packets = count
         self.stores = stores
         times = way.shape.times(nbytes, count, stores, piece)
-        self.takes, self.wire, self.bus, self.arrives, self.quiet, self.whole = times
-        self.links: Sequence[tuple[Link, int, int]] = ()
-        self.met = False
+        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.heads, self.tails = times
+        self.links: Sequence[Link] = way.links if self.heads and way.first.kernel.carried is None else ()
         self.uses = 0
-
-    def lay_out(self) -> Sequence[tuple[Link, int, int]]:
-        """Return `links`: none at the first call, where there is room between packets, and where somebody listens."""
-        if self.met and self.packets == self.stores and self.way.first.kernel.carried is None:
-            wire, way = self.wire, self.way
-            heads = [(link, PIO_START_PS + after) for link, after in zip(way.links[1:], way.after[1:], strict=True)]
-            self.links = [(link, head, head + link.takes[wire]) for link, head in heads]
-        self.met = True
-        return self.links
 
 
 class TorusRoute(Route):

@@ -8,10 +8,11 @@ the ways up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache
 
 from conduit.sim.kernel import Kernel
-from conduit.sim.link import Hop, Link, Route
+from conduit.sim.link import Delays, Link, Route
 from conduits.startx import constants as c
 
 _RATE = c.bytes_per_s(c.LINK_RATE)
@@ -66,9 +67,16 @@ class FatTreeRoute(Route):
 
     __slots__ = ("high",)
 
-    def __init__(self, hops: Sequence[Hop], *, high: bool) -> None:
-        super().__init__(hops)
+    def __init__(self, links: tuple[ArcticLink, ...], *, high: bool) -> None:
+        self.lay(links, _delays(len(links)), links[0].takes)
         self.high = high
+
+
+@cache
+def _delays(links: int) -> Delays:
+    """Return when a head gets where on every way of so many links."""
+    inner = [_STAGE_PS] * (links - 2)
+    return Delays([_OUT_PS + _STAGE_PS, *inner, _IN_PS])
 
 
 class Arctic:
@@ -103,12 +111,9 @@ class Arctic:
     def _find(self, source: int, target: int, priority: int, lane: int) -> FatTreeRoute:
         """Go up to the level where the subtrees meet, then down; at each level the lane says which link."""
         levels = range((source ^ target).bit_length())
-        up = [self._link("up", level, source >> level, lane % (1 << level)) for level in levels]
-        down = [self._link("down", level, target >> level, lane % (1 << level)) for level in reversed(levels)]
-        hops: list[Hop] = [(link, _STAGE_PS) for link in up + down]
-        hops[0] = (hops[0][0], _OUT_PS + _STAGE_PS)
-        hops[-1] = (hops[-1][0], _IN_PS)
-        return FatTreeRoute(hops, high=priority > 0)
+        up = [self._link("up", level, source >> level, lane & (1 << level) - 1) for level in levels]
+        down = [self._link("down", level, target >> level, lane & (1 << level) - 1) for level in levels]
+        return FatTreeRoute((*up, *reversed(down)), high=priority > 0)
 
     def _link(self, direction: str, level: int, subtree: int, lane: int) -> ArcticLink:
         key = (direction, level, subtree, lane)
