@@ -183,7 +183,7 @@ class SimulatedMpiPort(SimulatedPort):
                 cpu.free = kernel.now + self._miss_ps
             result = function(*args)
             worker = engine.worker
-            if not worker.idle:
+            if not worker.idle and not worker.at_once():
                 idle = self._sent  # shielded, as all its waits are
                 idle.done = False
                 worker.when_idle(idle.wake)
@@ -233,6 +233,7 @@ class LibraryTransport(Transport):
         self._held: Message | None = None
         self._resume = port.resume_pass
         self._steps = 0
+        self._resumed = False  # inside an act of the hardware, which is not over: no time may pass in it
         self.messages: Messages | None = None
         self.miss_changed()
 
@@ -254,13 +255,15 @@ class LibraryTransport(Transport):
     def begin_pass(self) -> None:
         """Begin a pass: so many steps."""
         self._steps = _STEPS
+        self._resumed = False
         self._engine.device.begin_pass()
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
         worker = self._worker
         while True:
-            if not worker.idle:
+            if not worker.idle and (self._resumed or not worker.at_once()):
+                self._resumed = True
                 worker.when_idle(self._resume)
                 return LATER
             if self.messages is not None:
