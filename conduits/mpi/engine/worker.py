@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.sim.memory import Buffer
-from conduit.simnet.chain import Act, Done, Steps
+from conduit.simnet.chain import Act, Steps
 from conduit.simnet.transport import Then
 
 LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int]
@@ -37,17 +37,14 @@ class Worker:
     """
 
     __slots__ = (
-        "_act", "_begin", "_begin_act", "_begin_store", "_cpu", "_data", "_due", "_kernel", "_line", "_offset", "_over",
-        "_steps", "_store", "_then", "idle", "rank",
+        "_act", "_begin", "_begin_act", "_begin_store", "_cpu", "_due", "_kernel", "_line", "_single", "_steps",
+        "_stored_it", "_then", "idle", "rank",
     )  # fmt: skip
 
     _act: Act
     _begin: Then
-    _data: Buffer
-    _offset: int
-    _over: Then | None
+    _single: tuple[LineStore, int, Buffer, Then | None]
     _steps: Steps
-    _store: LineStore
 
     def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
         self._kernel = kernel
@@ -55,7 +52,7 @@ class Worker:
         self._line: deque[Steps] = deque()
         self._then: Then | None = None
         self._due = _NOTHING  # when the next act is to begin, as long as no event is to begin it
-        self._begin_act, self._begin_store = self._do_act, self._do_store
+        self._begin_act, self._begin_store, self._stored_it = self._do_act, self._do_store, self._stored
         self.idle = True
         self.rank = cpu.rank
 
@@ -80,7 +77,7 @@ class Worker:
             over: called when it is made.
         """
         self.idle = False
-        self._store, self._offset, self._data, self._over = store, offset, data, over
+        self._single = store, offset, data, over
         self._begin = self._begin_store
         free, now = self._cpu.free, self._kernel.now
         self._due = free if free > now else now
@@ -156,14 +153,19 @@ class Worker:
     # -- a single store ------------------------------------------------------------------------------
 
     def _do_store(self) -> None:
-        end = self._store(self._offset, self._data, self._stored)
+        store, offset, data, _ = self._single
+        end = store(offset, data, self._stored_it)
         if end:
             self._stored(end)
 
     def _stored(self, when: int) -> None:
-        cpu, over = self._cpu, self._over
+        cpu = self._cpu
         if when > cpu.free:
             cpu.free = when
+        _, _, _, over = self._single
         if over is not None:
             over()
-        self._take_next()
+        if self._line or self._then is not None:
+            self._take_next()
+        else:
+            self.idle = True
