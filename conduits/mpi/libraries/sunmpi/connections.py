@@ -208,11 +208,15 @@ class Outward:
         """Put a message of one postbox behind the last one; return its store."""
         number = self._tail
         self._tail = number + 1
-        line = wire.single(send.mode, send.context, send.source, send.tag, data, send.number, number)
+        nbytes = len(data)
+        line = wire.pack_single(
+            wire.FIRST, 0, 1, number % wire.SEQUENCES,
+            wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0, data,
+        )  # fmt: skip
         place = number % self._size
         if self._keep:
             self._lines[place] = line
-        self.sent.append(UnacknowledgedEntry(number, 1, (), len(data)))
+        self.sent.append(UnacknowledgedEntry(number, 1, (), nbytes))
         return self._base + place * LINE, line
 
     def again(self) -> Stores:

@@ -449,18 +449,24 @@ class SunmpiDevice(Device):
         if connection.landed == connection.head:
             return
         single = connection.peek_single()
-        if single is not None:
-            self._take_single(connection, single)
-            return
-        lines = connection.peek()
-        if not lines:
+        lines = connection.peek() if single is None else []
+        if single is None and not lines:
             return
         if self._costs.directed:
             self._look(connection)
         self._arrived[connection] = None
-        first, count = connection.head, len(lines)
-        connection.head += count
         self.engine.cpu.free += self._costs.take_ps
+        first = connection.head
+        if single is not None:
+            connection.head = first + 1
+            self.engine.arrive(_SingleMessage(self, connection, single, first))
+        else:
+            connection.head = first + len(lines)
+            self._take_entry(connection, lines, first)
+
+    def _take_entry(self, connection: Inward, lines: Sequence[bytes], first: int) -> None:
+        """Take an entry that is not a short message in one postbox."""
+        count = len(lines)
         header, rest = wire.decode(lines)
         if header.kind <= wire.REQUEST:
             self._take_message(connection, header, rest, first, count)
@@ -483,16 +489,6 @@ class SunmpiDevice(Device):
                 else:
                     self.engine.sent(send)
             self.engine.matched(send)
-
-    def _take_single(self, connection: Inward, fields: tuple[Any, ...]) -> None:
-        """Take a message that is in one postbox."""
-        if self._costs.directed:
-            self._look(connection)
-        self._arrived[connection] = None
-        number = connection.head
-        connection.head = number + 1
-        self.engine.cpu.free += self._costs.take_ps
-        self.engine.arrive(_SingleMessage(self, connection, fields, number))
 
     def _take_message(self, connection: Inward, header: PostboxHeader, rest: bytes, first: int, count: int) -> None:
         message = _Message(self, connection, header, rest)

@@ -104,14 +104,9 @@ def entry(header: PostboxHeader, rest: bytes, number: int) -> bytes:
     return b"".join(parts).ljust(postboxes * LINE, b"\0")
 
 
-unpack_single = _WHOLE.unpack_from
+pack_single, unpack_single = _WHOLE.pack, _WHOLE.unpack_from
 """Of a postbox the fields of its prefix (flag, 0, number of postboxes, sequence number), those of a header, and
 `SINGLE` bytes of data."""
-
-
-def single(mode: int, context: int, source: int, tag: int, data: bytes, send: int, number: int) -> bytes:
-    """Return the one postbox of a message of at most `SINGLE` bytes: as `entry` of it."""
-    return _WHOLE.pack(FIRST, 0, 1, number % SEQUENCES, INLINE, mode, 0, context, source, tag, len(data), send, 0, data)
 
 
 def postboxes(line: bytes, number: int) -> int:
