@@ -16,12 +16,14 @@ import attrs
 from conduit.contract import LONG, Constant, Core, Costs, Limits, Message
 from conduit.options import option
 from conduit.sim import Kernel
+from conduit.sim.trio_private import cancelled
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduits.mpi.awaited.process import CURRENT, Process, Words
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
+from conduits.mpi.engine.worker import Worker
 from conduits.mpi.libraries.installation import Installation
 from conduits.mpi.messages import Messages, SlotRecord
 from conduits.mpi.wire import MAX_ARGS
@@ -141,11 +143,13 @@ class SimulatedMpiPort(SimulatedPort):
 
     Attributes:
         library: the rank's library.
+        worker: that of its engine.
         transport: what the port polls.
     """
 
     conduit: SimulatedMpi
     library: EngineLibrary
+    worker: Worker
     transport: LibraryTransport
 
     async def start(self) -> None:
@@ -165,9 +169,12 @@ class SimulatedMpiPort(SimulatedPort):
 
         It lasts until all that the function began to store is stored.
         """
-        if self._interrupted():
+        cpu, kernel = self.cpu, self.kernel
+        if self.blocked:  # as `_interrupted`, in which a call would cost
+            self.recheck(kernel.task)
+        self._calls -= 1
+        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await self._enter()
-        cpu, kernel, engine = self.cpu, self.kernel, self.library.engine
         if cpu.busy:
             await cpu.acquire()
         else:
@@ -182,8 +189,8 @@ class SimulatedMpiPort(SimulatedPort):
             else:
                 cpu.free = kernel.now + self._miss_ps
             result = function(*args)
-            worker = engine.worker
-            if not worker.idle:
+            worker = self.worker
+            if not worker.idle and not worker.at_once():
                 idle = self._sent  # shielded, as all its waits are
                 idle.done = False
                 worker.when_idle(idle.wake)
@@ -227,12 +234,14 @@ class LibraryTransport(Transport):
         self._engine = Engine(port, installation.software, installation.host, installation.device)
         self._worker = self._engine.worker
         port.library = EngineLibrary(self._engine)
+        port.worker = self._worker
         port.transport = self
         world = port.library.world
         self._comms = (world.Dup(), world.Dup())
         self._held: Message | None = None
         self._resume = port.resume_pass
         self._steps = 0
+        self._resumed = False  # inside an act of the hardware, which is not over: no time may pass in it
         self.messages: Messages | None = None
         self.miss_changed()
 
@@ -254,13 +263,15 @@ class LibraryTransport(Transport):
     def begin_pass(self) -> None:
         """Begin a pass, which takes at most this many steps."""
         self._steps = _STEPS
+        self._resumed = False
         self._engine.device.begin_pass()
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
-        worker = self._worker
+        worker, engine = self._worker, self._engine
         while True:
-            if not worker.idle:
+            if not worker.idle and (self._resumed or not worker.at_once()):
+                self._resumed = True
                 worker.when_idle(self._resume)
                 return LATER
             if self.messages is not None:
@@ -274,7 +285,7 @@ class LibraryTransport(Transport):
                     if message.word & LONG and message.nbytes:
                         self._show(message)
                     return message
-            if not self._steps or not self._engine.progress():
+            if not self._steps or not (engine.progress() if engine.schedules else engine.device.progress()):
                 return None
             self._steps -= 1
 
@@ -367,18 +378,18 @@ class SimulatedProcess(Process):
         super().__init__(port.library, port.rank, port.hosts)
         self.collectives = port.conduit.options.collectives
         self._port = port
-
-    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
-        """Call a plain function of MPI."""
-        return await self._port.call(function, *args)
+        self.call = port.call  # every call of MPI takes this way
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
         """Poll until a send or a receive is over."""
-        port = self._port
-        if port._interrupted():
+        port, kernel = self._port, self._port.kernel
+        if port.blocked:
+            port.recheck(kernel.task)
+        port._calls -= 1
+        if port._calls <= 0 or kernel.ending or cancelled(kernel.task):
             await port._enter()
         if not request.over:
-            await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
+            await port._block(ForTransfer(kernel, request, comm, call, peer, tag))
         digest_log = port.core.digest_log
         if digest_log is not None:
             digest_log.extend((port.ticks(), _WAKE))

@@ -27,9 +27,10 @@ class RealProcess(Process):
         world = real.join()
         super().__init__(Library(world.mpi, world.comm), ep.rank, ep.hosts)
         self._ep = ep
+        self.call = self._poll_and_call
         self._counted = 0, 0
 
-    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
+    async def _poll_and_call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Poll once, then call a plain function of MPI."""
         await self.poll()
         return function(*args)

@@ -136,10 +136,6 @@ class CommBase:
         return self.process
 
     def _peer(self, rank: Any, call: str, name: str, *, any_source: bool = False) -> int:
-        plain = self.plain
-        if rank.__class__ is int and plain is not None and 0 <= rank < len(plain.group):
-            own: int = rank  # nearly always
-            return own
         plain = self._alive(call)
         number = whole(rank, f"Comm.{call}: {name}", low=-(1 << 31))
         size = plain.Get_size()
@@ -149,9 +145,6 @@ class CommBase:
         raise MpiError(ErrorClass.ERR_RANK, f"Comm.{call}: {name}={number} is no rank of {plain.name}; use {allowed}")
 
     def _tag(self, tag: Any, call: str, name: str = "tag", *, any_tag: bool = False) -> int:
-        if tag.__class__ is int and (0 <= tag <= TAG_UB or (any_tag and tag == ANY_TAG)):
-            own: int = tag  # nearly always
-            return own
         number = whole(tag, f"Comm.{call}: {name}", low=-(1 << 31))
         if 0 <= number <= TAG_UB or (any_tag and number == ANY_TAG):
             return number

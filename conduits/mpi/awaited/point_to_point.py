@@ -9,6 +9,7 @@ from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
 from conduits.mpi.awaited.status import Status
+from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 
@@ -16,7 +17,13 @@ def _sending(call: str) -> Any:
     where = f"Comm.{call}: buf"
 
     def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
-        return self, bytes_of(buf, where), self._peer(dest, call, "dest"), self._tag(tag, call)
+        data, plain = bytes_of(buf, where), self.plain
+        # What is nearly always given needs no look at what else is allowed.
+        if not (dest.__class__ is int and plain is not None and 0 <= dest < len(plain.group)):
+            dest = self._peer(dest, call, "dest")
+        if not (tag.__class__ is int and 0 <= tag <= TAG_UB):
+            tag = self._tag(tag, call)
+        return self, data, dest, tag
 
     return check
 
@@ -27,10 +34,12 @@ def _receiving(call: str) -> Any:
     def check(
         self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *rest: Any, **named: Any
     ) -> tuple[Any, ...]:
-        return (
-            self, bytes_of(buf, where, writable=True), self._peer(source, call, "source", any_source=True),
-            self._tag(tag, call, any_tag=True), *rest, *named.values(),
-        )  # fmt: skip
+        data, plain = bytes_of(buf, where, writable=True), self.plain
+        if not (source.__class__ is int and plain is not None and 0 <= source < len(plain.group)):
+            source = self._peer(source, call, "source", any_source=True)
+        if not (tag.__class__ is int and (0 <= tag <= TAG_UB or tag == ANY_TAG)):
+            tag = self._tag(tag, call, any_tag=True)
+        return self, data, source, tag, *rest, *named.values()
 
     return check
 
@@ -80,7 +89,9 @@ class PointToPoint(CommBase):
     @checked_call(_sending("Send"))
     async def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
-        begun = await self._running().call(self.plain.Isend, buf, dest, tag)
+        process = self.process
+        assert process is not None
+        begun = await process.call(self.plain.Isend, buf, dest, tag)
         if not begun.over or begun.error is not None:
             await self._sent(begun, "Send", dest, tag)
 
@@ -154,7 +165,8 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
-        process = self._running()
+        process = self.process
+        assert process is not None
         begun = await process.call(self.plain.Irecv, buf, source, tag)
         if not begun.over:
             try:

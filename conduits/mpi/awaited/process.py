@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
@@ -25,6 +25,13 @@ class Words(Protocol):
         ...
 
 
+class PlainCall(Protocol):
+    """How a process calls plain functions of MPI; see `Process`."""
+
+    def __call__(self, function: Callable[..., _T], /, *args: Any) -> Coroutine[Any, Any, _T]:
+        """Call one."""
+
+
 class Process(ABC):
     """One rank, simulated or real.
 
@@ -39,8 +46,11 @@ class Process(ABC):
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
         tally: where the messages of collectives are counted, None where they are not.
+        call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
+            done what it began.
     """
 
+    call: PlainCall
     collectives = "flat"
     tally: Tally | None = None
 
@@ -49,10 +59,6 @@ class Process(ABC):
         self.rank = rank
         self.hosts = tuple(hosts)
         self.handles: dict[str, Any] = {}
-
-    @abstractmethod
-    async def call(self, function: Callable[..., _T], *args: Any) -> _T:
-        """Call a plain function of MPI; return when the CPU has done what it began."""
 
     @abstractmethod
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:

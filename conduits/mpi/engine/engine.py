@@ -27,6 +27,7 @@ from conduits.mpi.engine.worker import Worker
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _SENT, _RECEIVED = 4 << 20, 5 << 20  # numbers of native operations (conduit.core.digest), which MPI jobs never log
+_SYNCHRONOUS = Mode.SYNCHRONOUS
 _FLUSH = 300  # as conduit.core.digest.FLUSH
 
 
@@ -61,10 +62,11 @@ class EnginePort(Protocol):
 class Engine:
     """Matching for one rank: its posted-receive queue and its unexpected-message queue.
 
-    Its methods are called with the CPU's turn taken, but for those that only look.  What holds between any two calls:
+    Its methods are called with the CPU's turn taken, but for those that only look.  Those for the device are called
+    where `cpu.free` is not before the kernel's time, as an act leaves it.  What holds between any two calls:
 
     - no posted receive matches any unexpected message: one that did would have been taken out when the other came,
-    - a send is in `_unfinished` until it is over, and an ended transfer is in neither list,
+    - `_unfinished` counts the sends that are not over, and an ended transfer is in neither list,
     - `_ended` is set where a schedule may be able to go on: `pending` then finds something for the next poll.
 
     Args:
@@ -80,6 +82,8 @@ class Engine:
         cpu: the rank's CPU.
         worker: what it still has to do.
         device: how messages travel.
+        schedules: calls under way that consist of many.
+        notify: lets polls find something; from any event.
         digest_log: where sends and receives are logged for the digest, None where they are not.
     """
 
@@ -87,6 +91,7 @@ class Engine:
         self, home: EnginePort, software: Software, host: HostModel, device: Callable[[Engine], Device]
     ) -> None:
         self.home = home
+        self.notify = home.notify
         self.software = software
         self.host = host
         self.rank = home.rank
@@ -99,8 +104,8 @@ class Engine:
         self._posted: dict[int, list[Receive]] = {}
         self._unexpected: dict[int, list[IncomingMessage]] = {}
         self._sends = self._receives = 0
-        self._unfinished: dict[Send, None] = {}
-        self._schedules: list[Schedule] = []
+        self._unfinished = 0  # sends
+        self.schedules: list[Schedule] = []
         self._ended = False  # whether a transfer has ended since schedules were looked at
         self._most_unexpected = 0
         self.device = device(self)
@@ -128,9 +133,9 @@ class Engine:
             mode: see `Mode`.
         """
         self.cpu.charge(self.software.call_ps)
-        self._sends += 1
-        send = Send(self, context, tag, data, dest, source, mode, self._sends)
-        self._unfinished[send] = None
+        self._sends = number = self._sends + 1
+        self._unfinished += 1
+        send = Send(self, context, tag, data, dest, source, mode, number)
         if self.digest_log is not None:
             self._log(_SENT, dest, context, tag, data)
         if dest == self.rank:
@@ -144,9 +149,12 @@ class Engine:
         self.cpu.charge(self.software.call_ps)
         self._receives += 1
         receive = Receive(self, context, tag, data, source, self._receives)
-        arrival = self.find(context, source, tag, take=True)
+        arrival = self.find(context, source, tag, take=True) if self._unexpected.get(context) else None
         if arrival is None:
-            self._posted.setdefault(context, []).append(receive)
+            posted = self._posted.get(context)
+            if posted is None:
+                posted = self._posted[context] = []
+            posted.append(receive)
         else:
             self._match(arrival, receive)
         return receive
@@ -186,6 +194,7 @@ class Engine:
         if receive in posted:
             posted.remove(receive)
             receive.cancelled = True
+            self.cpu.charge(0)  # outside of a turn: the CPU may have been free for a while
             self._end(receive)
 
     def schedule(self, steps: Steps, what: str) -> Schedule:
@@ -193,20 +202,20 @@ class Engine:
         made = Schedule(self.charge_test, steps, what)
         made.go_on()
         if not made.over:
-            self._schedules.append(made)
+            self.schedules.append(made)
         return made
 
     # -- for polls -----------------------------------------------------------------------------------
 
     def pending(self) -> bool:
         """Return whether `progress` would find anything to do; free of cost."""
-        return self.device.pending() or (self._ended and bool(self._schedules))
+        return self.device.pending() or (self._ended and bool(self.schedules))
 
     def progress(self) -> bool:
         """Do one thing that there is to do; return whether there was any."""
-        if self._schedules and self._ended:
+        if self.schedules and self._ended:
             self._ended = False
-            self._schedules = [each for each in self._schedules if not (each.ready() and each.go_on())]
+            self.schedules = [each for each in self.schedules if not (each.ready() and each.go_on())]
             return True
         return self.device.progress()
 
@@ -218,10 +227,11 @@ class Engine:
 
     def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
-        posted = self._posted.get(arrival.context, ())
+        posted = self._posted.get(arrival.context) or ()
+        source, tag = arrival.source, arrival.tag
         for place, receive in enumerate(posted):
-            if receive.source in (arrival.source, ANY_SOURCE) and receive.tag in (arrival.tag, ANY_TAG):
-                self.cpu.charge((place + 1) * self.software.match_ps)
+            if receive.source in (source, ANY_SOURCE) and receive.tag in (tag, ANY_TAG):
+                self.cpu.free += (place + 1) * self.software.match_ps
                 del self._posted[arrival.context][place]
                 self._match(arrival, receive)
                 return
@@ -243,12 +253,19 @@ class Engine:
     def sent(self, send: Send) -> None:
         """Take note that the buffer of a send may be used again."""
         send.sent = True
-        self._end_send_if_complete(send)
+        if send.mode == _SYNCHRONOUS:
+            self._end_if_complete(send)
+            return
+        self._unfinished -= 1
+        self.cpu.free += self.software.complete_ps
+        send.over = self._ended = True
+        if self.schedules:
+            self.notify()
 
     def matched(self, send: Send) -> None:
         """Take note that the receive of a send was found."""
         send.matched = True
-        self._end_send_if_complete(send)
+        self._end_if_complete(send)
 
     def received(self, receive: Receive) -> None:
         """Take note that all that was wanted of a message is in its receive's buffer."""
@@ -265,10 +282,6 @@ class Engine:
     def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
         self.home.miss_changed()
-
-    def notify(self) -> None:
-        """Let polls find something."""
-        self.home.notify()
 
     def fail(self, error: BaseException) -> None:
         """End the job because of `error`."""
@@ -298,7 +311,7 @@ class Engine:
     def _log(self, act: int, peer: int, context: int, tag: int, data: memoryview) -> None:
         digest_log = self.digest_log
         assert digest_log is not None
-        digest_log.extend((self.cpu.now(), act, peer, context << 32 | tag, len(data), crc32(data)))
+        digest_log.extend((self.cpu.free, act, peer, context << 32 | tag, len(data), crc32(data)))
         if len(digest_log) > _FLUSH:
             digest_log.flush()
 
@@ -309,14 +322,14 @@ class Engine:
         receive.room = nbytes if nbytes < room else room
         arrival.deliver(receive)
 
-    def _end_send_if_complete(self, send: Send) -> None:
+    def _end_if_complete(self, send: Send) -> None:
         # A standard or ready send is over when `sent`; a synchronous one when `sent` and `matched`, in either order.
-        if send.sent and (send.matched or send.mode != Mode.SYNCHRONOUS) and not send.over:
-            del self._unfinished[send]
+        if send.sent and send.matched and not send.over:
+            self._unfinished -= 1
             self._end(send)
 
     def _end(self, transfer: Send | Receive) -> None:
-        self.cpu.charge(self.software.complete_ps)
+        self.cpu.free += self.software.complete_ps
         transfer.over = self._ended = True
-        if self._schedules:
-            self.home.notify()
+        if self.schedules:
+            self.notify()

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from conduit.errors import NetworkError
 from conduit.sim import Cpu, Kernel
 from conduit.sim.memory import Buffer
-from conduit.simnet.chain import Chain, Steps
+from conduit.simnet.chain import Act, Steps
 from conduit.simnet.transport import Then
 
 LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int]
 
+_NOTHING = -1
+
 
 class Worker:
-    """Runs steps one after the other, in the order in which they were given.
+    """Does one act after the other, each when the CPU is free, in the order in which they were given.
+
+    What is given begins when its end is asked for: `at_once`, then `when_idle`, as whoever has the turn does.  Only
+    the CPU's time before the first act is spent before.
 
     Args:
         kernel: the job's time.
@@ -32,32 +38,38 @@ class Worker:
     """
 
     __slots__ = (
-        "_begun", "_cpu", "_data", "_kernel", "_line", "_next", "_offset", "_over", "_store", "_then", "idle", "rank",
+        "_act", "_begin", "_begin_act", "_begin_store", "_cpu", "_due", "_kernel", "_line", "_single", "_steps",
+        "_stored_it", "_then", "idle", "rank",
     )  # fmt: skip
+
+    _act: Act
+    _begin: Then
+    _single: tuple[LineStore, int, Buffer, Then | None]
+    _steps: Steps
 
     def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
         self._kernel = kernel
         self._cpu = cpu
         self._line: deque[Steps] = deque()
         self._then: Then | None = None
-        self._next = self._go_on
-        self._begun = self._begin_store
-        self._store: LineStore = _no_store
-        self._offset = 0
-        self._data: Buffer = b""
-        self._over: Then | None = None
+        self._due = _NOTHING  # when the next act is to begin, as long as no event is to begin it
+        self._begin_act, self._begin_store, self._stored_it = self._do_act, self._do_store, self._stored
         self.idle = True
         self.rank = cpu.rank
 
     def do(self, steps: Steps) -> None:
-        """Run `steps` once what was given before is over; called with the CPU's turn taken."""
+        """Take acts, as `conduit.simnet.chain` has them, behind what was given before; with the CPU's turn taken.
+
+        Raises:
+            NetworkError: of the time before the first act, where the worker is idle; what comes later ends the job.
+        """
         self._line.append(steps)
         if self.idle:
             self.idle = False
-            self._go_on()
+            self._take_next()
 
     def store(self, store: LineStore, offset: int, data: Buffer, over: Then | None = None) -> None:
-        """Make one store when the CPU is free, then call `over()`: as `do` of a single act; while the worker is idle.
+        """Take one store, then call `over()`: as `do` of a single act; while the worker is idle.
 
         Args:
             store: `store(offset, data, done)` returns when the CPU may go on, or 0 and calls `done(when)` later.
@@ -66,29 +78,25 @@ class Worker:
             over: called when it is made.
         """
         self.idle = False
-        self._store, self._offset, self._data, self._over = store, offset, data, over
+        self._single = store, offset, data, over
+        self._begin = self._begin_store
         free, now = self._cpu.free, self._kernel.now
-        self._kernel.call(free if free > now else now, self._begun)
+        self._due = free if free > now else now
 
-    def _begin_store(self) -> None:
-        end = self._store(self._offset, self._data, self._stored)
-        if end:
-            self._stored(end)
+    def at_once(self) -> bool:
+        """Do what was given, as long as nothing else can happen meanwhile; return whether nothing is left.
 
-    def _stored(self, when: int) -> None:
-        cpu, over = self._cpu, self._over
-        if when > cpu.free:
-            cpu.free = when
-        if over is not None:
-            over()
-        if self._line:
-            self._go_on()
-            return
-        self.idle = True
-        then = self._then
-        if then is not None:
-            self._then = None
-            then()
+        As a call does whose CPU is busy (rule I), it lets the time until each act pass by itself, without an event.  So
+        nothing may be unfinished around it: not from what an act of the hardware calls, which is in the midst of it.
+        """
+        advance = self._kernel.advance
+        try:
+            while self._due != _NOTHING and advance(self._due):
+                self._due = _NOTHING
+                self._begin()
+        except Exception as error:  # as out of an event: it ends the job, and is none of the program's
+            self._kernel.fail(error, self.rank)
+        return self.idle
 
     def when_idle(self, then: Then) -> None:
         """Call `then()` once, when nothing is left to do; at once where that is so already."""
@@ -97,17 +105,68 @@ class Worker:
         else:
             assert self._then is None  # the CPU's turn has one owner, and only that one waits
             self._then = then
+            if self._due != _NOTHING:
+                self._schedule()
 
-    def _go_on(self) -> None:
-        if self._line:
-            Chain(self._kernel, self._cpu, self._line.popleft(), self._next)
-            return
+    def _schedule(self) -> None:
+        due, self._due = self._due, _NOTHING
+        self._kernel.call(due, self._begin)
+
+    # -- acts ----------------------------------------------------------------------------------------
+
+    def _do_act(self) -> None:
+        self._act(self._done)
+
+    def _done(self, when: int, outcome: Any = None) -> None:
+        if when > self._cpu.free:
+            self._cpu.free = when
+        try:
+            if not self._go_on(outcome):
+                self._take_next()
+        except NetworkError as error:
+            self._kernel.fail(error, self.rank)  # in an event of the hardware, which is no rank's
+
+    def _go_on(self, outcome: Any) -> bool:
+        """Go on to the next act of the steps; return whether there is one."""
+        try:
+            self._act = self._steps.send(outcome)
+        except StopIteration:
+            return False
+        self._begin = self._begin_act
+        free, now = self._cpu.free, self._kernel.now
+        self._due = free if free > now else now
+        if self._then is not None:
+            self._schedule()
+        return True
+
+    def _take_next(self) -> None:
+        """Begin with the next that was given, or be idle."""
+        while self._line:
+            self._steps = self._line.popleft()
+            if self._go_on(None):
+                return
         self.idle = True
-        then, self._then = self._then, None
+        then = self._then
         if then is not None:
+            self._then = None
             then()
 
+    # -- a single store ------------------------------------------------------------------------------
 
-def _no_store(offset: int, data: Buffer, done: Callable[[int], object]) -> int:
-    """Stand in for a store before the first."""
-    return 0
+    def _do_store(self) -> None:
+        store, offset, data, _ = self._single
+        end = store(offset, data, self._stored_it)
+        if end:
+            self._stored(end)
+
+    def _stored(self, when: int) -> None:
+        cpu = self._cpu
+        if when > cpu.free:
+            cpu.free = when
+        _, _, _, over = self._single
+        if over is not None:
+            over()
+        if self._line or self._then is not None:
+            self._take_next()
+        else:
+            self.idle = True

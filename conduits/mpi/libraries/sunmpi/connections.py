@@ -37,8 +37,8 @@ from conduits.sunfire.machine import SunfireCluster
 class PostboxReader(Protocol):
     """A rank that has queues in areas of its host."""
 
-    def landed(self, source: int, memory: Store) -> None:
-        """Take note that lines of rank `source` have landed in this rank's queue."""
+    def landed(self, source: int, memory: Store, lines: int) -> None:
+        """Take note that so many lines of rank `source` have landed in this rank's queue."""
 
 
 class AreaService:
@@ -66,10 +66,10 @@ class AreaService:
         made.landing = partial(self._landed, writer, made.memory)
         kernel.at(cpu.free, done, cpu.free)
 
-    def _landed(self, writer: int, memory: Store, offset: int, _: Buffer) -> None:
+    def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
         """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
         if offset < self._pool_at:
-            self._readers[offset // self._queue_bytes].landed(writer, memory)
+            self._readers[offset // self._queue_bytes].landed(writer, memory, len(data) // LINE)
 
 
 @attrs.frozen
@@ -204,6 +204,21 @@ class Outward:
         before = (size - start) * LINE  # what comes before the queue's end
         return [(self._base + start * LINE, lines[:before]), (self._base, lines[before:])]
 
+    def place_single(self, send: Send, data: bytes) -> tuple[int, bytes]:
+        """Put a message of one postbox behind the last one; return its store."""
+        number = self._tail
+        self._tail = number + 1
+        nbytes = len(data)
+        line = wire.pack_single(
+            wire.FIRST, 0, 1, number % wire.SEQUENCES,
+            wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0, data,
+        )  # fmt: skip
+        place = number % self._size
+        if self._keep:
+            self._lines[place] = line
+        self.sent.append(UnacknowledgedEntry(number, 1, (), nbytes))
+        return self._base + place * LINE, line
+
     def again(self) -> Stores:
         """Return the stores that write all postboxes again that are not acknowledged."""
         numbers = range(self.sent[0].first if self.sent else self._tail, self._tail)
@@ -261,23 +276,33 @@ class Inward:
     Attributes:
         peer, memory: as given.
         head: number of the first postbox that was not taken.
+        landed: how many lines have landed; as many as `head`: there is nothing to take.
         remote: the acknowledgements, at the other; None until connected.
         taken: bytes of short messages that were kept, and were taken since.
         told: how many of these the other has been told.
         written: lines of acknowledgements that may be lost, by offset.
     """
 
-    __slots__ = ("_base", "_keep", "_size", "head", "memory", "peer", "remote", "taken", "told", "written")
+    __slots__ = ("_base", "_keep", "_size", "head", "landed", "memory", "peer", "remote", "taken", "told", "written")
 
     def __init__(self, peer: int, memory: Store, base: int, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.memory = memory
-        self.head = self.taken = self.told = 0
+        self.head = self.landed = self.taken = self.told = 0
         self.remote: SafeImport | None = None
         self.written: dict[int, bytes] = {}
         self._base = base
         self._size = layout.postboxes
         self._keep = keep
+
+    def peek_single(self) -> tuple[Any, ...] | None:
+        """Return the fields of the postbox at the head (`wire.unpack_single`), where it is a message by itself."""
+        head = self.head
+        fields = flag, _, many, number, kind, *_ = wire.unpack_single(
+            self.memory.read(self._base + head % self._size * LINE, LINE)
+        )
+        single = flag == wire.FIRST and many == 1 and kind == wire.INLINE and number == head % wire.SEQUENCES
+        return fields if single else None
 
     def peek(self) -> list[bytes]:
         """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""
@@ -295,6 +320,14 @@ class Inward:
             found += wire.decode(lines)[0].kind in wire.MESSAGES
             number += len(lines)
         return found
+
+    def acknowledge_single(self, number: int) -> tuple[int, bytes]:
+        """Return the store that acknowledges one postbox, whose data were taken."""
+        use, place = divmod(number, self._size)
+        offset, line = place * LINE, wire.ACKS[wire.FREED][use % 255]
+        if self._keep:
+            self.written[offset] = line
+        return offset, line
 
     def acknowledge(self, first: int, count: int, state: int) -> Stores:
         """Return the stores that acknowledge postboxes."""

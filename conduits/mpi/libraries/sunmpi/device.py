@@ -78,10 +78,14 @@ class SunmpiDevice(Device):
     ) -> None:  # fmt: skip
         super().__init__(engine)
         self._layout = config.layout
+        self._single = min(config.layout.short, wire.SINGLE)  # bytes of the largest message in one postbox
+        self._short_pool = config.layout.short_pool
+        self._worker = engine.worker
         self._config = config
         self._costs = costs
         self._memory = memory
         self._node = node
+        self._on_host = node.ready
         self._host = engine.hosts[engine.rank]
         self._controller = config.cluster.controller(process)
         self._may_fail = process.fabric.may_fail
@@ -107,29 +111,35 @@ class SunmpiDevice(Device):
     def send(self, send: Send) -> None:
         """Begin a send, behind those to the same rank."""
         dest = send.dest
-        if self.engine.hosts[dest] == self._host:
-            self._node.send(send)
-            return
         way = self._outward.get(dest)
         if way is None:
+            if self.engine.hosts[dest] == self._host:
+                self._node.send(send)
+                return
             way = self._connection_to(dest)
         if self._may_fail:
             self._repair.check(way.area.host)
-        if way.waiting or not self._has_room(way, self._postboxes_of(send)):
+        nbytes, remote = len(send.data), way.area.remote
+        if (
+            nbytes <= self._single and way.room and not way.waiting and remote is not None and way.acks is not None
+            and way.short + nbytes <= self._short_pool and self._worker.idle
+        ):  # fmt: skip  # nearly always, where messages are this short
+            self._send_single(way, remote, send, nbytes)
+        elif way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
         else:
             self._begin(way, send)
 
     def pending(self) -> bool:
         """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
-        return bool(self._arrived or self._movable or self._repair.due or self._node.ready)
+        return bool(self._arrived or self._movable or self._repair.due or self._on_host)
 
     def progress(self) -> bool:
         """Do one thing: repair; else something of the host's own and of the network's, by turns."""
         if self._repair.due:
             self.engine.worker.do(self._repair.steps())
             return True
-        arrived, movable, on_host = self._arrived, self._movable, self._node.ready
+        arrived, movable, on_host = self._arrived, self._movable, self._on_host
         if not (arrived or movable or on_host):
             return False
         self._turn = turn = not self._turn
@@ -215,7 +225,7 @@ class SunmpiDevice(Device):
         number = self._acks_number(connection.peer, self.engine.rank)
         connection.remote = SafeImport(self._controller.import_connect(host, number), host)
 
-    def landed(self, source: int, memory: Store) -> None:
+    def landed(self, source: int, memory: Store, lines: int) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
         connection = self._inward.get(source)
         if connection is None:
@@ -225,6 +235,7 @@ class SunmpiDevice(Device):
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
             self.engine.miss_changed()
+        connection.landed += lines
         self._arrived[connection] = None
         self.engine.notify()
 
@@ -301,6 +312,17 @@ class SunmpiDevice(Device):
             way.large.append(large)
             self._movable[way] = None
             self.engine.notify()
+
+    def _send_single(self, way: Outward, remote: SafeImport, send: Send, nbytes: int) -> None:
+        """Send a message that fits one postbox, for which there is room: `_begin` of it without steps."""
+        way.short += nbytes
+        way.room -= 1
+        self._counts["short"] += 1
+        if send.mode == Mode.SYNCHRONOUS:
+            self._sends[send.number] = send
+        self.engine.cpu.free += self._costs.build_ps
+        offset, line = way.place_single(send, bytes(send.data))
+        self._worker.store(remote.mapping.store, offset, line, partial(self.engine.sent, send))
 
     def _begin_short(self, way: Outward, send: Send, nbytes: int) -> None:
         """Send a short message with its data: by a connection that there is, nearly always one store."""
@@ -424,15 +446,27 @@ class SunmpiDevice(Device):
         """Take the next entry of the queue whose turn it is."""
         connection = next(iter(self._arrived))
         del self._arrived[connection]
-        lines = connection.peek()
-        if not lines:
+        if connection.landed == connection.head:
+            return
+        single = connection.peek_single()
+        lines = connection.peek() if single is None else []
+        if single is None and not lines:
             return
         if self._costs.directed:
             self._look(connection)
         self._arrived[connection] = None
-        first, count = connection.head, len(lines)
-        connection.head += count
         self.engine.cpu.free += self._costs.take_ps
+        first = connection.head
+        if single is not None:
+            connection.head = first + 1
+            self.engine.arrive(_SingleMessage(self, connection, single, first))
+        else:
+            connection.head = first + len(lines)
+            self._take_entry(connection, lines, first)
+
+    def _take_entry(self, connection: Inward, lines: Sequence[bytes], first: int) -> None:
+        """Take an entry that is not a short message in one postbox."""
+        count = len(lines)
         header, rest = wire.decode(lines)
         if header.kind <= wire.REQUEST:
             self._take_message(connection, header, rest, first, count)
@@ -486,9 +520,10 @@ class SunmpiDevice(Device):
 
     def _acknowledge(self, connection: Inward, first: int, count: int, state: int = wire.FREED) -> Steps:
         """Acknowledge postboxes."""
-        yield from self._store_back(connection, connection.acknowledge(first, count, state))
+        yield from self.store_back(connection, connection.acknowledge(first, count, state))
 
-    def _store_back(self, connection: Inward, stores: Stores) -> Steps:
+    def store_back(self, connection: Inward, stores: Stores) -> Steps:
+        """Store to a sender, by the connection back, which the first time makes."""
         if connection.remote is None:
             yield from self._connect_back(connection)
         assert connection.remote is not None
@@ -519,7 +554,11 @@ class SunmpiDevice(Device):
             else:
                 worker.do(self.copy_out(message, piece))
         if message.mode == Mode.SYNCHRONOUS:
-            self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
+            self.tell_matched(message)
+
+    def tell_matched(self, message: _Message) -> None:
+        """Tell the sender of a synchronous message that its receive was found."""
+        self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
 
     def keep(self, message: _Message, piece: _Piece) -> None:
         """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these.
@@ -555,13 +594,13 @@ class SunmpiDevice(Device):
             yield from self._acknowledge(connection, piece.first, piece.count)
         elif piece.blocks:
             line = (self._layout.release_at(piece.blocks[0]), wire.line_of(piece.first + 1))
-            yield from self._store_back(connection, connection.remember([line]))
+            yield from self.store_back(connection, connection.remember([line]))
         else:
             connection.taken += piece.nbytes
             if (connection.taken - connection.told) * 4 >= self._layout.short_pool:
                 connection.told = connection.taken
                 told = (self._layout.taken_at, wire.line_of(connection.told))
-                yield from self._store_back(connection, connection.remember([told]))
+                yield from self.store_back(connection, connection.remember([told]))
 
     def _copy_short(self, message: _Message, receive: Receive, piece: _Piece) -> None:
         """Copy a short message that has just come to its place; acknowledge it: `copy_out` without steps."""
@@ -575,7 +614,7 @@ class SunmpiDevice(Device):
             ((offset, lines),) = stores
             engine.worker.store(remote.mapping.store, offset, lines)
         else:
-            engine.worker.do(self._store_back(connection, stores))
+            engine.worker.do(self.store_back(connection, stores))
 
     def _read(self, message: _Message, piece: _Piece) -> bytes:
         """Return the data of a piece."""
@@ -641,3 +680,55 @@ class _Message(IncomingMessage):
     def deliver(self, receive: Receive) -> None:
         """Copy the data to their place, or let the sender send them."""
         self._device.deliver(self, receive)
+
+
+class _SingleMessage(_Message):
+    """A short message that was in one postbox: what it needs beside its data is made where it is not wanted at once.
+
+    Attributes:
+        number: of its postbox, as long as nothing but this was taken of it; else -1.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, device: SunmpiDevice, connection: Inward, fields: tuple[Any, ...], number: int) -> None:
+        (
+            _, _, _, _, self.kind, self.mode, _, self.context, self.source, self.tag, self.nbytes, self.send, _,
+            self.data,
+        ) = fields  # fmt: skip
+        self.origin = connection.peer
+        self.connection = connection
+        self.number = number
+        self._device = device
+
+    def _divide(self) -> None:
+        """Be as other messages are."""
+        self.pieces = [_Piece(self.number, 1, (), self.nbytes)]
+        self.left = 0
+        self.receive = None
+        self.number = -1
+
+    def keep(self) -> None:
+        """Leave the data where they may stay."""
+        self._divide()
+        super().keep()
+
+    def deliver(self, receive: Receive) -> None:
+        """Copy the data to their place, and acknowledge the postbox: without steps where the message has just come."""
+        device, number, size = self._device, self.number, receive.room
+        engine, connection = device.engine, self.connection
+        if number < 0 or not size or not engine.worker.idle:
+            if number >= 0:
+                self._divide()
+            super().deliver(receive)
+            return
+        engine.cpu.free += engine.host.copy_ticks(size)
+        receive.data[:size] = self.data[:size]
+        engine.received(receive)
+        offset, line = connection.acknowledge_single(number)
+        if connection.remote is not None:
+            engine.worker.store(connection.remote.mapping.store, offset, line)
+        else:
+            engine.worker.do(device.store_back(connection, [(offset, line)]))
+        if self.mode == Mode.SYNCHRONOUS:
+            device.tell_matched(self)

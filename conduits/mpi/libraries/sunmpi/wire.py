@@ -16,7 +16,6 @@ Source: postboxes sf.sis.postbox, sf.q.postbox; acknowledgements of one byte sf.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from struct import Struct, pack, unpack_from
 from typing import NamedTuple
 
@@ -38,7 +37,12 @@ HEADER = _HEADER.size
 _BEFORE = _PREFIX.size
 ROOM = LINE - _BEFORE
 """Bytes of an entry in one postbox."""
-_SEQUENCES = 1 << 32
+SINGLE = ROOM - HEADER
+"""Bytes of the largest message that fits one postbox with its header."""
+_WHOLE = Struct(f"<BBHIBBHIiiQII{SINGLE}s")
+"""All of a postbox that is an entry by itself."""
+SEQUENCES = 1 << 32
+"""Sequence numbers begin again behind that many."""
 POINTER = 2
 
 
@@ -89,27 +93,32 @@ def blocks_of(header: PostboxHeader, rest: bytes) -> tuple[int, ...]:
 def entry(header: PostboxHeader, rest: bytes, number: int) -> bytes:
     """Return the postboxes of an entry, the first of which has a sequence number."""
     if len(rest) <= ROOM - HEADER:  # nearly always
-        return (_SINGLE.pack(FIRST, 0, 1, number % _SEQUENCES, *header) + rest).ljust(LINE, b"\0")
+        return (_SINGLE.pack(FIRST, 0, 1, number % SEQUENCES, *header) + rest).ljust(LINE, b"\0")
     data = _HEADER.pack(*header) + rest
     postboxes = -(-len(data) // ROOM)
     parts = []
     for place in range(postboxes):
         flag, what = (FIRST, postboxes) if not place else (FURTHER, place)
-        parts.append(_PREFIX.pack(flag, 0, what, (number + place) % _SEQUENCES))
+        parts.append(_PREFIX.pack(flag, 0, what, (number + place) % SEQUENCES))
         parts.append(data[place * ROOM : (place + 1) * ROOM])
     return b"".join(parts).ljust(postboxes * LINE, b"\0")
+
+
+pack_single, unpack_single = _WHOLE.pack, _WHOLE.unpack_from
+"""Of a postbox the fields of its prefix (flag, 0, number of postboxes, sequence number), those of a header, and
+`SINGLE` bytes of data."""
 
 
 def postboxes(line: bytes, number: int) -> int:
     """Return how many postboxes the entry has whose first is to be `number`; 0 where `line` is no such postbox."""
     flag, _, many, found = _PREFIX.unpack_from(line)
-    return int(many) if flag == FIRST and found == number % _SEQUENCES else 0
+    return int(many) if flag == FIRST and found == number % SEQUENCES else 0
 
 
 def is_further(line: bytes, number: int) -> bool:
     """Return whether `line` is a further postbox of that number."""
     flag, _, _, found = _PREFIX.unpack_from(line)
-    return bool(flag == FURTHER and found == number % _SEQUENCES)
+    return bool(flag == FURTHER and found == number % SEQUENCES)
 
 
 def decode(lines: Sequence[bytes]) -> tuple[PostboxHeader, bytes]:
@@ -128,12 +137,11 @@ def ack_byte(postbox: int, queue: int) -> int:
 
 def ack(postbox: int, queue: int, state: int) -> bytes:
     """Return the line that acknowledges a postbox."""
-    return _ack_line(postbox // queue % 255 + 1, state)
+    return ACKS[state][postbox // queue % 255]
 
 
-@cache
-def _ack_line(use: int, state: int) -> bytes:
-    return bytes((use, state)).ljust(LINE, b"\0")
+ACKS = tuple([bytes((use, state)).ljust(LINE, b"\0") for use in range(1, 256)] for state in (FREED, KEPT))
+"""Lines of acknowledgements, by state and use."""
 
 
 NUMBER = Struct("<Q")
