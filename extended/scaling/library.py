@@ -30,7 +30,7 @@ class OneSidedLibrary(ABC):
     """One PE's side of a library.
 
     Args:
-        pe: SHMEM's, whose symmetric memory both libraries use.
+        pe: SHMEM's; both libraries use its symmetric memory.
         arrays: symmetric; the first half is the source, the second the target.
 
     Attributes:
@@ -50,7 +50,7 @@ class OneSidedLibrary(ABC):
         self.source = self.target = arrays[:0]
 
     def use(self, count: int) -> None:
-        """Give a test so many numbers of either array, those of the target zero."""
+        """Give a test `count` numbers of either array, those of the target zero."""
         self.source, self.target = self._arrays[:count], self._arrays[self.half :][:count]
         self.source[:] = numbers(self.rank, count)
         self.target[:] = 0
@@ -68,7 +68,7 @@ class OneSidedLibrary(ABC):
 
         Args:
             count: how many.
-            pe: whose.
+            pe: the PE.
             taken: index in the source.
             placed: index in the target.
         """
