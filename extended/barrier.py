@@ -1,4 +1,4 @@
-"""The barrier: combining inside each host first, dissemination between hosts, all by short messages.
+"""The barrier: combining inside each host first, dissemination between hosts, by short messages or native puts.
 
 On a host the ranks form a tree: each waits for its children's parts, then sends up.  The first rank of each host joins
 the dissemination between the H hosts: in step s host h signals host h + 2**s modulo H, for ceil(log2 H) steps, and when
@@ -14,6 +14,9 @@ Two phases alternate.  A rank's signal for phase p + 1 may arrive while this ran
 apart; one for phase p + 2 cannot, because no rank leaves p + 1 before this rank has begun it.  Within a phase each step
 has its own bit, because signals of different steps may overtake one another.
 
+Where the network has native puts, signals are words in memory (`extended.barrier_words`).  Ranks then combine in parts
+of the team that need not be hosts, and but for that nothing is different.
+
 Handlers cannot send.  They list what is to be sent next and ask for progress, which sends it at that same poll.
 
 Source: GASNet specification 1.8, `gasnet_barrier_notify` and `gasnet_barrier_wait`, for ids and phases; dissemination
@@ -26,13 +29,14 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import conduit
+from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
 from extended.reporting import team_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from conduit import Endpoint, Token
     from extended.reporting import ReportSink
@@ -112,6 +116,17 @@ class Phase:
         self.sent = 0
         self.done = False
 
+    def arrived(self, source: int, code: int, first: int, second: int) -> None:
+        """Take in a signal of a rank of the job."""
+        self.consensus.merge(code >> 1 & 3, first, second)
+        step = code >> 3
+        if step == _DOWN:
+            self.done = True
+        elif step == _UP:
+            self.children.append(source)
+        else:
+            self.steps |= 1 << step
+
     def has_steps(self, number: int) -> bool:
         """Say whether the first `number` dissemination steps have arrived."""
         first = (1 << number) - 1
@@ -157,6 +172,12 @@ class BarrierPeers:
             self.to = tuple(groups[(here + stride) % len(groups)][0] for stride in strides)
             self.origins = tuple(groups[(here - stride) % len(groups)][0] for stride in strides)
 
+    def edges(self, members: Sequence[int]) -> list[Edge]:
+        """Return the signals that others send this rank; `members` are the team's ranks in the job."""
+        from_parent = [] if self.parent is None else [(members[self.parent], _DOWN)]
+        from_children = [(members[child], _UP) for child in self.children]
+        return [*from_parent, *from_children, *((members[origin], step) for step, origin in enumerate(self.origins))]
+
 
 class Barriers:
     """The barriers of all teams of one rank.
@@ -173,6 +194,7 @@ class Barriers:
         self._barriers: dict[Identity, Barrier] = {}
         self._early: dict[Identity, list[Phase]] = {}  # of teams that this rank does not know of yet
         self.outgoing = RequestQueue(ep)
+        self.words = BarrierWords(ep)
 
     def make(self, identity: Identity, members: Sequence[int], topology: Topology, rank: int) -> Barrier:
         """Make the barrier of a team.
@@ -184,13 +206,18 @@ class Barriers:
             rank: this rank in it.
         """
         phases = self._early.pop(identity, None) or [Phase(), Phase()]
-        barrier = Barrier(self._ep, self, phases, identity, members, BarrierPeers(topology, rank))
+        peers = BarrierPeers(parts_of(len(members)) if self.words.native else topology, rank)
+        barrier = Barrier(self._ep, self, phases, identity, members, peers)
         self._barriers[identity] = barrier
         return barrier
 
+    def table(self) -> tuple[Callable[..., None], ...]:
+        """Return the handlers that all ranks attach: that of words where there are any."""
+        return (self.barrier_signal, self.barrier_place) if self.words.native else (self.barrier_signal,)
+
     def drop(self, identity: Identity) -> None:
         """Forget the barrier of a team that is no more."""
-        del self._barriers[identity]
+        self.words.give_back(self._barriers.pop(identity).here.values())
 
     def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come to the barrier of each of its teams."""
@@ -200,19 +227,20 @@ class Barriers:
     def barrier_signal(self, token: Token, lead: int, count: int, code: int, first: int = 0, second: int = 0) -> None:
         """Request: the part of others; `code` packs parity (1 bit), agreement (2), step (6)."""
         barrier = self._barriers.get((lead, count))
-        phases = self._early.setdefault((lead, count), [Phase(), Phase()]) if barrier is None else barrier.phases
-        phase = phases[code & 1]
-        step = code >> 3
-        phase.consensus.merge(code >> 1 & 3, first, second)
-        if step == _DOWN:
-            phase.done = True
-        elif step == _UP:
-            phase.children.append(token.rank)
-        else:
-            phase.steps |= 1 << step
-        if barrier is not None and phase.notified:
-            barrier.advance(code & 1)
-            self.outgoing.ask()
+        if barrier is None:
+            phases = self._early.setdefault((lead, count), [Phase(), Phase()])
+            phases[code & 1].arrived(token.rank, code, first, second)
+            return
+        barrier.arrived(token.rank, code, first, second)
+        place = barrier.here.get((token.rank, code >> 3))
+        if place is not None:
+            token.reply_short(self.barrier_place, lead, count, code >> 3, place)
+
+    def barrier_place(self, token: Token, lead: int, count: int, step: int, place: int) -> None:
+        """Reply: where the words are for this signal from now on."""
+        barrier = self._barriers.get((lead, count))
+        if barrier is not None:  # else the team has ended
+            barrier.there[token.rank, step] = place
 
 
 class Barrier:
@@ -220,6 +248,8 @@ class Barrier:
 
     Attributes:
         phases: the two that may be under way.
+        here: where words are for the signals of others.
+        there: where they are for those of this rank, as far as it has been told.
     """
 
     def __init__(
@@ -237,6 +267,11 @@ class Barrier:
         self._members = members
         self._places = places
         self.phases = phases
+        edges = places.edges(members)
+        self.here: dict[Edge, int] = dict(
+            zip(edges, barriers.words.lend(self.arrived, [source for source, _ in edges]), strict=False)
+        )
+        self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
         self._come = 0  # how often this rank has notified
@@ -357,6 +392,14 @@ class Barrier:
 
     # --------------------------------------------------------------------------------------------------------- signals
 
+    def arrived(self, source: int, code: int, first: int, second: int = 0) -> None:
+        """Take in a signal of a rank of the job, and list what follows from it."""
+        phase = self.phases[code & 1]
+        phase.arrived(source, code, first, second)
+        if phase.notified:
+            self.advance(code & 1)
+            self._barriers.outgoing.ask()
+
     def advance(self, parity: int) -> None:
         """List the signals that what has arrived in a phase allows to send."""
         phase, places = self.phases[parity], self._places
@@ -382,6 +425,10 @@ class Barrier:
     def _signal(self, dest: int, parity: int, step: int) -> None:
         consensus = self.phases[parity].consensus
         code = step << 3 | consensus.agreement << 1 | parity
+        barriers, rank = self._barriers, self._members[dest]
+        place = self.there.get((rank, step))
+        if place is not None and consensus.agreement != Agreement.MISMATCH:  # two ids are too much for a word
+            barriers.outgoing.add_put(rank, place + WORD * parity, packed(code, consensus.first))
+            return
         words = *self._identity, code, consensus.first, consensus.second
-        barriers = self._barriers
-        barriers.outgoing.add(self._members[dest], barriers.barrier_signal, *words[: 3 + consensus.agreement])
+        barriers.outgoing.add(rank, barriers.barrier_signal, *words[: 3 + consensus.agreement])

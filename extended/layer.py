@@ -45,8 +45,8 @@ class Attachment:
         self.called_transfers = ListenedTransfers(ep, self.transfers) if listened else self.transfers
         self.scatter = (ListenedScatter if listened else Scatter)(ep, self.events, self.transfers)
         self.heap = HeapCalls(ep)
+        self.barriers = Barriers(ep)  # before the collectives, which take all auxiliary memory that is left
         self.collectives = (ListenedCollectives if listened else CollectiveEngine)(ep, self.events)
-        self.barriers = Barriers(ep)
         self.atomics = Atomics(ep, self.events, self.transfers)
         self.locks = Locks(ep)
         self.layer = kind(self)
@@ -64,7 +64,7 @@ class Attachment:
                 *self.transfers.handlers.table(),
                 *self.scatter.handlers.table(),
                 *self.heap.table(),
-                self.barriers.barrier_signal,
+                *self.barriers.table(),
                 *self.collectives.handlers.table(),
                 *self.atomics.table(),
                 *self.locks.table(),

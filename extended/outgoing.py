@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from conduit import Endpoint
 
 
 class RequestQueue:
-    """Short requests that are still to be sent, in order.
+    """Short requests and native puts that are still to be sent, in order.
 
     Args:
         ep: the rank's endpoint.
@@ -24,14 +25,19 @@ class RequestQueue:
 
     def __init__(self, ep: Endpoint) -> None:
         self._ep = ep
-        self._listed: deque[tuple[int, Callable[..., None], tuple[int, ...]]] = deque()
+        self._listed: deque[Callable[[], Awaitable[None]]] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._listed)
 
     def add(self, dest: int, handler: Callable[..., None], *args: int) -> None:
         """List a request; plain."""
-        self._listed.append((dest, handler, args))
+        self._listed.append(partial(self._ep.request_short, dest, handler, *args))
+
+    def add_put(self, dest: int, offset: int, data: bytes) -> None:
+        """List a native put into the auxiliary memory of a rank, on a network that has them; plain."""
+        assert self._ep.rma is not None
+        self._listed.append(partial(self._ep.rma.put, dest, offset, data, auxiliary=True))
 
     def ask(self) -> None:
         """Ask for progress if anything is listed; plain."""
@@ -42,8 +48,8 @@ class RequestQueue:
         """Send what is listed, also what is added meanwhile."""
         while self._listed:
             # Taken off the list before the send, during which another task may come here too.
-            dest, handler, args = self._listed.popleft()
-            await self._ep.request_short(dest, handler, *args)
+            send = self._listed.popleft()
+            await send()
 
     async def send_at_once(self) -> None:
         """Send what is listed, or poll where that is nothing; without a point where it can be cancelled.

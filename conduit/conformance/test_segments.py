@@ -51,6 +51,7 @@ def test_the_segment_is_a_writable_array_of_bytes(case: Case) -> None:
         assert isinstance(first, np.ndarray)
         assert (first.dtype.str, first.ndim, first.flags.writeable) == ("|u1", 1, True)
         assert first.flags.c_contiguous
+        assert first.__array_interface__["data"][0] % 4096 == 0
         return int(again[3]) == 9 and bytes(again[8:16]) == b"\xfe" + b"\xff" * 7
 
     assert all(case.run(main).values)

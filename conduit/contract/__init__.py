@@ -12,6 +12,7 @@ any set of `Transport`s, `conduit.wall.WallPort` for those in real time (docs/wr
 """
 
 from conduit.contract.layer_report import LayerReport, Participation
+from conduit.contract.memory import SEGMENT_ALIGNED, on_a_page, zeros_on_a_page
 from conduit.contract.message import (
     AUTO_REPLY,
     CATEGORY,
@@ -38,6 +39,7 @@ __all__ = [
     "CATEGORY_SHIFT",
     "LONG",
     "REQUEST",
+    "SEGMENT_ALIGNED",
     "AtomicOp",
     "Awaited",
     "Buffer",
@@ -68,6 +70,8 @@ __all__ = [
     "Unhandled",
     "Wait",
     "World",
+    "on_a_page",
     "refuse_coroutine",
     "word_of",
+    "zeros_on_a_page",
 ]

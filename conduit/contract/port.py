@@ -190,7 +190,10 @@ class Port(ABC):
     @property
     @abstractmethod
     def segment(self) -> Bytes:
-        """Return this rank's segment and the auxiliary bytes behind it: the memory itself, writable, from zero."""
+        """Return this rank's segment and the auxiliary bytes behind it: the memory itself, writable, from zero.
+
+        It begins at an address that is a multiple of `SEGMENT_ALIGNED`.
+        """
 
     @property
     def rma(self) -> OneSided | None:

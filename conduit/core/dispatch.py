@@ -183,6 +183,8 @@ class Dispatch:
             digest_log += (when, LAND, source, offset, len(data), crc32(data))
             if len(digest_log) > FLUSH:
                 digest_log.flush()
+        if offset >= self.endpoint._segment_bytes:
+            self.endpoint._landed_behind(source, offset, bytes(data))
 
     def complete(self, then: Complete) -> None:
         """Call `then` of a native operation of this rank, under a handler's rules: it may not wait or send requests.

@@ -107,6 +107,7 @@ class Endpoint:
         "_seed",
         "_segment_bytes",
         "_told",
+        "_watched",
         "costs",
         "counts",
         "forgotten",
@@ -158,6 +159,7 @@ class Endpoint:
         self._segment_bytes = segment_bytes
         self._auxiliary_bytes = 0
         self._auxiliary_taken = 0
+        self._watched: list[tuple[range, Callable[[int, int, bytes], object]]] = []  # auxiliary bytes, and who is told
         self._seed = seed
         self._random: random.Random | None = None
         self._digest_log = digest_log
@@ -235,25 +237,47 @@ class Endpoint:
         found = self._port.segment_of(arguments.rank("segment_of", "rank", rank, self.size))
         return None if found is None else found[: self._segment_bytes]
 
-    def take_auxiliary(self, nbytes: int) -> range:
-        """Give a layer memory that no program sees: where long payloads may land beside the segment.
+    def take_auxiliary(self, nbytes: int, landed: Callable[[int, int, bytes], object] | None = None) -> range:
+        """Give a layer memory that no program sees: where long payloads and puts may land beside the segment.
 
         Args:
             nbytes: how much it wants.
+            landed: plain function, called as ``landed(source, offset, data)`` when a native operation of the rank
+                `source` has changed bytes there.  That is at the time of the landing and in no handler: it may take
+                note and call `want_progress`, nothing else.
 
         Returns:
-            its offsets, for `request_long(..., auxiliary=True)` of other ranks; fewer or none where the network has no
-            more (`Conduit.auxiliary`), or others have taken it.
+            its offsets, for `request_long(..., auxiliary=True)` and `rma.put(..., auxiliary=True)` of other ranks;
+            fewer or none where the network has no more (`Conduit.auxiliary`), or others have taken it.
 
         Raises:
-            BadRequest: no number of bytes.
+            BadRequest: no number of bytes, or no function.
 
         Source: GASNet's auxiliary segment, which its implementation keeps to itself.
         """
         wanted = arguments.amount("ep.take_auxiliary", "nbytes", nbytes, 0, _MOST_COUNTED)
+        if landed is not None and not callable(landed):
+            raise BadRequest(
+                f"ep.take_auxiliary: landed={arguments.shown(landed)} cannot be called; pass a plain function, or "
+                "leave it out"
+            )
         start = self._auxiliary_taken
         self._auxiliary_taken = min(start + wanted, self._auxiliary_bytes)
-        return range(start, self._auxiliary_taken)
+        taken = range(start, self._auxiliary_taken)
+        if landed is not None:
+            self._watched.append((taken, landed))
+        return taken
+
+    def _auxiliary_place(self, call: str, offset: Any, nbytes: int, dest: int) -> int:
+        """Return where auxiliary bytes of a rank are, counted from the beginning of its segment."""
+        return self._segment_bytes + arguments.auxiliary(call, offset, nbytes, self._auxiliary_bytes, dest)
+
+    def _landed_behind(self, source: int, place: int, data: bytes) -> None:
+        """Tell the layer whose auxiliary bytes a native operation has changed."""
+        offset = place - self._segment_bytes
+        for taken, landed in self._watched:
+            if offset in taken:
+                landed(source, offset, data)
 
     def host_of(self, rank: int) -> int:
         """Return the index of the host of `rank`."""
@@ -435,7 +459,7 @@ class Endpoint:
         most = self.limits.max_long_request
         data = arguments.payload(call, payload, most, "max_long_request", "send it in pieces")
         if auxiliary:
-            place = self._segment_bytes + arguments.auxiliary(call, offset, len(data), self._auxiliary_bytes, dest)
+            place = self._auxiliary_place(call, offset, len(data), dest)
         else:
             place = arguments.place(call, offset, len(data), self._segment_bytes, dest)
         message = Message(kind | index, packed, data, place if data else 0, len(data))

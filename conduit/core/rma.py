@@ -37,6 +37,9 @@ class RmaRank(Caller, Protocol):
     def segment_size(self, rank: int) -> int:
         """Return the size of the segment of `rank` in bytes."""
 
+    def _auxiliary_place(self, call: str, offset: Any, nbytes: int, dest: int) -> int:
+        """Return where auxiliary bytes of a rank are, counted from the beginning of its segment."""
+
     def refuse_in_handler(self, call: str) -> None:
         """Raise HandlerError where a handler of this rank is running."""
 
@@ -89,7 +92,9 @@ class Rma:
 
     # -- puts and gets -------------------------------------------------------------------------
 
-    def put(self, dest: int, offset: int, data: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:
+    def put(
+        self, dest: int, offset: int, data: Any, then: Complete = nothing, *, auxiliary: bool = False
+    ) -> Coroutine[Any, Any, None]:
         """Begin to store bytes in the segment of a rank; return when `data` may be changed.
 
         Args:
@@ -97,6 +102,7 @@ class Rma:
             offset: in its segment, bytes.
             data: C-contiguous buffer.
             then: plain function of no arguments, called when the bytes are there for all to see.
+            auxiliary: for layers: `offset` is one that `dest` got of `ep.take_auxiliary`.
 
         Raises:
             BadRequest: a wrong argument.
@@ -105,7 +111,10 @@ class Rma:
         call = "ep.rma.put"
         dest = self._target(call, dest, then)
         given = arguments.buffer(call, "data", data)
-        place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
+        if auxiliary:
+            place = self._ep._auxiliary_place(call, offset, len(given), dest)
+        else:
+            place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
         return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
 
     def get(self, dest: int, offset: int, out: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:

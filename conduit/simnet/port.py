@@ -11,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from conduit.contract import Bytes, Core, Hooks, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract import (
+    Bytes,
+    Core,
+    Hooks,
+    JobSetup,
+    Message,
+    Port,
+    Unhandled,
+    Wait,
+    refuse_coroutine,
+    zeros_on_a_page,
+)
 from conduit.errors import BadRequest, ConduitError
 from conduit.sim import Cpu, Ending, Flat, Kernel, Waiter
 from conduit.sim.trio_private import cancelled, scope
@@ -691,7 +700,7 @@ class SimulatedPort(Port):
 def _segment(nbytes: int, auxiliary: int) -> Bytes:
     """Return the memory of a segment; pages that are not written take none of this machine's."""
     try:
-        return np.zeros(nbytes + auxiliary, np.uint8)
+        return zeros_on_a_page(nbytes + auxiliary)
     except (MemoryError, ValueError) as error:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"

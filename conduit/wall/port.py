@@ -15,10 +15,20 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, Protocol, TypeAlias
 
-import numpy as np
 import trio
 
-from conduit.contract import Awaited, Bytes, Core, JobSetup, Message, Port, Unhandled, Wait, refuse_coroutine
+from conduit.contract import (
+    Awaited,
+    Bytes,
+    Core,
+    JobSetup,
+    Message,
+    Port,
+    Unhandled,
+    Wait,
+    refuse_coroutine,
+    zeros_on_a_page,
+)
 from conduit.errors import BadRequest, ConduitError
 from conduit.wall.clock import WallClock, WallEnding
 from conduit.wall.waiting import WallWait
@@ -131,7 +141,7 @@ class WallPort(Port):
     def make_segment(self, nbytes: int) -> Bytes:
         """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
-            return np.zeros(nbytes, np.uint8)
+            return zeros_on_a_page(nbytes)
         except (MemoryError, ValueError) as error:
             raise BadRequest(
                 f"segment={nbytes}: this machine has no room for such a segment ({error}); ask for less"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conduit.contract import Bytes
+from conduit.contract import SEGMENT_ALIGNED, Bytes, on_a_page
 from conduit.errors import BadRequest
 from conduits.mpi.real import MpiProcesses
 
@@ -67,13 +67,14 @@ class SharedSegments:
     """
 
     def __init__(self, world: MpiProcesses, nbytes: int) -> None:
-        self._window = _window(world, nbytes)
+        self._window = _window(world, nbytes + SEGMENT_ALIGNED)
         mine = world.hosts[world.rank]
         here = [rank for rank, host in enumerate(world.hosts) if host == mine]
         self.others: list[Bytes | None] = [None] * world.size
         for place, rank in enumerate(here):
             memory, _ = self._window.Shared_query(place)
-            self.others[rank] = np.frombuffer(memory, np.uint8)[:nbytes] if nbytes else np.zeros(0, np.uint8)
+            # All ranks map it at addresses that are alike within a page, and so find the same bytes.
+            self.others[rank] = on_a_page(np.frombuffer(memory, np.uint8), nbytes)
         own = self.others[world.rank]
         assert own is not None
         self.own: Bytes = own

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from extended.shmem.contexts import Ctx
 
 ALIGNED = 16
-"""What the addresses of all segments are multiples of, bytes: what the allocator of numpy gives."""
+"""What the addresses of all arrays are multiples of, bytes: as what the allocator of numpy gives."""
+
+PAGE = 4096
+"""What the addresses of all segments are multiples of, bytes, on every network."""
 
 _WHERE = "allocate it with pe.zeros, pe.array and so on"
 
@@ -151,7 +154,7 @@ class ShmemAllocation:
         Args:
             count: of elements.
             size: bytes of each.
-            align: power of two that its address is to be a multiple of, at most 16.
+            align: power of two that its address is to be a multiple of, at most 4096.
             hints: of `MALLOC`; they change nothing.
             clear: whether it is filled with zeros.
 
@@ -253,7 +256,7 @@ class ShmemAllocation:
             shape: an integer or a tuple of them.
             dtype: any of a fixed size.
             order: "C" or "F".
-            align: power of two that its address is to be a multiple of, at most 16.
+            align: power of two that its address is to be a multiple of, at most 4096.
             hints: of `MALLOC`; they change nothing.
             clear: whether it is filled with zeros.
 
@@ -322,8 +325,8 @@ def _order(call: str, order: Any) -> Any:
 def _align(call: str, align: Any) -> int:
     if align is None:
         return 1
-    what = f"a power of two up to {ALIGNED}, which the addresses of all PEs have in common"
-    multiple = integer(call, "align", align, 1, ALIGNED, what)
+    what = f"a power of two up to {PAGE}, a page, of which the memories of all PEs begin at a multiple"
+    multiple = integer(call, "align", align, 1, PAGE, what)
     if multiple & (multiple - 1):
         raise conduit.BadRequest(f"{call}: align={multiple} is no power of two; give {what}")
     return multiple

@@ -91,11 +91,12 @@ def test_addresses_are_aligned(case: Case) -> None:
     """Those that numpy shows; what cannot be had is refused."""
 
     async def main(pe: Any) -> None:
-        for align in (None, 1, 8, 16):
+        for align in (None, 1, 8, 16, 64, 4096):
             for size in (1, 20):
                 made = await pe.zeros(size, "u1", align=align)
                 assert made.__array_interface__["data"][0] % (align or 16) == 0
         refused(lambda: pe.zeros(2, align=3), r"pe\.zeros: align=3 is no power of two")
         refused(lambda: pe.alloc(2, align=0), r"pe\.alloc: align=0")
+        refused(lambda: pe.alloc(2, align=8192), r"pe\.alloc: align=8192 .* a power of two up to 4096, a page")
 
     play(case, main)

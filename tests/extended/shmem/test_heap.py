@@ -105,7 +105,7 @@ def test_a_freed_array_stays_refused_when_its_memory_is_given_again():
         (lambda pe, a: pe.zeros(-1), "shape=-1"),
         (lambda pe, a: pe.zeros(2, "O"), "no fixed size"),
         (lambda pe, a: pe.zeros(2, "nothing"), "no dtype"),
-        (lambda pe, a: pe.zeros(2, align=64), "align=64"),
+        (lambda pe, a: pe.zeros(2, align=8192), "align=8192"),
         (lambda pe, a: pe.zeros(2, align=3), "power of two"),
         (lambda pe, a: pe.zeros(2, order="K"), "order='K'"),
         (lambda pe, a: pe.full(2, "x", "i4"), "fill_value='x'"),

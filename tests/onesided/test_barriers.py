@@ -1,0 +1,130 @@
+"""Barriers whose signals are native puts: late, in any legal order, and in parts."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import conduit
+from extended import BarrierMismatch, Extended, barrier_words
+
+pytestmark = pytest.mark.usefixtures("late")
+
+ids = st.sampled_from((None, None, None, 0, -1, 2**32 - 1, 7))
+WAYS = ("whole", "wait", "try")
+
+
+async def one(x, team, id, way):
+    """Make one barrier in one of the ways; say what came of it."""
+    try:
+        if way == "whole":
+            await team.barrier(id)
+        else:
+            await team.barrier_notify(id)
+            if way == "wait":
+                await team.barrier_wait()
+            else:
+                while not await team.barrier_try(id):
+                    await x.ep.compute(1e-6)
+    except BarrierMismatch:
+        return "mismatch"
+    return "agreed"
+
+
+async def rounds_of(ep, rounds, come):
+    """Make barriers; `come` has how often each rank has come to one."""
+    x = await Extended.attach(ep)
+    seen = []
+    for turn, (given_ids, delays, ways) in enumerate(rounds):
+        await ep.compute(delays[ep.rank] * 1e-6)
+        come[ep.rank] += 1
+        seen.append(await one(x, x, given_ids[ep.rank], ways[ep.rank]))
+        assert set(come) <= {turn + 1, turn + 2}  # all have come, and none is two rounds ahead
+    return seen
+
+
+class Shared(list):
+    """A list that is the same one on all ranks, where arguments are copied."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@given(data=st.data(), ranks=st.sampled_from((1, 2, 3, 8, 9, 20)), part=st.sampled_from((24, 8, 5, 1)))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_ranks_agree_or_all_hear_of_the_mismatch(data, ranks, part):
+    each = st.lists(ids, min_size=ranks, max_size=ranks)
+    delays = st.lists(st.integers(0, 60), min_size=ranks, max_size=ranks)
+    ways = st.lists(st.sampled_from(WAYS), min_size=ranks, max_size=ranks)
+    rounds = data.draw(st.lists(st.tuples(each, delays, ways), min_size=1, max_size=6))
+    spec = f"late:part={part}"
+    result = conduit.run(rounds_of, rounds, Shared([0] * ranks), ranks=ranks, conduit=spec, segment=1001)
+    expected = [
+        "mismatch" if len({id % 2**32 for id in given_ids if id is not None}) > 1 else "agreed"
+        for given_ids, _, _ in rounds
+    ]
+    assert list(result.values) == [expected] * ranks
+
+
+def test_the_first_signals_are_messages_and_all_others_puts():
+    """Eight parts of two ranks: one signal up and one down in each, and three steps of the eight first ones."""
+    signals = 8 * 2 + 8 * 3
+
+    async def main(ep, turns):
+        x = await Extended.attach(ep)
+        for _ in range(turns):
+            await x.barrier()
+
+    def counted(turns, spec="late"):
+        found = conduit.run(main, turns, ranks=16, conduit=spec, segment=64).statistics
+        return sum(each["requests_sent"] for each in found), sum(each.get("rma_puts", 0) for each in found)
+
+    assert counted(1) == (signals, 0)
+    messages, puts = counted(10)
+    assert (messages + puts, puts >= 8 * signals) == (10 * signals, True)
+    assert counted(10, "late:rma=am") == (10 * 16 * 4, 0)
+
+
+def test_teams_for_which_no_words_are_left_signal_by_messages(monkeypatch):
+    """The words of teams that have ended are used again."""
+    monkeypatch.setattr(barrier_words, "BYTES", 100)
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        for _ in range(3):
+            teams = [await x.split(0, -ep.rank) for _ in range(4)]
+            for turn in range(12):
+                await ep.compute((ep.rank + turn) % 3 * 1e-6)
+                await teams[turn % 4].barrier()
+            before = ep.rma.counted()["rma_puts"]
+            for team in teams[::-1]:
+                await team.destroy()
+        return before
+
+    result = conduit.run(main, ranks=4, conduit="late", segment=64)
+    assert all(result.values)
+    assert all(each["requests_sent"] > 0 for each in result.statistics)
+
+
+def test_a_layer_is_told_what_lands_in_its_auxiliary_memory_alone():
+    async def main(ep):
+        told = []
+        mine = ep.take_auxiliary(16, lambda *what: told.append(what))
+        other = ep.take_auxiliary(16)
+        with pytest.raises(conduit.BadRequest, match=r"ep\.take_auxiliary: landed=3 cannot be called; pass a plain"):
+            ep.take_auxiliary(1, 3)
+        with pytest.raises(
+            conduit.BadRequest, match=r"ep\.rma\.put: 8 bytes at offset=-8 are not inside the aux"
+        ):
+            await ep.rma.put(1, -8, bytes(8), auxiliary=True)
+        await ep.attach()
+        if ep.rank == 0:
+            for place, data in ((mine.start + 8, b"for you!"), (other.start, b"for none"), (mine.start, b"and you.")):
+                await ep.rma.put(1, place, data, auxiliary=True)
+                await ep.rma.quiet()
+            await ep.rma.put(1, 0, b"!")
+        else:
+            await ep.block_until(lambda: ep.segment[0])
+        return told, ep.segment[1:].any()
+
+    values = conduit.run(main, ranks=2, conduit="late", segment=64).values
+    assert values == [([], False), ([(0, 8, b"for you!"), (0, 0, b"and you.")], False)]
