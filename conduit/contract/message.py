@@ -71,7 +71,7 @@ class Message:
         offset: where a long payload goes in the receiver's segment, bytes.
         nbytes: size of the payload.
         address: where a long payload lies in its sender's segment, for networks to which alignment
-            matters; 0 for one from elsewhere, since buffers of their own are aligned.
+            matters; 0 for one from elsewhere, since buffers of their own are aligned, and where time is real.
         source: rank of the sender.
         slot: set by the receiving transport: identifies the slot reserved for the reply to this request.
     """

@@ -35,9 +35,9 @@ class RealOptions:
         ), conformance=(8, 1),
     )  # fmt: skip
     medium: int = option(
-        8192, "bytes of the largest medium payload; longer long ones travel by themselves",
+        65536, "bytes of the largest medium payload; longer long ones travel by themselves",
         validator=attrs.validators.and_(attrs.validators.ge(512), attrs.validators.le(1 << 20)),
-        conformance=(8192, 512),
+        conformance=(65536, 512),
     )  # fmt: skip
     shared: bool = option(True, "ranks of one host write long payloads into each other's segments themselves")
 

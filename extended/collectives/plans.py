@@ -211,7 +211,7 @@ def of_operands(
             work.made = work.result.array.reshape(-1)
         return work, copied
 
-    used = asked or pick(kind, team.topology, given.nbytes, operator)
+    used = asked or pick(kind, team.topology, given.nbytes, operator, team.model)
     text = f"op={operator.name}; {given.shape}; {given.dtype}"
     return Plan(kind=kind, build=build, root=number, asked=asked, used=used, text=text)
 

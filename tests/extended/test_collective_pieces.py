@@ -220,6 +220,18 @@ def test_what_is_chosen_can_do_the_call(call, hosts, nbytes, op):
     assert TABLE[call][chosen].refusal(topology, nbytes, operator, 512) == ""
 
 
+@pytest.mark.parametrize("ranks", [4, 8, 64])
+def test_all_reduce_of_much_is_no_chain_where_the_network_does_not_say_what_messages_cost(ranks):
+    operator = Operator("all_reduce", "sum", np.dtype("u1"), (1 << 20,))
+    known = object()  # of a network, which says something: no more is looked at here
+    for hosts in ((0,) * ranks, tuple(range(ranks))):
+        assert pick("all_reduce", Topology(hosts), 1 << 20, operator) == "dissemination"
+        assert pick("all_reduce", Topology(hosts), 1 << 20, operator, known) == "pipelined"
+        assert pick("reduce", Topology(hosts), 1 << 20, operator) == "pipelined"
+    levels = Topology(tuple(rank // 2 for rank in range(ranks)))
+    assert pick("all_reduce", levels, 1 << 20, operator) == "pipelined"
+
+
 def _growth(step, unmeasured, measured):
     """Run a step many times on two ranks; give the bytes that the last of them have left allocated."""
     grown = []

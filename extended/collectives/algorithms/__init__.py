@@ -123,7 +123,10 @@ def pick(call: str, topology: Topology, nbytes: int, operator: Operator | None, 
         return "two_level" if topology.shared else "dissemination" if nbytes <= SMALL_BLOCK else "ring"
     if call == "all_to_all":
         return "dissemination" if nbytes <= SMALL_BLOCK and topology.size > 4 else "pairwise"
-    if streams and operator is not None and operator.elementwise:
+    # All messages of a chain pass every rank, twice where all get the result: where the network says nothing of its
+    # costs, as real ones do not, each of them takes longer than the bytes of its piece.
+    unknown = call == "all_reduce" and model is None and not topology.shared
+    if streams and operator is not None and operator.elementwise and not unknown:
         return "pipelined"
     if call == "scan":
         return "dissemination"

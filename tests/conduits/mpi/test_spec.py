@@ -43,7 +43,7 @@ def test_options_of_a_simulated_library_are_checked(option, text):
 def test_the_text_of_a_spec_names_the_library():
     spec = parse_spec("mpi:library=mpi4py,credits=3,shared=no")
     assert spec.text == "mpi:library=mpi4py,credits=3,shared=no"
-    assert (spec.rank_kind, spec.simulated, spec.limits.max_medium) == (RankKind.PROCESS, False, 8192)
+    assert (spec.rank_kind, spec.simulated, spec.limits.max_medium) == (RankKind.PROCESS, False, 65536)
 
 
 @pytest.mark.parametrize(
