@@ -23,6 +23,8 @@ _BESIDE = 4.5
 """Points between curves that lie on one another."""
 _LABELS = 9
 """Sizes named on an axis at most."""
+_FEW = 6
+"""Rows of a matrix whose numbers have room to be large."""
 _ROW = 11
 """Points of a row of letters."""
 
@@ -200,11 +202,12 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
     axes.grid(visible=False)
     most = max((value for row in panel.values for value in row), default=0)
     if len(panel.values) <= _NUMBERS:
+        letters = 7 if len(panel.values) > _FEW else 10
         for y, row in enumerate(panel.values):
             for x, value in enumerate(row):
                 if value:
                     shade = "white" if value > most / 2 else "black"
-                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=7, color=shade)
+                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=letters, color=shade)
     step = max(1, -(-len(panel.values) // _NUMBERS))
     axes.set_xticks(range(0, len(panel.values), step))
     axes.set_yticks(range(0, len(panel.values), step))
