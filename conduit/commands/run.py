@@ -28,6 +28,7 @@ from conduit.benchmarks.files import (
     write_file,
 )
 from conduit.benchmarks.integers import Integer, Size
+from conduit.benchmarks.names import ConduitNames
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
@@ -64,7 +65,7 @@ def run(
     program: Path,
     /,
     *args: str,
-    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
+    conduit: ConduitNames = (),
     ranks: Integer | None = None,
     seed: Integer = 0,
     segment: Size = 1 << 20,
