@@ -11,7 +11,7 @@ from conduit.benchmarks.integers import Size
 from conduit.benchmarks.names import ConduitName
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest
-from conduit.launch.explanation import Explanation, explained, names_of, words_of
+from conduit.launch.explanation import IN_PART, IN_PARTS, Explanation, explained, names_of, words_of
 from conduit.seeing.timeline.steps import HARDWARE
 
 _LETTERS = {
@@ -78,9 +78,12 @@ def _show(found: Explanation) -> None:
     ]
     columns = ("at us", "us", "%", "rank", *(["leg"] * legs), "what", "made of")
     print_table(console, grid(columns, rows, right=range(4)))
+    if any(step.times > 1 for step in found.steps):
+        print_text(console, IN_PARTS)
+        console.print()
     for each in found.constants:
         value = f"{each.value:g}" if isinstance(each.value, float) else each.value
-        share = f"{each.ps / 1e6:.3f} us, {_percent(each.ps, total)} %"
+        share = f"{each.ps / 1e6:.3f} us, {_percent(each.ps, total)} %{', in part' if each.in_part else ''}"
         print_text(
             console, f"{each.name}  {value} {each.unit}".rstrip() + f", {each.kind}: {share}", bold=len(each.name)
         )
@@ -88,6 +91,8 @@ def _show(found: Explanation) -> None:
     rest = total - sum(each.ps for each in found.constants)
     if rest:
         print_text(console, f"of no constant: {rest / 1e6:.3f} us, {_percent(rest, total)} %")
+    if any(each.in_part for each in found.constants):
+        print_text(console, IN_PART)
 
 
 def _print_bar(console: Console, found: Explanation) -> None:

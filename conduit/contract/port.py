@@ -87,7 +87,8 @@ class Hooks:
         landed: bytes in segments.
         blocked: waits.
         resumed: waits.
-        called: native one-sided operations, and what layers call: puts, gets, collectives.
+        called: native one-sided operations, what layers call (puts, gets, collectives), and messages of a library
+            beside Active Messages.
     """
 
     spent: Hook = None

@@ -114,12 +114,17 @@ class CallListener:
     def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
         """A call of a rank has begun its operation; told in the task that has made it.
 
+        A message that a collective of a library sends is told wherever the library goes on, and a little before the
+        collective itself, which has begun by then.
+
         Args:
             rank: the rank.
             begin: of the call, picoseconds.
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
-            level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's.
-            name: "put", "get" or "atomic"; of a collective its own.
+            level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's,
+                "message" for one that a library beside Active Messages sends, as MPI in programs of MPI alone.
+            name: "put", "get" or "atomic"; of a collective its own; of a message "send", or the name of the collective
+                that sends it.
             peer: the rank at the other side, -1 where that is a team.
             nbytes: bytes that it moves; of a collective, what this rank gives or, where it gives nothing, gets.
         """

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from html import escape
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +21,16 @@ from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline.sequence import draw_sequence
 from conduit.seeing.timeline.steps import HARDWARE, MessageStep
 
+_PS = {"us": 1e6, "ns": 1e3}
+"""Picoseconds of units of constants that are times."""
+IN_PARTS = '2x, 3x: in so many parts, with other rows between them; "at" is when the first one begins'
+"""What is said where rows seem to overlap."""
+IN_PART = (
+    "in part: less than one whole time of it is counted here. The rest passes beside the critical path, or is that of "
+    "other constants in this list, where a figure is of the whole that they are parts of"
+)
+"""What is said where a constant is larger than its share."""
+
 
 @attrs.frozen
 class UsedConstant:
@@ -31,6 +42,12 @@ class UsedConstant:
     kind: str
     source: str
     ps: int
+
+    @property
+    def in_part(self) -> bool:
+        """Whether it is a time of which less than one whole is here."""
+        whole = _PS.get(self.unit, 0.0) * self.value if isinstance(self.value, int | float) else 0.0
+        return self.ps < 0.999 * whole
 
 
 @attrs.frozen(kw_only=True)
@@ -133,10 +150,22 @@ class Explanation:
         ]
         titles = ("at µs", "µs", "%", "rank", "leg", "what", "made of")
         constants = [
-            (each.name, str(each.value), each.unit, each.kind, each.ps / 1e6, each.source) for each in self.constants
+            (
+                each.name,
+                str(each.value),
+                each.unit,
+                f"{each.kind}, in part" if each.in_part else each.kind,
+                each.ps / 1e6,
+                each.source,
+            )
+            for each in self.constants
         ]
         sources = Table(("constant", "value", "unit", "kind", "µs", "source"), tuple(constants))
-        return shown(self.title, self.svg(), Table(titles, tuple(steps)).html(), sources.html(folded="Constants"))
+        notes = [IN_PARTS] if any(step.times > 1 for step in self.steps) else []
+        notes += [IN_PART] if any(each.in_part for each in self.constants) else []
+        said = "".join(f"<p>{escape(note)}.</p>" for note in notes)
+        table = Table(titles, tuple(steps)).html()
+        return shown(self.title, self.svg(), table, sources.html(folded="Constants"), said)
 
 
 def explained(conduit: str = "sci", size: int = 0, category: str | None = None, op: str = "am") -> Explanation:
@@ -182,8 +211,9 @@ def explanation_of(spec: Spec, op: str, category: str, size: int, exchange: Expl
 
 
 def words_of(step: MessageStep) -> str:
-    """Say what a step does."""
-    return f"{step.what}: {step.name}" if step.name and step.what not in ("notice", "polling") else step.what
+    """Say what a step does, and of how many parts it is, if others come between these."""
+    words = f"{step.what}: {step.name}" if step.name and step.what not in ("notice", "polling") else step.what
+    return f"{words}, {step.times}x" if step.times > 1 else words
 
 
 def names_of(step: MessageStep) -> str:

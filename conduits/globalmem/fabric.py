@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from conduit.sim import Kernel
@@ -46,11 +46,14 @@ class MemoryFabric(ABC):
         self._banks: dict[int, Route] = {}
         self._memories: dict[int, Bank] = {}
         self._ways: dict[tuple[int, int], Route | None] = {}
-        self._links: dict[Hashable, Link] = {}
+        self._links: dict[str, Link] = {}
 
     @abstractmethod
-    def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
-        """Return the links from one node to another, each by what names it with the delay behind it, picoseconds."""
+    def steps(self, source: int, target: int) -> Sequence[tuple[str, int]]:
+        """Return the links from one node to another, each by its name with the delay behind it, picoseconds.
+
+        A name says where the link begins and where it leads; traces and reports show it behind "link ".
+        """
 
     def takes(self, nbytes: int) -> int:
         """Return how long a memory takes for bytes, picoseconds."""
@@ -72,7 +75,7 @@ class MemoryFabric(ABC):
             self._ways[key] = self._route(hops) if hops else None
         return self._ways[key]
 
-    def _link(self, name: Hashable) -> Link:
+    def _link(self, name: str) -> Link:
         found = self._links.get(name)
         if found is None:
             found = self._links[name] = Link(self.kernel, self._rate, f"link {name}")

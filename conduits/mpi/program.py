@@ -12,6 +12,7 @@ from conduit import BadRequest
 from conduit import run as _run
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
+from conduits.mpi.awaited.listened import listen
 from conduits.mpi.awaited.process import CURRENT, current
 
 Main = Callable[..., Awaitable[Any]]
@@ -98,6 +99,8 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
         process = RealProcess(ep)
         CURRENT.set(process)
     process.go_alone()
+    if ep.call_listener is not None:
+        listen(process, ep)
     yield world()
     await process.finish()
 

@@ -6,7 +6,7 @@ dimensions in which the corners differ.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from conduit.sim import Kernel
 from conduits.globalmem.fabric import MemoryFabric
@@ -30,23 +30,30 @@ class OriginFabric(MemoryFabric):
             kernel, line=c.whole(c.LINE), service=c.ps(c.SERVICE), rate=c.bytes_per_s(c.RATE), contention=contention
         )
 
-    def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
-        """Return the links from one node to another; the delay behind each is that of the router or hub it leads to."""
+    def steps(self, source: int, target: int) -> Sequence[tuple[str, int]]:
+        """Return the links from one node to another; the delay behind each is that of the router or hub it leads to.
+
+        Routers are numbered hypercube by hypercube, metarouters by the corner that they join.
+        """
         if source == target:
             return ()
         router, hub = c.ps(c.ROUTER), c.ps(c.HUB)
         group, corner = divmod(source // PER_ROUTER, CORNERS)
         there, last = divmod(target // PER_ROUTER, CORNERS)
-        links: list[tuple[Hashable, int]] = [(("out", source), hub + router)]
+        first = there * CORNERS  # router of that hypercube
+        links = [(f"from node {source}", hub + router)]
         if group != there:
-            links += [(("up", group, corner), router), (("down", there, corner), router)]
+            links += [
+                (f"router {group * CORNERS + corner} to metarouter {corner}", router),
+                (f"metarouter {corner} to router {first + corner}", router),
+            ]
         bit = 1
         while bit < CORNERS:
             if (corner ^ last) & bit:
-                links.append((("dimension", there, corner, bit), router))
+                links.append((f"router {first + corner} to router {first + (corner ^ bit)}", router))
                 corner ^= bit
             bit *= 2
-        return [*links, (("in", target), hub)]
+        return [*links, (f"to node {target}", hub)]
 
     def routers(self, source: int, target: int) -> int:
         """Return how many routers are on the way from one node to another."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from conduit.sim import Kernel
 from conduit.sim.topology import Torus
@@ -26,10 +26,15 @@ class T3eFabric(MemoryFabric):
         )
         self.torus = Torus((SIDE, SIDE, SIDE), both_ways=True)
 
-    def steps(self, source: int, target: int) -> Sequence[tuple[Hashable, int]]:
-        """Return the links from one node to another, the way into the network and out of it among them."""
+    def steps(self, source: int, target: int) -> Sequence[tuple[str, int]]:
+        """Return the links from one node to another, the way into the network and out of it among them.
+
+        Those of the torus have the coordinates of the node that they leave, and the direction.
+        """
         if source == target:
             return ()
-        links: list[tuple[Hashable, int]] = [(("out", source), c.ps(c.ENTRY))]
-        links += [(step, c.ps(c.HOP)) for step in self.torus.route(source, target)]
-        return [*links, (("in", target), c.ps(c.ENTRY))]
+        links = [(f"from node {source}", c.ps(c.ENTRY))]
+        for node, dimension, forward in self.torus.route(source, target):
+            x, y, z = self.torus.coordinates(node)
+            links.append((f"({x},{y},{z}) to {'+' if forward else '-'}{'xyz'[dimension]}", c.ps(c.HOP)))
+        return [*links, (f"to node {target}", c.ps(c.ENTRY))]

@@ -80,6 +80,9 @@ class ScalingOptions:
     seed: Integer = 0
     """Of everything random."""
 
+    drawn: Annotated[bool, Parameter(negative="", show=False)] = False
+    """For `conduit compare`, which draws all tests."""
+
     json: File | None = None
     """File for the results as JSON, an object for each machine and number of PEs; - prints them."""
 

@@ -305,3 +305,14 @@ def test_without_matplotlib_ratios_are_told(command, tmp_path, monkeypatch):
     assert status == 0
     assert "3.000" in out
     assert out.endswith("Of 2 figures in both, 1 are the same, 1 larger, 0 smaller. 1 are in one file alone.\n")
+
+
+def test_tests_of_shmem_are_compared_too(tmp_path):
+    words = ["--command", "shmem-tests", "--conduit", "t3e", "--ranks", "2", "--out", str(tmp_path / "out")]
+    own = ["--trials", "2", "--sizes", "8,64", "--test", "shift", "--test", "alltoall"]
+    assert call(["compare", *words, "--", *own]) == 0
+    (result,) = results_of("from", tmp_path / "out" / "results.json")
+    drawn = {picture.title: picture for picture in pictures([result])}
+    assert list(drawn) == ["shmem-tests: shift", "shmem-tests: alltoall"]
+    assert drawn["shmem-tests: shift"].styles == ("shift shmem get", "shift mpi2 get")
+    assert [curve.x for curve in drawn["shmem-tests: alltoall"].panels[0].curves] == [(8.0, 64.0)] * 2

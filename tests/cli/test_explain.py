@@ -17,6 +17,18 @@ def test_a_table_and_the_constants_behind_it(command):
     assert out.endswith("of no constant: 0.053 us, 0.3 %\n")
 
 
+def test_what_seems_not_to_add_up_has_a_word(command):
+    """Rows that overlap, and a constant that is larger than its share."""
+    out = command("explain", "--conduit", "t3e", "--op", "get", "--size", "8").out
+    assert "move: pull, 2x " in out
+    assert '2x, 3x: in so many parts, with other rows between them; "at" is when the first one begins\n' in out
+    assert "get.8  3.7 us, anchor: 2.340 us, 70.1 %, in part\n" in out
+    assert "\nin part: less than one whole time of it is counted here. " in out
+    assert "link.hop  40 ns, assumed: 0.080 us, 2.4 %\n" in out  # two whole ones
+    simple = command("explain", "--conduit", "loggp:set=myrinet2000", "--size", "64").out
+    assert "in part" not in simple
+
+
 def test_json_adds_up(command, tmp_path):
     status, out, _ = command("explain", "--conduit", "t3e", "--op", "get", "--size", "1K", "--json", "-")
     assert status == 0

@@ -1,15 +1,20 @@
 """Pictures: the same bytes each time, no text over another, what curves and bars show."""
 
 import sys
+from itertools import pairwise
 
 import attrs
 import matplotlib
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 
 from conduit import ConduitError
 from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
+from conduit.seeing.pictures.apart import shifts
 from conduit.seeing.pictures.draw import figure
-from conduit.seeing.pictures.looks import letter
+from conduit.seeing.pictures.looks import letter, stretch
 
 SIZES = (0.0, 1.0, 8.0, 64.0, 512.0, 4096.0, 65536.0, 1048576.0)
 
@@ -102,12 +107,74 @@ def test_curves_differ_without_colour():
     assert len(looks) == 4
 
 
+def pixels(line):
+    """Where the points of a line of a figure are drawn."""
+    return line.get_transform().transform(list(zip(line.get_xdata(), line.get_ydata(), strict=True)))
+
+
+def test_curves_that_lie_on_one_another_are_all_seen():
+    on_it = attrs.evolve(curves(1, 1)[0], style=1)
+    point = Curve(x=(0.0,), y=(3.0,), style=2)
+    panel = attrs.evolve(LINES, curves=(*curves(2, 1), on_it, point))
+    with figure(attrs.evolve(PICTURE, panels=(panel,))) as drawn:
+        drawn.canvas.draw()
+        at, apart, above, highest = (pixels(line) for line in drawn.axes[0].get_lines()[:4])
+        data = drawn.axes[0].transData.transform(list(zip(SIZES, panel.curves[0].y, strict=True)))
+        assert at == pytest.approx(data)
+        step = 4.5 / 72 * drawn.dpi
+        assert above[:, 1] - at[:, 1] == pytest.approx([step] * len(SIZES))
+        assert highest[0, 1] - at[0, 1] == pytest.approx(2 * step)
+        assert apart[0, 1] - at[0, 1] > step  # another curve, at its own place
+        assert drawn.axes[0].get_ylim()[1] < 20000  # where curves are drawn changes no axis
+    texts = [text.get_text() for text in drawn.texts]
+    assert "Curves that lie on one another are drawn side by side; the lowest one is at its place." in texts
+    with figure(attrs.evolve(PICTURE, panels=(attrs.evolve(LINES, curves=curves(2, 1)),))) as plain:
+        assert not any("side by side" in text.get_text() for text in plain.texts)
+
+
+@given(st.lists(st.sampled_from([(1.0, 2.0, 4.0), (1.001, 2.001, 4.001), (1.0, 3.0, 9.0)]), max_size=6))
+def test_of_curves_that_lie_on_one_another_each_has_a_place_of_its_own(values):
+    found = shifts([Curve(x=(1.0, 2.0, 3.0), y=each) for each in values])
+    for alike in ({(1.0, 2.0, 4.0), (1.001, 2.001, 4.001)}, {(1.0, 3.0, 9.0)}):
+        places = [shift for shift, each in zip(found, values, strict=True) if each in alike]
+        assert places == list(range(len(places)))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "labels"),
+    [
+        ((8, 16, 32, 64), ["8", "16", "32", "64"]),
+        ((0, 1, 64, 4096), ["0", "1", "4", "16", "64", "256", "1K", "4K"]),
+        ((1024, 2048), ["1K", "2K"]),
+        ((0,), ["0", "1"]),
+        ((0, 1 << 20), ["0", "1", "16", "256", "4K", "64K", "1M"]),
+        ((512, 1 << 17), ["512", "1K", "2K", "4K", "8K", "16K", "32K", "64K", "128K"]),
+    ],
+)
+def test_sizes_are_named_as_far_as_there_is_room(sizes, labels):
+    panel = attrs.evolve(LINES, curves=(Curve(x=tuple(map(float, sizes)), y=tuple(range(1, len(sizes) + 1))),))
+    with figure(attrs.evolve(PICTURE, panels=(panel,), marks=())) as drawn:
+        drawn.canvas.draw()
+        assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == labels
+
+
+def test_stretches_differ_without_colour():
+    """Those without a hatch are light, grey and dark; each other one has a hatch of its own."""
+    plain = [stretch(number)["facecolor"] for number in range(8) if not stretch(number)["hatch"]]
+    hatches = [stretch(number)["hatch"] for number in range(8) if stretch(number)["hatch"]]
+    assert len(set(hatches)) == len(hatches) == 5
+    light = sorted(0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(to_rgb, plain))
+    assert all(more - less > 0.2 for less, more in pairwise(light))
+
+
 def test_what_has_no_logarithm_is_drawn_linear():
     panel = attrs.evolve(LINES, curves=(Curve(x=(1.0, 2.0), y=(0.0, 5.0)),))
     with figure(attrs.evolve(PICTURE, panels=(panel,))) as drawn:
         assert drawn.axes[0].get_yscale() == "linear"
+        assert drawn.axes[0].get_ylabel() == "time, µs (linear)"
     with figure(PICTURE) as drawn:
         assert drawn.axes[0].get_yscale() == "log"
+        assert drawn.axes[0].get_ylabel() == "time, µs"
 
 
 def test_spread_of_several_runs():

@@ -168,6 +168,30 @@ def test_a_process_that_does_not_poll_is_told_of(run_program, shell):
     assert "program.py:16 in main" in done.lines[0]
 
 
+OF_MPI_ALONE = """
+import numpy as np
+
+from conduits.mpi import MPI
+
+api = "mpi"
+
+
+async def main(comm):
+    await comm.Sendrecv(np.zeros(comm.rank + 1), (comm.rank + 1) % comm.size, 0, np.zeros(9), MPI.ANY_SOURCE)
+    await comm.Allreduce(np.zeros(5), np.zeros(5))
+"""
+
+
+def test_messages_of_programs_of_mpi_alone_are_there_too(run_program, shell):
+    done = run_program(OF_MPI_ALONE, ranks=4, options=["--report", "out"])
+    assert (done.status, done.err) == (0, "")
+    page = (shell.folder / "out" / "report.html").read_text()
+    assert table(page, "Messages between ranks") == [
+        (str(rank), str((rank + 1) % 4), "1", str(8 * (rank + 1))) for rank in (0, 1, 2, 3)
+    ]
+    assert ("collective calls", "40", "4", "160") in table(page, "Sizes at each level")
+
+
 FAILS = """
 import os
 

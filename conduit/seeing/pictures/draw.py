@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conduit.errors import ConduitError
-from conduit.seeing.pictures.chart import BarPanel, MatrixPanel, Picture, StripPanel
+from conduit.seeing.pictures.chart import BarPanel, LinePanel, MatrixPanel, Picture, StripPanel
 from conduit.seeing.pictures.legend import blocks, draw_legend
 from conduit.seeing.pictures.panels import draw_bars, draw_lines, draw_matrix, draw_strips, height_of
 
@@ -30,9 +30,9 @@ _SETTINGS: dict[str, Any] = {
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "hatch.linewidth": 0.6,
+    "hatch.linewidth": 0.7,
     "lines.linewidth": 1.4,
-    "lines.markersize": 5,
+    "lines.markersize": 5.5,
 }
 _DPI = 130
 
@@ -90,7 +90,7 @@ def _figure(picture: Picture) -> Figure:
     several = len(picture.panels) > 1
     columns = 2 if several else 1
     rows = -(-len(picture.panels) // columns)
-    width = 11.0 if several else 7.0
+    width = 7.0 if isinstance(picture.panels[-1], LinePanel) and not several else 11.0
     legend = blocks(picture, width)
     band = sum(block.height for block in legend)
     height = rows * max(map(height_of, picture.panels)) + band + (0.3 if several else 0.0)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from conduit.seeing.pictures.chart import BarPanel, Picture, StripPanel
-from conduit.seeing.pictures.looks import bar, letter, line
+from conduit.seeing.pictures.apart import shifts
+from conduit.seeing.pictures.chart import BarPanel, LinePanel, Picture, StripPanel
+from conduit.seeing.pictures.looks import bar, letter, line, stretch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +22,8 @@ _CHARACTER = 0.075
 """Inches of a character, rather more than it is on the average."""
 _SAMPLE = 0.7
 """Inches of a sample with what is around it."""
+
+_SHIFTED = "Curves that lie on one another are drawn side by side; the lowest one is at its place."
 
 
 @attrs.frozen
@@ -55,10 +58,13 @@ def blocks(picture: Picture, width: float) -> list[LegendBlock]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    bars = all(isinstance(panel, BarPanel | StripPanel) for panel in picture.panels)
-    groups = [
-        Patch(**bar(number)) if bars else Line2D([], [], **line(number, 0)) for number in range(len(picture.groups))
-    ]
+    numbers = range(len(picture.groups))
+    if all(isinstance(panel, StripPanel) for panel in picture.panels):
+        groups: list[Any] = [Patch(**stretch(number)) for number in numbers]
+    elif all(isinstance(panel, BarPanel) for panel in picture.panels):
+        groups = [Patch(**bar(number)) for number in numbers]
+    else:
+        groups = [Line2D([], [], **line(number, 0)) for number in numbers]
     made = [_block(picture.groups, groups, width)]
     if len(picture.styles) > 1:
         looks = [{**line(0, style), "color": "black", "marker": "o"} for style in range(len(picture.styles))]
@@ -66,6 +72,8 @@ def blocks(picture: Picture, width: float) -> list[LegendBlock]:
     if picture.marks:
         texts = [f"{letter(number)}  {mark.text}" for number, mark in enumerate(picture.marks)]
         made.append(LegendBlock(tuple(_folded(text, width) for text in texts), (), 1))
+    if any(any(shifts(panel.curves)) for panel in picture.panels if isinstance(panel, LinePanel)):
+        made.append(LegendBlock((_SHIFTED,), (), 1))
     return [block for block in made if block.texts]
 
 

@@ -7,7 +7,12 @@ from typing import Any
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 """Okabe and Ito's, which people tell apart who see few colours; the yellow one, too pale for a line, is grey here."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---", "+++")
+_HATCHES = ("", "///", "...", "", "\\\\\\", "ooo", "---", "xxx")
+_SHADES = (
+    ("#0072b2", ""), ("#e69f00", "///"), ("#009e73", "..."), ("#f4a582", "xx"), ("#cc79a7", "---"),
+    ("#f0e442", "oo"), ("#bdbdbd", ""), ("#ffffff", ""),
+)  # fmt: skip
+"""Of stretches, which touch one another: colour and hatch; those without a hatch are dark, grey and white."""
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))
 _FILLS: tuple[Any, ...] = ("full", "none", "left", "bottom", "top")
 
@@ -19,17 +24,25 @@ def line(group: int, style: int) -> dict[str, Any]:
         "marker": _MARKERS[group % len(_MARKERS)],
         "linestyle": _DASHES[style % len(_DASHES)],
         "fillstyle": _FILLS[style % len(_FILLS)],
+        "markerfacecoloralt": "white",
     }
 
 
 def bar(group: int) -> dict[str, Any]:
     """Return what matplotlib takes to draw a bar."""
+    number = group % len(_COLOURS)
     return {
-        "facecolor": _COLOURS[group % len(_COLOURS)] + "60",
+        "facecolor": "#bbbbbb" if number == len(_COLOURS) - 1 else _COLOURS[number],  # on the last one a hatch shows
         "edgecolor": "black",
         "linewidth": 0.7,
-        "hatch": _HATCHES[group % len(_HATCHES)],
+        "hatch": _HATCHES[number],
     }
+
+
+def stretch(group: int) -> dict[str, Any]:
+    """Return what matplotlib takes to draw a stretch of a strip."""
+    colour, hatch = _SHADES[group % len(_SHADES)]
+    return {"facecolor": colour, "edgecolor": "black", "linewidth": 0.7, "hatch": hatch}
 
 
 def colour(group: int) -> str:

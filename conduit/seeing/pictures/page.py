@@ -13,8 +13,8 @@ body { font: 15px/1.45 system-ui, sans-serif; color: #111; background: #fff; max
   padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #999; }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
-figure { margin: 1rem 0; overflow-x: auto; } figure img { max-width: 100%; height: auto; }
-@media (max-width: 40rem) { figure img { max-width: none; } }
+figure { margin: 1rem 0; overflow-x: auto; } figure img { width: 100%; max-width: 70rem; height: auto; }
+@media (max-width: 40rem) { figure img { width: auto; max-width: none; } }
 figcaption { color: #333; max-width: 60rem; }
 .wide { overflow-x: auto; }
 details { margin: .6rem 0 1.2rem; } summary { cursor: pointer; }

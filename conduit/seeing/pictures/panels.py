@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from conduit.seeing.pictures.apart import shifts
 from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Panel, StripPanel
-from conduit.seeing.pictures.looks import bar, colour, letter, line
+from conduit.seeing.pictures.looks import bar, colour, letter, line, stretch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
 
 _APART = 0.035
 """Between two letters of marks, as a part of the width."""
@@ -17,6 +19,12 @@ _ROOM = 60
 """Characters below an x axis."""
 _NUMBERS = 16
 """Rows of a matrix that has its numbers in it."""
+_BESIDE = 4.5
+"""Points between curves that lie on one another."""
+_LABELS = 9
+"""Sizes named on an axis at most."""
+_FEW = 6
+"""Rows of a matrix whose numbers have room to be large."""
 _ROW = 11
 """Points of a row of letters."""
 
@@ -37,8 +45,10 @@ def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title:
     """Draw curves, and marks where the x axis has sizes."""
     _scale_x(axes, panel)
     _scale_y(axes, panel)
-    for curve in panel.curves:
-        axes.plot(curve.x, curve.y, **line(curve.group, curve.style))
+    for curve, steps in zip(panel.curves, shifts(panel.curves), strict=True):
+        (drawn,) = axes.plot(curve.x, curve.y, **line(curve.group, curve.style))
+        if steps:  # after the limits of the axes have been chosen by its values
+            drawn.set_transform(_above(axes, steps * _BESIDE))
         if curve.low:
             _draw_spread(axes, curve)
     if panel.level is not None:
@@ -46,7 +56,17 @@ def draw_lines(axes: Axes, panel: LinePanel, marks: tuple[AxisMark, ...], title:
     rows = _draw_marks(axes, marks) if panel.scale == "bytes" else 0
     axes.set_title(title, loc="left", pad=6 + _ROW * rows)
     axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    linear = panel.log_y and axes.get_yscale() == "linear"
+    axes.set_ylabel(f"{panel.y_label} (linear)" if linear else panel.y_label)
+
+
+def _above(axes: Axes, points: float) -> Transform:
+    """Return what brings values to a place above theirs."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return axes.transData + ScaledTranslation(0, points / 72, figure.dpi_scale_trans)
 
 
 def _draw_spread(axes: Axes, curve: Curve) -> None:
@@ -61,10 +81,9 @@ def _scale_x(axes: Axes, panel: LinePanel) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     if panel.scale == "bytes":
-        most = max((max(curve.x) for curve in panel.curves if curve.x), default=1)
+        places = [place for curve in panel.curves for place in curve.x]
         axes.set_xscale("symlog", base=2, linthresh=1, linscale=1)
-        powers = range(0, max(int(most).bit_length(), 1), 2 if most <= 1 << 12 else 4)
-        axes.xaxis.set_major_locator(FixedLocator([0, *(1 << power for power in powers)]))
+        axes.xaxis.set_major_locator(FixedLocator(_powers(min(places, default=0), max(places, default=1))))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(int(value))))
         return
@@ -77,6 +96,13 @@ def _scale_x(axes: Axes, panel: LinePanel) -> None:
             axes.tick_params(axis="x", rotation=25)
     names = dict(panel.ticks)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, f"{value:g}")))
+
+
+def _powers(least: float, most: float) -> list[int]:
+    """Return the sizes that an axis names: 0, if it begins there, and powers of 2, in steps that leave room."""
+    first, last = max(int(least).bit_length() - 1, 0), max(int(most).bit_length() - 1, 0)
+    step = next(step for step in (1, 2, 4, 8) if (last - first) // step < _LABELS)
+    return [*([] if least else [0]), *(1 << power for power in range(first, last + 1, step))]
 
 
 def _scale_y(axes: Axes, panel: LinePanel) -> None:
@@ -157,7 +183,7 @@ def draw_strips(axes: Axes, panel: StripPanel, title: str) -> None:
     axes.set_title(title, loc="left")
     groups = sorted({group for row in panel.strips for _, _, group in row})
     for group in groups:
-        look = {**bar(group), "linewidth": 0.0}
+        look = {**stretch(group), "linewidth": 0.0}
         for place, row in enumerate(panel.strips):
             spans = [(begin, end - begin) for begin, end, which in row if which == group]
             if spans:
@@ -176,11 +202,12 @@ def draw_matrix(axes: Axes, panel: MatrixPanel, title: str) -> None:
     axes.grid(visible=False)
     most = max((value for row in panel.values for value in row), default=0)
     if len(panel.values) <= _NUMBERS:
+        letters = 7 if len(panel.values) > _FEW else 10
         for y, row in enumerate(panel.values):
             for x, value in enumerate(row):
                 if value:
                     shade = "white" if value > most / 2 else "black"
-                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=7, color=shade)
+                    axes.text(x, y, _short(value), ha="center", va="center", fontsize=letters, color=shade)
     step = max(1, -(-len(panel.values) // _NUMBERS))
     axes.set_xticks(range(0, len(panel.values), step))
     axes.set_yticks(range(0, len(panel.values), step))

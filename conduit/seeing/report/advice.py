@@ -6,12 +6,13 @@ Each check looks for one pattern in a profile, and says nothing below a share of
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from statistics import median
 
 import attrs
 
 from conduit.contract import Category, Identity
-from conduit.seeing.report.observer import ReportRecording
+from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile, ends
 from conduit.seeing.timeline.recording import NEVER
 
@@ -57,8 +58,9 @@ def _us(ticks: float) -> str:
     return f"{ticks / 1e6:,.1f} µs"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _part(share: float) -> str:
+    """Write a share of the time after the start; of one rank, whose it is."""
+    return f"{100 * share:.0f} % of its time after the start"
 
 
 def _late_polls(found: Profile) -> list[Advice]:
@@ -104,7 +106,7 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
         peers[key][call.peer] += 1
         spent[key] += call.end - call.begin
     native = {(call.place, call.rank) for call in found.native}
-    made = []
+    made = _message_wise(found, waited)
     for key, payloads in sizes.items():
         place, rank = key
         count, ticks = waited.get(key, (0, 0))
@@ -118,9 +120,33 @@ def _element_wise(recording: ReportRecording, found: Profile) -> list[Advice]:
             made.append(
                 Advice(
                     f"Rank {rank} accesses rank {peer} element by element at {place}: {len(payloads)} times "
-                    f"{median(payloads):.0f} bytes{slow}: {_percent(share)} of the time.",
+                    f"{median(payloads):.0f} bytes{slow}. Calls and waits there take {_part(share)}.",
                     "Move a whole block at once (one get or put of the range), or begin all of them (get_nb, put_nb) "
                     "and wait once.",
+                    share,
+                )
+            )
+    return made
+
+
+def _message_wise(found: Profile, waited: Mapping[tuple[str, int], tuple[int, int]]) -> list[Advice]:
+    """Many small messages of a library from one line; `waited`: waits of each line and rank, and their time."""
+    sent: dict[tuple[str, int], list[Called]] = defaultdict(list)
+    for call in found.library:
+        if call.name == SEND and call.place:
+            sent[call.place, call.rank].append(call)
+    made = []
+    for (place, rank), calls in sent.items():
+        nbytes = median(call.nbytes for call in calls)
+        _, ticks = waited.get((place, rank), (0, 0))
+        share = (ticks + sum(call.end - call.begin for call in calls)) / found.working
+        if len(calls) >= _MANY and 0 < nbytes <= _SMALL and share >= _WORTH:
+            peer, _ = Counter(call.peer for call in calls).most_common(1)[0]
+            made.append(
+                Advice(
+                    f"Rank {rank} sends to rank {peer} element by element at {place}: {len(calls)} messages of "
+                    f"{nbytes:.0f} bytes. Calls and waits there take {_part(share)}.",
+                    "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall).",
                     share,
                 )
             )
@@ -138,11 +164,12 @@ def _hot_spots(found: Profile) -> list[Advice]:
         if source != dest and not life.message.reply:
             coming[dest] += 1
             sources[dest].add(source)
-    for call in found.native:
+    for call in (*found.native, *found.library):
         if call.rank != call.peer:
             coming[call.peer] += 1
             sources[call.peer].add(call.rank)
     total = sum(coming.values())
+    what = "messages" if found.library else "requests"
     made = []
     for rank, count in coming.most_common(1):
         others = len(sources[rank])
@@ -150,8 +177,8 @@ def _hot_spots(found: Profile) -> list[Advice]:
         if count >= _MANY and count > 3 * total / found.ranks and others >= found.ranks // 2:
             made.append(
                 Advice(
-                    f"Rank {rank} is a hot spot: {count} of {total} requests go to it, from {others} ranks, and it "
-                    f"spends {_percent(busy)} of the time on messages.",
+                    f"Rank {rank} is a hot spot: {count} of {total} {what} go to it, from {others} ranks, and it "
+                    f"spends {_part(busy)} on messages and handlers.",
                     "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
                     "collect several requests in one.",
                     max(busy, _WORTH),
@@ -179,7 +206,7 @@ def _full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
     return [
         Advice(
             f"Queues are full: {len(by_rank)} ranks waited for free request slots, rank {rank} for {_us(ticks)}, "
-            f"{_percent(share)} of the time{f', mostly at {place}' if place else ''}.",
+            f"{_part(share)}{f', mostly at {place}' if place else ''}.",
             "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
             "has that option (`conduit show NAME`).",
             share,
@@ -204,7 +231,8 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
         odd = list(longs)[:loose]
     if not odd:
         return []
-    share = sum(longs[message].end - longs[message].begin for message in odd) / found.working
+    ticks = sum(longs[message].end - longs[message].begin for message in odd)
+    share = ticks / found.working
     if share < _WORTH:
         return []
     places = Counter(recording.lines.get(message._replace(reply=False), "") for message in odd)
@@ -213,7 +241,8 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
         Advice(
             f"{len(odd)} of {len(longs)} long messages go to offsets that are no multiple of {_ALIGNED}"
             f"{f', mostly at {place}' if place else ''}: engines that move long payloads take such bytes "
-            f"after a copy, or not at all. Their calls take {_percent(share)} of the time.",
+            f"after a copy, or not at all. Their calls take {_us(ticks)} of all ranks together; the time after the "
+            f"start is {_us(found.working)}.",
             f"Let offsets, sizes and source addresses be multiples of {_ALIGNED}, better of 64 bytes.",
             share,
         )
@@ -244,7 +273,7 @@ def _first_contacts(found: Profile) -> list[Advice]:
     return [
         Advice(
             f"First contacts are in the measured part: the first message between two ranks took longer than the later "
-            f"ones, on {which}, which cost rank {rank} {_us(ticks)}, {_percent(share)} of the time.",
+            f"ones, on {which}, which cost rank {rank} {_us(ticks)}, {_part(share)}.",
             "Send one message along each pair before the clock starts, and a barrier after it.",
             share,
         )

@@ -9,6 +9,9 @@ from conduit.contract import Identity
 from conduit.core.observer import CallListener, LandingListener
 from conduit.seeing.timeline import Timeline
 
+MESSAGE, SEND = "message", "send"
+"""Level and name under which `CallListener` hears of a program's own send in a library beside Active Messages."""
+
 
 class Landed(NamedTuple):
     """Bytes that came to a segment."""
@@ -44,7 +47,7 @@ class ReportRecording(Timeline, CallListener):
     Attributes:
         lines: the line of the program that made each request, "" where none did.
         landings: what came to segments, as far as that is told.
-        calls: puts, gets, collectives, and native one-sided operations.
+        calls: puts, gets, collectives, native one-sided operations, and messages of a library beside Active Messages.
     """
 
     def __init__(
@@ -63,8 +66,9 @@ class ReportRecording(Timeline, CallListener):
             self.lines[message] = self._here()
 
     def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
-        """Record a call and who made it."""
-        self.calls.append(Called(rank, begin, end, level, name, peer, nbytes, self._here()))
+        """Record a call and who made it; the parts of a collective are sent by whoever polls."""
+        place = self._here() if level != MESSAGE or name == SEND else ""
+        self.calls.append(Called(rank, begin, end, level, name, peer, nbytes, place))
 
 
 class SimulatedReportRecording(ReportRecording, LandingListener):

@@ -49,16 +49,24 @@ def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: 
     time = "real" if recording.in_real_time else "virtual"
     page.text(
         f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of {time} time, {found.working / 1e6:,.3f} µs of them "
-        f"after the start, {len(found.lives)} messages{native}; the job {ended}."
+        f"after the start, {len(found.lives) + len(found.library)} messages{native}; the job {ended}."
     )
     if recording.in_real_time:
         page.text(_of_real_time(recording))
     if told:
         page.warnings((each.what, each.remedy) for each in told)
     else:
-        unaligned = "" if recording.in_real_time else " or unaligned payloads"
-        looked_for = "late polls, full queues, hot spots, element-wise accesses, first contacts"
-        page.text(f"Nothing stands out: no {looked_for}{unaligned}.")
+        page.text(f"Nothing stands out: no {_looked_for(recording, found)}.")
+
+
+def _looked_for(recording: ReportRecording, found: Profile) -> str:
+    """Return what there is advice on, for such a program on such a network."""
+    kinds = ["hot spots", "element-wise accesses"]
+    if found.lives or not found.library:
+        kinds += ["late polls", "full queues", "first contacts"]
+        if not recording.in_real_time:
+            kinds.append("unaligned payloads")
+    return f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 
 
 def _of_real_time(recording: ReportRecording) -> str:
@@ -79,7 +87,11 @@ def _of_real_time(recording: ReportRecording) -> str:
 
 def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
     page.heading("Lines of the program")
-    titles = ("line", "waits", "waited µs", "requests", "bytes")
+    page.text(
+        "Of all ranks together: how often tasks waited at a line and how long, so that two ranks that wait at once "
+        "count twice; the messages and native operations made there; their bytes and those of the replies."
+    )
+    titles = ("line", "waits", "waited µs, all ranks", "requests", "bytes")
     rows = [(use.place, use.waits, use.waited / 1e6, use.requests, use.nbytes) for use in found.lines]
     page.table(titles, rows[:_MOST])
     if rows[_MOST:]:

@@ -7,23 +7,28 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from conduit.seeing.report.observer import Called, ReportRecording
+from conduit.seeing.report.observer import MESSAGE, Called, ReportRecording
 from conduit.seeing.timeline import Account, accounts
 from conduit.seeing.timeline.recording import NEVER, MessageLife
 
 Interval = tuple[int, int]
-LEVELS = {"collective": "collective calls", "put/get": "puts and gets", "": "messages", "native": "native operations"}
+LEVELS = {
+    "collective": "collective calls",
+    "put/get": "puts and gets",
+    MESSAGE: "messages",
+    "native": "native operations",
+}
 """What the levels are called at which sizes are counted, from the program down to the network."""
 
 
 @attrs.define
 class LineUse:
-    """What one line of the program did.
+    """What one line of the program did, on all ranks together.
 
     Attributes:
         place: "file:line in function".
         waits: how often a task waited there.
-        waited: picoseconds of these waits.
+        waited: picoseconds of these waits, the sum of them.
         requests: how many messages it sent, and native operations it began.
         nbytes: payload of these and of the replies.
     """
@@ -81,8 +86,10 @@ class Profile:
         lines: of the program, the one that waited longest first.
         links: the one that was taken longest first.
         late: ranks that polled late, the costliest first.
-        lives: every message.
+        lives: every Active Message.
         native: every native operation.
+        library: every message of a library beside Active Messages, each with its line: of what a collective sends the
+            collective's.
     """
 
     conduit: str
@@ -97,6 +104,7 @@ class Profile:
     late: list[LatePoll]
     lives: list[MessageLife]
     native: list[Called]
+    library: list[Called]
 
     @property
     def working(self) -> int:
@@ -114,7 +122,8 @@ def profile(recording: ReportRecording) -> Profile:
         messages[way] += 1
         nbytes[way] += life.nbytes
     native = [call for call in recording.calls if call.level == "native"]
-    for call in native:
+    library = _library(recording)
+    for call in (*native, *library):
         way = (call.peer, call.rank) if call.name == "get" else (call.rank, call.peer)
         messages[way] += 1
         nbytes[way] += call.nbytes
@@ -126,12 +135,29 @@ def profile(recording: ReportRecording) -> Profile:
         messages=messages,
         nbytes=nbytes,
         sizes=_sizes(recording, lives),
-        lines=_lines(recording, lives),
+        lines=_lines(recording, lives, [*native, *library]),
         links=_links(recording),
         late=_late(recording, lives),
         lives=lives,
         native=native,
+        library=library,
     )
+
+
+def _library(recording: ReportRecording) -> list[Called]:
+    """Return the messages of a library, each part of a collective with the line of the last call of its name."""
+    calls = sorted(
+        (call for call in recording.calls if call.level in ("collective", MESSAGE)),
+        key=lambda call: (call.begin, call.level == MESSAGE),
+    )
+    places: dict[tuple[int, str], str] = {}
+    found = []
+    for call in calls:
+        if call.level == MESSAGE:
+            found.append(call._replace(place=call.place or places.get((call.rank, call.name), "")))
+        else:
+            places[call.rank, call.name] = call.place
+    return found
 
 
 def ends(life: MessageLife) -> tuple[int, int]:
@@ -148,7 +174,7 @@ def _sizes(recording: ReportRecording, lives: Iterable[MessageLife]) -> dict[str
     return {name: sizes for name, sizes in found.items() if sizes}
 
 
-def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[LineUse]:
+def _lines(recording: ReportRecording, lives: Iterable[MessageLife], calls: Iterable[Called]) -> list[LineUse]:
     found: dict[str, LineUse] = {}
     for waits in recording.waits:
         for wait in waits:
@@ -162,8 +188,8 @@ def _lines(recording: ReportRecording, lives: Iterable[MessageLife]) -> list[Lin
             line = found.setdefault(place, LineUse(place))
             line.requests += not life.message.reply
             line.nbytes += life.nbytes
-    for call in recording.calls:
-        if call.level == "native" and call.place:
+    for call in calls:
+        if call.place:
             line = found.setdefault(call.place, LineUse(call.place))
             line.requests += 1
             line.nbytes += call.nbytes

@@ -98,7 +98,7 @@ class RunReport:
         return shown(title, f"<ul>{told}</ul>" if told else "<p>Nothing stands out.</p>", self._lines(1e6).html())
 
     def _lines(self, divisor: float) -> Table:
-        unit = "ps" if divisor == 1 else "µs"
+        unit = "ps" if divisor == 1 else "µs, all ranks"
         rows = [
             (line.place, line.waits, line.waited / divisor if divisor != 1 else line.waited, line.requests, line.nbytes)
             for line in self.profile.lines

@@ -7,12 +7,12 @@ empty for the library's usual one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from conduit import checked_call
 from conduits.mpi.awaited import staging
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import equal_parts, parts, span
+from conduits.mpi.awaited.buffers import Span, equal_parts, parts, span
 from conduits.mpi.awaited.collective_arguments import (
     algorithm_of,
     collected,
@@ -26,17 +26,36 @@ from conduits.mpi.awaited.collective_arguments import (
 from conduits.mpi.awaited.operators import SUM, ReductionOp
 from conduits.mpi.awaited.process import Process
 from conduits.mpi.awaited.request import Request
+from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.collectives.channel import CollectiveChannel, Steps
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _TAGS = 1 << 30
-_Begin = Callable[[CollectiveChannel], Steps]
+
+
+class Beginning(NamedTuple):
+    """What begins a collective on one rank.
+
+    Attributes:
+        begin: takes a channel, and returns the steps of an algorithm.
+        nbytes: what this rank gives or, where it gives nothing, gets.
+    """
+
+    begin: Callable[[CollectiveChannel], Steps]
+    nbytes: int
+
+
+def _size(data: memoryview | Blocks | Span | None) -> int:
+    """Return how many bytes are meant."""
+    if isinstance(data, Blocks):
+        return sum(size for _, size in data.places)
+    return 0 if data is None else len(data.view if isinstance(data, Span) else data)
 
 
 def _barrier(call: str) -> Any:
     def check(self: Collective, algorithm: str = "") -> tuple[Any, ...]:
         self._alive(call)
-        return self, algorithm_of(self, call, algorithm).run
+        return self, Beginning(algorithm_of(self, call, algorithm).run, 0)
 
     return check
 
@@ -47,7 +66,7 @@ def _bcast(call: str) -> Any:
         writable = self.Get_rank() != chief
         data = span(given(buf, call, "buf", in_place=False), f"Comm.{call}: buf", writable=writable)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, lambda channel: chosen(channel, data.view, chief)
+        return self, Beginning(lambda channel: chosen(channel, data.view, chief), len(data.view))
 
     return check
 
@@ -59,7 +78,7 @@ def _scatter(call: str, divided: Any) -> Any:
         chief = root_of(self, call, root)
         blocks, mine = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, lambda channel: chosen(channel, blocks, mine, chief)
+        return self, Beginning(lambda channel: chosen(channel, blocks, mine, chief), _size(blocks or mine))
 
     return check
 
@@ -71,7 +90,8 @@ def _gather(call: str, divided: Any) -> Any:
         chief = root_of(self, call, root)
         blocks, mine = rooted(self, call, recvbuf, sendbuf, chief, divided, gathers=True)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, lambda channel: chosen(channel, mine, blocks, chief)
+        nbytes = _size(blocks.one(chief) if blocks is not None else mine)
+        return self, Beginning(lambda channel: chosen(channel, mine, blocks, chief), nbytes)
 
     return check
 
@@ -80,7 +100,8 @@ def _allgather(call: str, divided: Any) -> Any:
     def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
         mine, blocks = collected(self, call, sendbuf, recvbuf, divided)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, lambda channel: staging.collected(channel, chosen, mine, blocks)
+        nbytes = len(blocks.one(self.Get_rank()))
+        return self, Beginning(lambda channel: staging.collected(channel, chosen, mine, blocks), nbytes)
 
     return check
 
@@ -89,7 +110,7 @@ def _alltoall(call: str, divided: Any) -> Any:
     def check(self: Collective, sendbuf: Any, recvbuf: Any, algorithm: str = "") -> tuple[Any, ...]:
         out, into = exchanged(self, call, sendbuf, recvbuf, divided)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, lambda channel: staging.exchanged(channel, chosen, out, into)
+        return self, Beginning(lambda channel: staging.exchanged(channel, chosen, out, into), _size(out or into))
 
     return check
 
@@ -100,7 +121,9 @@ def _reduce(
     chief = root_of(self, "Reduce", root)
     mine, into, operator = operands(self, "Reduce", sendbuf, recvbuf, op, result=self.Get_rank() == chief)
     chosen = algorithm_of(self, "Reduce", algorithm, operator).run
-    return self, lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief)
+    return self, Beginning(
+        lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief), _size(mine or into)
+    )
 
 
 def _allreduce(call: str) -> Any:
@@ -109,7 +132,9 @@ def _allreduce(call: str) -> Any:
     ) -> tuple[Any, ...]:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         chosen = algorithm_of(self, call, algorithm, operator).run
-        return self, lambda channel: staging.reduced(channel, chosen, mine, into, operator)
+        return self, Beginning(
+            lambda channel: staging.reduced(channel, chosen, mine, into, operator), _size(mine or into)
+        )
 
     return check
 
@@ -123,7 +148,9 @@ def _scan(call: str) -> Any:
         mine, into, operator = operands(self, call, sendbuf, recvbuf, op)
         assert into is not None
         chosen = algorithm_of(self, call, algorithm, operator).run
-        return self, lambda channel: staging.scanned(channel, chosen, mine, into, operator, own)
+        return self, Beginning(
+            lambda channel: staging.scanned(channel, chosen, mine, into, operator, own), _size(mine or into)
+        )
 
     return check
 
@@ -134,7 +161,10 @@ def _reduce_scatter_block(
     call = "Reduce_scatter_block"
     operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, None, op, equal=True)
     chosen = algorithm_of(self, call, algorithm, operator).run
-    return self, lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call)
+    return self, Beginning(
+        lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call),
+        len(operand.view),
+    )
 
 
 def _reduce_scatter(
@@ -144,7 +174,10 @@ def _reduce_scatter(
     call = "Reduce_scatter"
     operand, into, counts, operator = scattered_operands(self, call, sendbuf, recvbuf, recvcounts, op, equal=False)
     chosen = algorithm_of(self, call, algorithm, operator).run
-    return self, lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call)
+    return self, Beginning(
+        lambda channel: staging.reduced_scattered(channel, chosen, operand, into, counts, operator, call),
+        len(operand.view),
+    )
 
 
 class Collective(CommBase):
@@ -269,13 +302,13 @@ class Collective(CommBase):
 
     # -- inside ------------------------------------------------------------------------------------------
 
-    async def _run(self, call: str, algorithm: _Begin) -> Any:
+    async def _run(self, call: str, given: Beginning) -> Any:
         """Run an algorithm to its end; return its result.
 
         Raises:
             MpiError: a cancelled collective has broken the communicator.
         """
-        begin = self._beginning(call, algorithm)
+        begin = self._beginning(call, given)
         try:
             return await self._all(begin, call, self.plain.group)
         except Exception:
@@ -284,13 +317,13 @@ class Collective(CommBase):
             self._broken = call
             raise
 
-    async def _begin(self, call: str, algorithm: _Begin) -> Request:
+    async def _begin(self, call: str, given: Beginning) -> Request:
         """Begin an algorithm; return the request for its end."""
         process = self._running()
-        begun = await process.call(self._beginning(call, algorithm))
+        begun = await process.call(self._beginning(call, given))
         return Request.begun(process, begun, self._all_do(call), self._others(self.plain.group))
 
-    def _beginning(self, call: str, algorithm: _Begin) -> Callable[[], Any]:
+    def _beginning(self, call: str, given: Beginning) -> Callable[[], Any]:
         """Return the plain call that begins an algorithm."""
         if self._broken:
             raise MpiError(
@@ -298,13 +331,13 @@ class Collective(CommBase):
                 f"Comm.{call}: {self.Get_name()} is broken, its {self._broken} was cancelled here; make another",
             )
         process, plain = self._running(), self.plain
-        tag = self._calls % _TAGS
+        tag = self._next_tag()
         self._calls += 1
 
         def begin() -> Any:
             hosts = [process.hosts[each] for each in plain.group]
             channel = CollectiveChannel(plain, plain.HIDDEN, tag, hosts, process)
-            return process.library.schedule(channel.checked(algorithm(channel), self._all_do(call)), call)
+            return process.library.schedule(channel.checked(given.begin(channel), self._all_do(call)), call)
 
         return begin
 
@@ -316,6 +349,10 @@ class Collective(CommBase):
         if begun.error is not None:
             raise begun.error
         return begun.result
+
+    def _next_tag(self) -> int:
+        """Return the tag of the messages of the next call."""
+        return self._calls % _TAGS
 
     def _all_do(self, call: str) -> str:
         return f"MPI {call} of all on {self.plain.name}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from conduit import checked_call
 from conduits.mpi.awaited.buffers import span, whole
-from conduits.mpi.awaited.collective import Collective
+from conduits.mpi.awaited.collective import Beginning, Collective
 from conduits.mpi.awaited.group import Group
 from conduits.mpi.awaited.point_to_point import PointToPoint
 from conduits.mpi.awaited.process import current
@@ -132,7 +132,7 @@ class Comm(PointToPoint, Collective):
     async def Free(self) -> None:
         """Give it back; collective.  The handle is null then; what was begun in it goes on."""
         plain = self.plain
-        if plain is self._running().library.world or plain is self._running().library.alone:
+        if self in self._running().handles.values():
             raise MpiError(ErrorClass.ERR_COMM, f"Comm.Free: {plain.name} cannot be freed")
         await self._running().call(plain.Free)
         self.plain = None
@@ -144,7 +144,8 @@ class Comm(PointToPoint, Collective):
         first = self._running().library.next_context()
         entry = _ENTRY.pack(color, key, first)
         found: list[tuple[int, int, int]] = [
-            _ENTRY.unpack(each) for each in await self._run(call, lambda channel: all_gather_bytes(channel, entry))
+            _ENTRY.unpack(each)
+            for each in await self._run(call, Beginning(lambda channel: all_gather_bytes(channel, entry), len(entry)))
         ]
         return found
 
@@ -164,7 +165,11 @@ class Comm(PointToPoint, Collective):
         """Return the communicator of a group with a context that all have agreed upon."""
         process = self._running()
         plain = await process.make(tuple(group), context, name)
-        return COMM_NULL if plain is None else Comm(process, plain)
+        return COMM_NULL if plain is None else self._like(plain)
+
+    def _like(self, plain: Any) -> Comm:
+        """Return this rank's handle of a new communicator, of the kind that this one is."""
+        return Comm(self.process, plain)
 
 
 COMM_NULL = Comm()
