@@ -24,7 +24,9 @@ from conduit.errors import BadRequest, HandlerError
 _PS_PER_S = 1e12
 _NOBODY: tuple[int, ...] = ()
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
-_READ_ONLY = frozenset({"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment"})
+_READ_ONLY = frozenset(
+    {"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment", "max_segment"}
+)
 _LATER = (
     "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
     "in ep.on_progress"
@@ -84,6 +86,7 @@ class Endpoint:
         ranks_on_host: the ranks of that host, sorted, this one included.
         simulated: whether time is virtual.
         segment: this rank's segment, a writable array of uint8; the memory itself.
+        max_segment: bytes of the largest segment that the network gives a rank, None where it gives any.
         rma: the network's native one-sided operations, None where it has none.
     """
 
@@ -114,6 +117,7 @@ class Endpoint:
         "host",
         "hosts",
         "limits",
+        "max_segment",
         "rank",
         "reporters",
         "rma",
@@ -133,9 +137,11 @@ class Endpoint:
         *,
         costs: Costs,
         simulated: bool,
+        max_segment: int | None = None,
         digest_log: DigestLog | None = None,
     ) -> None:
         self.rank = rank
+        self.max_segment = max_segment
         self.size = len(hosts)
         self.limits = limits
         self.costs = costs
