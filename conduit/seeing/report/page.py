@@ -10,6 +10,7 @@ from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.drawings import PARTS, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile, profile
+from conduit.words import many
 
 _MOST = 20
 """Lines of the program that the page shows."""
@@ -47,8 +48,9 @@ def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: 
     ended = "failed" if recording.failed else "ended well"
     native = f" and {len(found.native)} native operations" if found.native else ""
     page.text(
-        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of them "
-        f"after the start, {len(found.lives)} messages{native}; the job {ended}."
+        f"{many(found.ranks, 'rank')}, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of "
+        "them "
+        f"after the start, {many(len(found.lives), 'message')}{native}; the job {ended}."
     )
     if told:
         page.warnings((each.what, each.remedy) for each in told)
