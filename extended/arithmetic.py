@@ -19,6 +19,7 @@ import numpy as np
 
 import conduit
 from extended.checks import integer, shown
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -163,8 +164,7 @@ class FloatType(NumberType):
         real = isinstance(value, Real) or (hasattr(value, "__index__") and not isinstance(value, np.ndarray))
         if not real:
             raise conduit.BadRequest(
-                f"{call}: {name}={shown(value)} is a {type(value).__name__}; it must be a real number, such as "
-                f"float({name})"
+                f"{call}: {name}={shown(value)} {is_a(value)}; it must be a real number, such as float({name})"
             )
         try:
             return self.rounded(float(value))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import conduit
+from extended.words import is_a
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -82,11 +83,11 @@ def _checked_view(call: str, name: str, data: object, instead: str) -> memoryvie
         view = _view(data)
     except (TypeError, ValueError, BufferError) as error:
         raise conduit.BadRequest(
-            f"{call}: {name} is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray, a "
+            f"{call}: {name} {is_a(data)}, which offers no bytes ({error}); give bytes, a bytearray, a "
             "memoryview or a numpy array"
         ) from None
     if not view.c_contiguous:
-        raise conduit.BadRequest(f"{call}: {name} is a {type(data).__name__} that is not C-contiguous; {instead}")
+        raise conduit.BadRequest(f"{call}: {name} {is_a(data)} that is not C-contiguous; {instead}")
     return view
 
 

@@ -12,6 +12,7 @@ from operator import index
 import numpy as np
 
 import conduit
+from extended.words import is_a
 
 VALUE_BYTES = 8
 """The largest value put or got as an integer, in bytes."""
@@ -43,7 +44,7 @@ def integer(call: str, name: str, value: object) -> int:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
         raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} is a {type(value).__name__}; it must be an integer, such as int({name})"
+            f"{call}: {name}={shown(value)} {is_a(value)}; it must be an integer, such as int({name})"
         ) from None
 
 

@@ -17,6 +17,7 @@ import conduit
 from extended.buffers import EMPTY
 from extended.missing import Missing
 from extended.program_lines import program_line
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -384,13 +385,13 @@ def check_handles(call: str, handles: object) -> list[Handle[Any]]:
     if isinstance(handles, Handle):
         raise conduit.BadRequest(f"{call}: handles is a single handle; give a list, [handle], or `await` it")
     if not isinstance(handles, Iterable):
-        raise conduit.BadRequest(f"{call}: handles is a {type(handles).__name__}; give a list of handles")
+        raise conduit.BadRequest(f"{call}: handles {is_a(handles)}; give a list of handles")
     found = list(handles)  # which the program may change before it awaits the call
     for position, handle in enumerate(found):
         if not isinstance(handle, Handle):
             hint = "a call that was not awaited (write `h = await ...`)" if inspect.iscoroutine(handle) else "no handle"
             raise conduit.BadRequest(
-                f"{call}: handles[{position}] is a {type(handle).__name__}, {hint}; handles come from the _nb calls "
+                f"{call}: handles[{position}] {is_a(handle)}, {hint}; handles come from the _nb calls "
                 "and from access regions"
             )
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
 from extended import calls
+from extended.words import is_a, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -66,7 +67,8 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
         inspect.signature(main).bind(None, *args)
     except TypeError as error:
         raise conduit.BadRequest(
-            f"{front}.run: main={shown(main)} cannot be called with a {what} and {len(args)} arguments: {error}; "
+            f"{front}.run: main={shown(main)} cannot be called with a {what} and {many(len(args), 'argument')}: "
+            f"{error}; "
             f"{write}"
         ) from None
     except ValueError:
@@ -112,9 +114,7 @@ def integer(call: str, name: str, value: Any, least: int, most: int, what: str) 
     try:
         number = index(value)
     except TypeError:
-        raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, {what}"
-        ) from None
+        raise conduit.BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; give an integer, {what}") from None
     if not least <= number <= most:
         raise conduit.BadRequest(f"{call}: {name}={shown(number)} is not possible; give {what}")
     return number

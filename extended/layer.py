@@ -22,6 +22,7 @@ from extended.vis.indexed import Indexed
 from extended.vis.scatter import Scatter
 from extended.vis.strided import Strided
 from extended.vis.vector import Vector
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -105,9 +106,7 @@ _attachments: WeakValueDictionary[int, Attachment] = WeakValueDictionary()
 
 def _for_attach(cls: type[Extended], ep: object) -> None:
     if not isinstance(ep, conduit.Endpoint):
-        raise conduit.BadRequest(
-            f"Extended.attach: ep is a {type(ep).__name__}; give the endpoint that main was called with"
-        )
+        raise conduit.BadRequest(f"Extended.attach: ep {is_a(ep)}; give the endpoint that main was called with")
 
 
 class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):

@@ -29,6 +29,7 @@ from extended.calls import public
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
 from extended.reporting import queue_text
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -347,7 +348,7 @@ def _check_name(name: object) -> bytes:
         return b"s" + name.encode("utf-8", "surrogatepass")
     if not hasattr(name, "__index__"):
         raise conduit.BadRequest(
-            f"lock: name={checks.shown(name)} is a {type(name).__name__}; give a str or an int, the same on all ranks"
+            f"lock: name={checks.shown(name)} {is_a(name)}; give a str or an int, the same on all ranks"
         )
     return b"i%x" % checks.integer("lock", "name", name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -43,12 +42,10 @@ def read_line_word(word: int, files: Iterable[str]) -> str:
 
     Args:
         word: the argument.
-        files: where it may be; the files of all modules are tried after them.
+        files: where it may be.
     """
     line = word & (1 << _LINE_BITS) - 1
-    modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    known = (file for file in (*files, *modules) if file and _checksum(file) == word >> _LINE_BITS)
-    file = next(known, None)
+    file = next((each for each in files if _checksum(each) == word >> _LINE_BITS), None)
     return f"line {line} of its program" if file is None else f"{file}:{line}"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from extended.words import many
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -35,7 +37,7 @@ def team_name(members: Sequence[int]) -> str:
     parts = _parts(sorted(members))
     if len(parts) > _SHOWN:
         parts[_SHOWN - 1 : -1] = ["..."]
-        return f" of the team of {len(members)} ranks ({', '.join(parts)})"
+        return f" of the team of {many(len(members), 'rank')} ({', '.join(parts)})"
     return f" of the team of ranks {', '.join(parts)}"
 
 

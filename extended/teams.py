@@ -19,6 +19,7 @@ from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
 from extended.collectives.operands import ResultBuffer, as_bytes
 from extended.topology import topology
+from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,7 +113,7 @@ class Team(Collectives):
     def __repr__(self) -> str:
         if self._destroyed:
             return f"<{type(self).__name__}, destroyed>"
-        return f"<{type(self).__name__} of {len(self._members)} ranks, here rank {self._rank}>"
+        return f"<{type(self).__name__} of {many(len(self._members), 'rank')}, here rank {self._rank}>"
 
     # ---------------------------------------------------------------------------------------------------------- ranks
 

@@ -28,6 +28,7 @@ from conduit.launch.process import INTERRUPTED
 from conduit.launch.registry import Spec, parse_spec
 from conduit.launch.tracing import tracing
 from conduit.options import in_effect, render
+from conduit.words import many
 
 Plan: TypeAlias = tuple[Parameters, int, str]
 """Parameters, bytes of segment, and a note for users."""
@@ -341,7 +342,7 @@ def _announce(
     """Print the parameters of a run."""
     clock = "virtual" if spec.simulated else "wall"
     lines = [
-        f"{program.name} on {spec.text}: {ranks} rank{'s' * (ranks != 1)}, {clock} time",
+        f"{program.name} on {spec.text}: {many(ranks, 'rank')}, {clock} time",
         f"  {_pairs(shown)}",
         f"  {render(spec.options, defaults=True).replace(',', ' ')}",
     ]

@@ -34,6 +34,7 @@ from conduit.seeing.comparison import (
 from conduit.seeing.comparison.pages import most_changed, summary
 from conduit.seeing.comparison.results import from_json
 from conduit.seeing.pictures import Picture, check_drawing, draw
+from conduit.words import many
 
 _OF_THE_JOB = ("ranks", "ranks-per-host")
 """Options of benchmarks that can be swept; all others are those of conduits."""
@@ -285,7 +286,7 @@ def _drawn(made: Sequence[Picture], folder: Path) -> list[tuple[Picture, bytes]]
 
 
 def _count(made: Sequence[object]) -> str:
-    return f"{len(made)} picture{'s' * (len(made) != 1)} (svg and png)"
+    return f"{many(len(made), 'picture')} (svg and png)"
 
 
 def _save(path: Path, data: bytes) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from conduit import Endpoint
+from conduit.words import many
 
 PATIENCE = 2.0
 """Seconds of wall time without a line: a short run shows none."""
@@ -40,7 +41,7 @@ class JobProgress:
         requests = sum(each.counts.requests_sent for each in self.endpoints)
         now = max(each.now for each in self.endpoints)
         clock = f", virtual time {now * 1e3:.3f} ms" if some.simulated else ""
-        of = f"{self.returned} of {some.size} ranks have returned"
+        of = f"{self.returned} of {many(some.size, 'rank')} have returned"
         return f"{seconds:.0f} s{clock}, {requests} requests, {of}"
 
 

@@ -141,7 +141,7 @@ def test_arguments_of_the_wrong_kind_are_refused(case: Case) -> None:
         (1.0, "float"),
         (np.float32(1), "float32"),
         ("1", "str"),
-        (None, "NoneType"),
+        (None, "no value"),
         (b"\1", "bytes"),
         (np.array([1]), "ndarray"),
     ]

@@ -283,7 +283,7 @@ def test_what_is_no_contiguous_buffer_is_refused(case: Case) -> None:
         ("text", "str"),
         (7, "int"),
         ([1, 2], "list"),
-        (None, "NoneType"),
+        (None, "no value"),
         (gaps, "C-contiguous"),
         (columns, "C-contiguous"),
         (np.asfortranarray(np.zeros((4, 6))), "C-contiguous"),

@@ -15,6 +15,7 @@ from conduit.contract.processes import Processes
 from conduit.contract.records import Constant, Costs, Limits, RawTable
 from conduit.contract.world import World
 from conduit.errors import BadRequest, ConduitError
+from conduit.words import many
 
 
 class RankKind(Enum):
@@ -141,13 +142,14 @@ class Conduit(ABC):
         if most is not None and smallest > most:
             raise BadRequest(
                 f"ranks={ranks} does not fit on {cls.name!r}, with room for "
-                f"{most} {'rank' if most == 1 else 'ranks'} on each of {hosts} hosts; "
+                f"{many(most, 'rank')} on each of {many(hosts or 1, 'host')}; "
                 f"use at most {(hosts or 1) * most}"
             )
         chosen = smallest if ranks_per_host is None else ranks_per_host
         if chosen < smallest or (most is not None and chosen > most):
             raise BadRequest(
-                f"ranks_per_host={chosen} does not fit {ranks} ranks on {cls.name!r}; the smallest that does is "
+                f"ranks_per_host={chosen} does not fit {many(ranks, 'rank')} on {cls.name!r}; the smallest that does "
+                "is "
                 f"{smallest}" + (f", the largest {most}" if most is not None else "")
             )
         return tuple(rank // chosen for rank in range(ranks))

@@ -14,6 +14,7 @@ import numpy as np
 
 from conduit.contract import Buffer
 from conduit.errors import BadRequest
+from conduit.words import is_a
 
 _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
@@ -45,7 +46,7 @@ def integer(call: str, name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass an int") from None
+        raise BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; pass an int") from None
 
 
 def number(call: str, name: str, value: Any, most: float) -> float:
@@ -55,7 +56,7 @@ def number(call: str, name: str, value: Any, most: float) -> float:
     except OverflowError:  # an int longer than any float
         result = math.inf
     except (TypeError, ValueError):
-        raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass a number") from None
+        raise BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; pass a number") from None
     if not 0.0 <= result <= most:
         raise BadRequest(
             f"{call}: {name}={shown(value)} is not allowed; pass a finite number of at least 0 and at most {most:g}"
@@ -94,7 +95,7 @@ def ranks(call: str, name: str, value: Any, size: int) -> Iterable[int]:
         return DynamicRanks(value, first, size) if isinstance(value, Collection) and type(value) is not tuple else first
     if isinstance(value, Iterable):
         return DynamicRanks(value, (), size)
-    raise BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; pass ranks, such as [0, 1]")
+    raise BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; pass ranks, such as [0, 1]")
 
 
 def pack(call: str, args: Sequence[Any], most: int) -> bytes:
@@ -128,7 +129,7 @@ def buffer(call: str, name: str, value: Any) -> Buffer:
         array = isinstance(value, np.ndarray)
         advice = f"{name}.view('u1')" if array else "bytes, a bytearray, a memoryview or a numpy array"
         raise BadRequest(
-            f"{call}: {name} is a {type(value).__name__}, which has no buffer of plain bytes ({error}); pass {advice}"
+            f"{call}: {name} {is_a(value)}, which has no buffer of plain bytes ({error}); pass {advice}"
         ) from None
     if not view.c_contiguous:
         raise BadRequest(
@@ -141,7 +142,7 @@ def buffer(call: str, name: str, value: Any) -> Buffer:
         return view
     if "O" in _FIELD_NAME.sub("", view.format):
         raise BadRequest(
-            f"{call}: {name} is a {type(value).__name__} of format {view.format!r}: its elements are references to "
+            f"{call}: {name} {is_a(value)} of format {view.format!r}: its elements are references to "
             "objects, which mean nothing on another rank; pass plain numbers, or pickle.dumps(...) of the objects"
         )
     try:

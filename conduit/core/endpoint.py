@@ -20,11 +20,14 @@ from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import ObservedRma, Rma
 from conduit.errors import BadRequest, HandlerError
+from conduit.words import is_a
 
 _PS_PER_S = 1e12
 _NOBODY: tuple[int, ...] = ()
 _SHORT, _MEDIUM, _LONG, _LONG_ASYNC = (word_of(0, category, is_request=True) for category in Category)
-_READ_ONLY = frozenset({"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment"})
+_READ_ONLY = frozenset(
+    {"rank", "size", "limits", "costs", "rma", "simulated", "host", "hosts", "segment", "max_segment"}
+)
 _LATER = (
     "a handler may reply through its token and use ep.charge; let it set a flag and do the rest after block_until, or "
     "in ep.on_progress"
@@ -84,6 +87,7 @@ class Endpoint:
         ranks_on_host: the ranks of that host, sorted, this one included.
         simulated: whether time is virtual.
         segment: this rank's segment, a writable array of uint8; the memory itself.
+        max_segment: bytes of the largest segment that the network gives a rank, None where it gives any.
         rma: the network's native one-sided operations, None where it has none.
     """
 
@@ -116,6 +120,7 @@ class Endpoint:
         "host",
         "hosts",
         "limits",
+        "max_segment",
         "rank",
         "reporters",
         "rma",
@@ -135,9 +140,11 @@ class Endpoint:
         *,
         costs: Costs,
         simulated: bool,
+        max_segment: int | None = None,
         digest_log: DigestLog | None = None,
     ) -> None:
         self.rank = rank
+        self.max_segment = max_segment
         self.size = len(hosts)
         self.limits = limits
         self.costs = costs
@@ -556,7 +563,7 @@ class Endpoint:
                 "always true; pass an ordinary function"
             )
         if what.__class__ is not str:
-            raise BadRequest(f"{call}: what={arguments.shown(what)} is a {type(what).__name__}; pass a str")
+            raise BadRequest(f"{call}: what={arguments.shown(what)} {is_a(what)}; pass a str")
         if ranks is not _NOBODY:
             for rank in ranks if type(ranks) is tuple else (None,):
                 if type(rank) is not int or not 0 <= rank < self.size:
@@ -737,7 +744,7 @@ class Endpoint:
             BadRequest: `why` is no str.
         """
         if not isinstance(why, str):
-            raise BadRequest(f"ep.refuse_attach: why={arguments.shown(why)} is a {type(why).__name__}; pass a str")
+            raise BadRequest(f"ep.refuse_attach: why={arguments.shown(why)} {is_a(why)}; pass a str")
         self._no_attach = why
 
     def warn(self, text: str) -> None:
@@ -747,7 +754,7 @@ class Endpoint:
             BadRequest: `text` is no str.
         """
         if not isinstance(text, str):
-            raise BadRequest(f"ep.warn: text={arguments.shown(text)} is a {type(text).__name__}; pass a str")
+            raise BadRequest(f"ep.warn: text={arguments.shown(text)} {is_a(text)}; pass a str")
         self.warnings.append(text)
 
     def take_library_costs(self, costs: Mapping[str, float]) -> None:
@@ -765,8 +772,7 @@ class Endpoint:
         """
         if not isinstance(name, str):
             raise BadRequest(
-                f"ep.library_cost: name={arguments.shown(name)} is a {type(name).__name__}; pass the name of a call, a "
-                "str"
+                f"ep.library_cost: name={arguments.shown(name)} {is_a(name)}; pass the name of a call, a str"
             )
         return self._library_costs.get(name, 0.0)
 
@@ -781,7 +787,7 @@ class Endpoint:
             BadRequest: `name` is no str or one that the core counts itself, or `n` no such integer.
         """
         if not isinstance(name, str):
-            raise BadRequest(f"ep.count: name={arguments.shown(name)} is a {type(name).__name__}; pass a str")
+            raise BadRequest(f"ep.count: name={arguments.shown(name)} {is_a(name)}; pass a str")
         if name not in self._of_layers and name in self._counted():
             raise BadRequest(f"ep.count: name={name!r} is counted by the core itself; pass a name of the layer's own")
         more = arguments.amount("ep.count", "n", n, 0, _MOST_COUNTED)

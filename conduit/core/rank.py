@@ -25,6 +25,7 @@ def make_endpoint(
     costs: Costs,
     library_costs: Mapping[str, float] | None = None,
     simulated: bool,
+    max_segment: int | None = None,
     digest_log: DigestLog | None = None,
     hooks: Hooks | None = None,
 ) -> Endpoint:
@@ -39,12 +40,16 @@ def make_endpoint(
         costs: what the network says of its messages.
         library_costs: what calls of a vendor's libraries cost beside that.
         simulated: whether time is virtual.
+        max_segment: bytes of the largest segment that the network gives, None for any.
         digest_log: where the acts of the rank are logged for the digest, if there is one.
         hooks: whom to tell what happens.
     """
     listened = hooks is not None and hooks.messages
     kind, server = (_Endpoint, _Dispatch) if listened else (Endpoint, Dispatch)
-    endpoint = kind(rank, hosts, limits, segment_bytes, seed, costs=costs, simulated=simulated, digest_log=digest_log)
+    endpoint = kind(
+        rank, hosts, limits, segment_bytes, seed,
+        costs=costs, simulated=simulated, max_segment=max_segment, digest_log=digest_log,
+    )  # fmt: skip
     endpoint.take_library_costs(library_costs or {})
     server(endpoint, hooks)
     return endpoint

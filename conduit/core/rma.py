@@ -14,6 +14,7 @@ from conduit.core import arguments
 from conduit.core.calls import Caller, Guard, guard
 from conduit.core.digest import BEGIN, COMPLETE, FLUSH, DigestLog
 from conduit.errors import BadRequest
+from conduit.words import many
 
 _PUT, _GET, _ATOMIC = range(3)  # in the digest
 _MOST = 1 << 63
@@ -339,8 +340,8 @@ class Rma:
         steps = tuple(arguments.integer(call, f"strides[{i}]", each) for i, each in enumerate(strides))
         if len(along) != len(steps):
             raise BadRequest(
-                f"{call}: counts={arguments.shown(along)} are {len(along)}, but strides={arguments.shown(steps)} are "
-                f"{len(steps)}; pass one of each for every dimension"
+                f"{call}: counts={arguments.shown(along)} is {many(len(along), 'number')}, but "
+                f"strides={arguments.shown(steps)} {many(len(steps), 'number')}; pass one of each for every dimension"
             )
         start = arguments.integer(call, "offset", offset)
         places = StridedSection(start, arguments.amount(call, "run", run, 0, _MOST), along, steps)

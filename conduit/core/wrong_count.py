@@ -8,6 +8,8 @@ import linecache
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from conduit.words import many
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _PLACES = 3
 """Lines that may have sent a message, of which a text names no more."""
@@ -60,11 +62,11 @@ def _takes(signature: inspect.Signature, *, payload: bool) -> str:
         return ""
     least, most = sum(one.default is inspect.Parameter.empty for one in each), len(each)
     if inspect.Parameter.VAR_POSITIONAL in kinds:
-        count = f"at least {least} integers"
+        count = f"at least {many(least, 'integer')}"
     elif least < most:
         count = f"{least} to {most} integers"
     else:
-        count = f"{most or 'no'} integer{'s' * (most != 1)}"
+        count = f"{many(most, 'integer') if most else 'no integers'}"
     return f"a payload and {count}" if payload else count
 
 

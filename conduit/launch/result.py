@@ -13,6 +13,7 @@ import numpy as np
 from conduit.core import arguments
 from conduit.seeing.pictures import Table, shown
 from conduit.seeing.timeline import Timeline
+from conduit.words import many
 
 _SHOWN = ("requests_sent", "replies_sent", "requests_handled", "replies_handled", "payload_bytes_sent")
 """Counts that notebooks show beside the values; the others fold out."""
@@ -70,7 +71,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Return what notebooks show: what there is of it in a line, values and the main counts, the others folded."""
         names = self._counts()
-        title = f"{self.ranks} ranks on {self.conduit}, {self.seconds * 1e6:,.3f} µs"
+        title = f"{many(self.ranks, 'rank')} on {self.conduit}, {self.seconds * 1e6:,.3f} µs"
         if self.digest is not None:
             title += f", digest {self.digest}"
         rows = [

@@ -27,6 +27,7 @@ from conduit.launch.result import Result
 from conduit.launch.tracebacks import trim
 from conduit.launch.tracing import timeline_of
 from conduit.launch.warned import warned
+from conduit.words import many
 
 _WRITE = "write `async def main(ep, *args)`"
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
@@ -204,7 +205,8 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         signature.bind(None, *args)
     except TypeError as error:
         raise BadRequest(
-            f"run: main={describe(main)}{signature} cannot be called with an endpoint and {len(args)} arguments: "
+            f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
+            f"{many(len(args), 'argument')}: "
             f"{error}; {_WRITE}"
         ) from None
 

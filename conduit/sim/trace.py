@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from conduit.sim.actions import acting, rank_of
 from conduit.sim.kernel import Kernel
+from conduit.words import is_a
 
 
 class TraceEvent(NamedTuple):
@@ -95,7 +96,7 @@ class TracingKernel(Kernel):
         """Refuse the time of an event that cannot be one."""
         if not isinstance(when, int):
             raise TypeError(
-                f"{_name(action)}: an event at {when!r} ps, which is a {type(when).__name__}; times are whole numbers: "
+                f"{_name(action)}: an event at {when!r} ps, which {is_a(when)}; times are whole numbers: "
                 "use conduit.sim.units.ps(seconds), duration(nbytes, bytes_per_s), // or round"
             )
         if when < self.now:

@@ -29,6 +29,7 @@ import attrs
 from conduit.contract import Message
 from conduit.errors import NetworkError
 from conduit.simnet import header
+from conduit.words import many
 
 Line: TypeAlias = bytes | bytearray | memoryview
 LINE = 64
@@ -147,7 +148,7 @@ def unpack(lines: Sequence[Line], source: int, sequence: int) -> tuple[Message, 
         parts.append(lines[place][PREFIX:])
     data = b"".join(parts)
     if data[1] >> 3 > MAX_ARGS or header.SIZE + 4 * (data[1] >> 3) > len(data):
-        raise BadPostbox(f"postbox {sequence} from rank {source} announces {data[1] >> 3} arguments")
+        raise BadPostbox(f"postbox {sequence} from rank {source} announces {many(data[1] >> 3, 'argument')}")
     message = header.unpack(data, source, 0)
     start = header.SIZE + len(message.args)
     if form == Form.INLINE:

@@ -9,6 +9,7 @@ import numpy as np
 import conduit
 from extended import checks
 from extended.buffers import check_writable, flat
+from extended.words import is_a, many
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,7 +27,7 @@ def taken(call: str, array: object) -> tuple[Array, bool]:
     try:
         found = np.asarray(array)
     except (TypeError, ValueError) as error:
-        raise conduit.BadRequest(f"{call}: array is a {type(array).__name__} that is no array: {error}") from None
+        raise conduit.BadRequest(f"{call}: array {is_a(array)} that is no array: {error}") from None
     if found.dtype.hasobject or not found.dtype.itemsize:
         what = "holds Python objects" if found.dtype.hasobject else "has elements of no bytes"
         raise conduit.BadRequest(
@@ -44,7 +45,8 @@ def check_rows(call: str, array: Array, size: int) -> None:
     """
     if array.ndim == 0 or array.shape[0] != size:
         raise conduit.BadRequest(
-            f"{call}: array of shape {array.shape} must have one row for each of the {size} ranks of the team: its "
+            f"{call}: array of shape {array.shape} must have one row for each of the {many(size, 'rank')} of the "
+            "team: its "
             f"first axis must be {size}"
         )
 

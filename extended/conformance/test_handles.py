@@ -356,9 +356,9 @@ def test_what_is_no_handle_is_refused(case: Case) -> None:
             message = refusal(partial(call, [handle, wrong]))
             assert message.startswith(f"{call.__name__}: handles[1] is a coroutine, a call that was not awaited")
             await wrong
-            assert "handles[0] is a int" in refusal(partial(call, [7]))
+            assert "handles[0] is an int" in refusal(partial(call, [7]))
             assert "single handle" in refusal(partial(call, handle))
-            assert "NoneType" in refusal(partial(call, None))
+            assert "no value" in refusal(partial(call, None))
         await x.wait_all([handle])
 
     case.run(main)

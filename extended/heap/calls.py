@@ -28,7 +28,7 @@ def _number(call: str, name: str, value: object) -> int:
 
 
 def _for_alloc(call: str) -> Callable[..., None]:
-    def check(x: SymmetricHeap, nbytes: object, align: object = 64) -> None:
+    def check(x: SymmetricHeap, nbytes: object, align: object = 64, *, called: str = "") -> None:
         _number(call, "nbytes", nbytes)
         multiple = _number(call, "align", align)
         if not multiple or multiple & (multiple - 1):
@@ -54,7 +54,7 @@ class SymmetricHeap:
     _heap: HeapCalls
 
     @public(_for_alloc("all_alloc"))
-    async def all_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
+    async def all_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64, *, called: str = "") -> int:
         """Allocate the same bytes of every rank's segment; collective, returns when all ranks have called it.
 
         What is in them is what was there before: zeros where nothing has used them yet.
@@ -62,6 +62,7 @@ class SymmetricHeap:
         Args:
             nbytes: how many bytes on each rank; none give an offset of its own as well.
             align: power of two that the offset is to be a multiple of.
+            called: of a front end: the call that its user made, as "pe.zeros(shape=4)", which errors are to name.
 
         Returns:
             the offset, the same on all ranks.
@@ -71,7 +72,7 @@ class SymmetricHeap:
                 room, with what is left.
             conduit.ConduitError: an earlier call was cancelled on this rank.
         """
-        return await self._heap.call("all_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
+        return await self._heap.call(called or "all_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
 
     @public(_for_free("free"))
     async def free(self, offset: SupportsIndex) -> None:
@@ -87,7 +88,7 @@ class SymmetricHeap:
         await self._heap.call("free", HeapCallKind.FREE, index(offset), 0)
 
     @public(_for_alloc("global_alloc"))
-    async def global_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64) -> int:
+    async def global_alloc(self, nbytes: SupportsIndex, align: SupportsIndex = 64, *, called: str = "") -> int:
         """Allocate the same bytes of every rank's segment, by this rank alone; rank 0 is asked, which must poll.
 
         The others learn of the block from this rank.  What is in it is what was there before.
@@ -95,6 +96,7 @@ class SymmetricHeap:
         Args:
             nbytes: how many bytes on each rank; none give an offset of its own as well.
             align: power of two that the offset is to be a multiple of.
+            called: as of `all_alloc`.
 
         Returns:
             the offset, the same on all ranks.
@@ -104,7 +106,7 @@ class SymmetricHeap:
 
         Source: UPC Language Specifications 1.3, 7.2.4.2, `upc_global_alloc`.
         """
-        return await self._heap.call_alone("global_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
+        return await self._heap.call_alone(called or "global_alloc", HeapCallKind.ALLOCATE, index(nbytes), index(align))
 
     @public(_for_free("global_free"))
     async def global_free(self, offset: SupportsIndex) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import attrs
 import trio
@@ -24,6 +25,7 @@ from extended.heap.map import HeapMap
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
+from extended.program_lines import program_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +91,10 @@ class HeapCall:
 
     def __str__(self) -> str:
         if self.kind == HeapCallKind.FREE:
-            return f"rank {self.rank} called free(offset={self.number})"
+            return f"free(offset={self.number})"
         if self.kind == HeapCallKind.LOST:
             return f"rank {self.rank} was cancelled in {NAMES[self.number]}, whose result it has lost"
-        return f"rank {self.rank} called all_alloc(nbytes={self.number}, align={self.align})"
+        return f"all_alloc(nbytes={self.number}, align={self.align})"
 
 
 WORDS = 6
@@ -127,6 +129,8 @@ class HeapCalls:
         self._alone: dict[int, tuple[int, ...] | None] = {}  # this rank's calls of its own: ticket to answer
         self._tickets = 0
         self.outgoing = RequestQueue(ep)
+        self._called: dict[int, str] = {}  # the last two calls as their user made them, and where, by number
+        _OF_ALL[id(ep.hosts), ep.rank] = self
 
     def tell(self, sink: ReportSink) -> None:
         """Tell how many calls this rank has made, and for which it waits."""
@@ -139,16 +143,25 @@ class HeapCalls:
     async def call(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
         """Make a call with all ranks; return the offset that rank 0 answers.
 
+        Args:
+            name: of the call; of a front end with its arguments, as "pe.zeros(shape=4)".
+            kind: what it does.
+            number: bytes, or an offset.
+            align: of the offset.
+
         Raises:
             conduit.BadRequest: the calls differ, there is no room, or no such block; or another task is in a call.
             conduit.ConduitError: a call was cancelled before, on this rank or another.
         """
+        called, name = name, name.partition("(")[0]
         if self._lost is not None:
             raise _lost_error(name, self._lost_call(self._lost))
         if self._busy:
             raise conduit.BadRequest(f"{name}: another task of this rank is in such a call; let one task do it")
         self._busy, self._given, self._answer = True, True, None
         mine = HeapCall(self._ep.rank, kind, number, align)
+        self._called.pop(self._number - 2, None)  # others have heard of it
+        self._called[self._number] = "{} at {}:{}".format(called if "(" in called else mine, *program_line())
         self._waits[name] = self._number
         self._number += 1
         self._merge([mine])
@@ -165,7 +178,7 @@ class HeapCalls:
         finally:
             self._busy = False
             self._waits.clear()
-        return self._result(name, mine, self._answer)
+        return self._result(called, mine, self._answer)
 
     async def call_alone(self, name: str, kind: HeapCallKind, number: int, align: int) -> int:
         """Make a call by this rank alone; return the offset that rank 0 answers.
@@ -175,10 +188,11 @@ class HeapCalls:
         Raises:
             conduit.BadRequest: there is no room, or no such block.
         """
+        called, name = name, name.partition("(")[0]
         mine = HeapCall(self._ep.rank, kind, number, align)
         if self._map is not None:
             await self._ep.poll()
-            return self._result(name, mine, self._ask(self._map, mine))
+            return self._result(called, mine, self._ask(self._map, mine))
         ticket = self._tickets
         self._tickets = (ticket + 1) & 0x3FFF_FFFF
         self._alone[ticket] = None
@@ -195,7 +209,7 @@ class HeapCalls:
                 self._give_back(kind, answer)
                 self.outgoing.ask()
             raise
-        return self._result(name, mine, self._alone.pop(ticket))
+        return self._result(called, mine, self._alone.pop(ticket))
 
     def _give_back(self, kind: int, answer: tuple[int, ...]) -> None:
         if kind == HeapCallKind.ALLOCATE and answer[0] == Answer.DONE:
@@ -208,8 +222,9 @@ class HeapCalls:
         children_of = [rank for rank in self._below if rank not in self._come]
         return children_of if children_of or self._above is None else [self._above]
 
-    def _result(self, name: str, mine: HeapCall, answer: tuple[int, ...] | None) -> int:
+    def _result(self, called: str, mine: HeapCall, answer: tuple[int, ...] | None) -> int:
         assert answer is not None
+        name = called.partition("(")[0]
         code, *words = answer
         if code == Answer.MISMATCH:
             one, other = HeapCall.of_words(tuple(words[:WORDS])), HeapCall.of_words(tuple(words[WORDS:]))
@@ -217,16 +232,12 @@ class HeapCalls:
                 if call.kind == HeapCallKind.LOST:
                     raise _lost_error(name, call)
             raise conduit.BadRequest(
-                f"{name}: {one}, but {other}; make the same calls with the same arguments in the same order on every "
-                "rank"
+                f"{name}: {self._told(one)}, but {self._told(other)}; make the same calls with the same arguments in "
+                "the same order on every rank"
             )
         first, second = joined(words[0], words[1]), joined(words[2], words[3])
         if code == Answer.EXHAUSTED:
-            raise conduit.BadRequest(
-                f"{name}: nbytes={mine.number} with align={mine.align} does not fit; of the {self._ep.segment.nbytes} "
-                f"bytes of a segment {first} are left, {second} of them together; free what is no longer used, or "
-                "start the job with a larger segment= (--segment)"
-            )
+            raise conduit.BadRequest(self._no_room(called, mine, first, second))
         if code == Answer.UNKNOWN:
             raise conduit.BadRequest(
                 f"{name}: offset={mine.number} is not that of a block of the heap, or of one that was freed before; "
@@ -234,6 +245,30 @@ class HeapCalls:
             )
         self.low = second
         return first
+
+    def _told(self, call: HeapCall) -> str:
+        """Return a call as its user made it, as far as that is known: of a rank in this process, or of this one."""
+        other = _OF_ALL.get((id(self._ep.hosts), call.rank))
+        return f"rank {call.rank} called {call if other is None else other.called(self._number - 1) or call}"
+
+    def called(self, number: int) -> str | None:
+        """Return a call as this rank's user made it, and where; None where that is not known."""
+        return self._called.get(number)
+
+    def _no_room(self, called: str, call: HeapCall, left: int, together: int) -> str:
+        size, largest = self._ep.segment.nbytes, self._ep.max_segment
+        need = size - self.low + call.number + call.align  # as from `low` up all lies as it does now
+        parts = f", {together} of them together" if together < left else ""
+        if largest is None or need <= largest:
+            advice = f"start the job with segment={need} or more (--segment)"
+        else:
+            advice = f"take less: the network gives a rank at most {largest} bytes"
+        free = "free what is no longer used, or " if left < size else ""
+        if "(" in called:
+            takes = f"{called} takes {call.number} bytes of every rank's segment, of whose"
+        else:
+            takes = f"{called}: nbytes={call.number} with align={call.align} does not fit; of a segment's"
+        return f"{takes} {size} bytes {left} are left{parts}; {free}{advice}"
 
     # -------------------------------------------------------------------------------------------------------- messages
 
@@ -320,3 +355,7 @@ def _lost_error(name: str, call: HeapCall) -> conduit.ConduitError:
         f"{name}: {call}, so that the ranks no longer agree on the heap; do not cancel calls that all ranks make "
         "together"
     )
+
+
+_OF_ALL: WeakValueDictionary[tuple[int, int], HeapCalls] = WeakValueDictionary()
+"""Those of the ranks of this process, by job and rank, for errors only.  A job leaves nothing here."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import conduit
 from extended.front_ends import integer, shown
+from extended.words import is_a, many
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -64,7 +65,7 @@ def array_of(call: str, name: str, value: Any, *, writable: bool = False) -> Arr
         conduit.BadRequest: no array of numpy, of objects, or read-only where it is written.
     """
     if not isinstance(value, np.ndarray):
-        raise conduit.BadRequest(f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an array of numpy")
+        raise conduit.BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; give an array of numpy")
     if value.dtype.hasobject or value.dtype.itemsize == 0:
         raise conduit.BadRequest(
             f"{call}: {name} has dtype {value.dtype}; give one whose elements are bytes of a fixed size"
@@ -119,7 +120,8 @@ def elements(call: str, size: Any, rooms: dict[str, int], times: int = 1) -> int
         if count * times > room:
             needed = f"{count}" if times == 1 else f"{times} times {count}"
             raise conduit.BadRequest(
-                f"{call}: size={count} is too much: {name} has room for {room} elements, and {needed} are needed; "
+                f"{call}: size={count} is too much: {name} has room for {many(room, 'element')}, and {needed} are "
+                "needed; "
                 "give less, or a longer array"
             )
     return count
@@ -140,5 +142,5 @@ def number_for(call: str, name: str, value: Any, dtype: np.dtype[Any]) -> int | 
         return index(value)
     except TypeError:
         raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} is a {type(value).__name__}; give an integer, for dtype {dtype}"
+            f"{call}: {name}={shown(value)} {is_a(value)}; give an integer, for dtype {dtype}"
         ) from None

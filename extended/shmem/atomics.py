@@ -8,6 +8,7 @@ import conduit
 from extended.front_ends import public, shown
 from extended.shmem import arguments
 from extended.shmem.transfers import Base
+from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -40,7 +41,7 @@ class ShmemAtomics(Base):
         if kind not in allowed or elements.dtype.byteorder == ">":
             raise conduit.BadRequest(f"{call}: {name} has dtype {elements.dtype}; give one of {', '.join(allowed)}")
         if elements.size != 1:
-            raise conduit.BadRequest(f"{call}: {name} has {elements.size} elements; give one, such as a[3:4]")
+            raise conduit.BadRequest(f"{call}: {name} has {many(elements.size, 'element')}; give one, such as a[3:4]")
         if offset % elements.itemsize:
             raise conduit.BadRequest(
                 f"{call}: {name} is not aligned to its {elements.itemsize} bytes; give an array that is"
@@ -65,7 +66,8 @@ class ShmemAtomics(Base):
             raise conduit.BadRequest(f"{call}: fetch was freed; use arrays before they are freed")
         if array.dtype != elements.dtype or array.size != 1:
             raise conduit.BadRequest(
-                f"{call}: fetch has {array.size} elements of dtype {array.dtype}; give one of dtype {elements.dtype}"
+                f"{call}: fetch has {many(array.size, 'element')} of dtype {array.dtype}; give one of dtype "
+                f"{elements.dtype}"
             )
         return array
 

@@ -13,6 +13,7 @@ from extended.shmem import arguments
 from extended.shmem.constants import OP
 from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
+from extended.words import many
 
 if TYPE_CHECKING:
     from extended.shmem.arguments import Array
@@ -79,7 +80,8 @@ class ShmemCollectives(Base):
             found = await members.broadcast(here[:count] if members.rank == first else None, first)
             if found.size != count or found.dtype != there.dtype:
                 raise extended.CollectiveMismatch(
-                    f"{call}: PE {members.rank} wants {count} elements of dtype {there.dtype}, and the root, PE "
+                    f"{call}: PE {members.rank} wants {many(count, 'element')} of dtype {there.dtype}, and the root, "
+                    "PE "
                     f"{first}, gives {found.size} of dtype {found.dtype}; give the same size on every PE"
                 )
             self._x.ep.charge(copied=found.nbytes)
@@ -126,7 +128,8 @@ class ShmemCollectives(Base):
             total, most = int(counts.sum()), int(counts.max())
             if total > there.size:
                 raise conduit.BadRequest(
-                    f"{call}: target has room for {there.size} elements, and the PEs give {total}; give a longer one"
+                    f"{call}: target has room for {many(there.size, 'element')}, and the PEs give {total}; give a "
+                    "longer one"
                 )
             padded = np.zeros(most, here.dtype)  # the layer below gathers rows of one size
             padded[:count] = here[:count]

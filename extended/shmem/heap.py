@@ -133,13 +133,14 @@ class ShmemAllocation:
     CTX_DEFAULT: Ctx
 
     async def _new(self, call: str, nbytes: int, align: int) -> Array:
-        offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED))
+        offset = await self._x.all_alloc(nbytes, align=max(align, ALIGNED), called=call)
         return self._blocks.add(offset, nbytes)
 
     async def _made(
         self, call: str, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, align: int, fill: Any
     ) -> Array:
-        root = await self._new(call, prod(shape) * dtype.itemsize, align)
+        called = f"{call}(shape={shape}, dtype={dtype})"
+        root = await self._new(called, prod(shape) * dtype.itemsize, align)
         made: Array = np.ndarray(shape, dtype, buffer=root, order=order)
         if fill is not None:
             self._x.ep.charge(copied=made.nbytes)
@@ -170,7 +171,7 @@ class ShmemAllocation:
         multiple = _align(call, align)
 
         async def allocate() -> memoryview:
-            root = await self._new(call, many * each, multiple)
+            root = await self._new(f"{call}(count={many}, size={each})", many * each, multiple)
             if clear:
                 self._x.ep.charge(copied=many * each)
                 root[:] = 0

@@ -11,6 +11,7 @@ import extended
 from extended.front_ends import public
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
+from extended.words import many
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,7 +29,8 @@ class ShmemLocks(Base, ShmemAllocation):
         block, elements = self._blocks.symmetric(call, "lock", lock)
         if elements.dtype != _LOCK_TYPE or elements.size != 1:
             raise conduit.BadRequest(
-                f"{call}: lock has {elements.size} elements of dtype {elements.dtype}; give what pe.new_lock returned, "
+                f"{call}: lock has {many(elements.size, 'element')} of dtype {elements.dtype}; give what pe.new_lock "
+                "returned, "
                 "or an array of one i8"
             )
         place = self._blocks.offset(block, elements) - block.offset

@@ -16,6 +16,7 @@ from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import SIGNAL
 from extended.shmem.contexts import Ctx, OperationStream
+from extended.words import many
 
 if TYPE_CHECKING:
     from extended import Extended
@@ -273,7 +274,8 @@ class ShmemTransfers(Base):
         place, elements = self._blocks.place(call, "signal", signal)
         if elements.dtype != SIGNAL_TYPE or elements.size != 1:
             raise conduit.BadRequest(
-                f"{call}: signal has {elements.size} elements of dtype {elements.dtype}; give what pe.new_signal "
+                f"{call}: signal has {many(elements.size, 'element')} of dtype {elements.dtype}; give what "
+                "pe.new_signal "
                 "returned, or an array of one u8"
             )
         return place, elements

@@ -13,6 +13,7 @@ from extended.front_ends import public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import CMP
 from extended.shmem.transfers import ShmemTransfers
+from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ class Waits(ShmemTransfers):
         given = list(values) if vector and np.iterable(values) else [values]
         if vector and len(given) < elements.size:
             raise conduit.BadRequest(
-                f"{call}: values has {len(given)} elements and {name} {elements.size}; give one for each"
+                f"{call}: values has {many(len(given), 'element')} and {name} {elements.size}; give one for each"
             )
         numbers = [arguments.number_for(call, "values" if vector else "value", each, elements.dtype) for each in given]
         bounds = np.iinfo(elements.dtype)
@@ -101,7 +102,7 @@ class Waits(ShmemTransfers):
             excluded = np.asarray(status).reshape(-1)
             if excluded.size < elements.size:
                 raise conduit.BadRequest(
-                    f"{call}: status has {excluded.size} elements and {name} {elements.size}; give one for each"
+                    f"{call}: status has {many(excluded.size, 'element')} and {name} {elements.size}; give one for each"
                 )
             counted = counted[excluded[: elements.size] == 0]
         made = np.array(numbers, elements.dtype)
@@ -110,7 +111,8 @@ class Waits(ShmemTransfers):
     def _one(self, call: str, ivar: Any, cmp: Any, value: Any) -> Look:
         look = self._look(call, ivar, cmp, value, None, vector=False)
         if look.elements.size != 1:
-            raise conduit.BadRequest(f"{call}: ivar has {look.elements.size} elements; give one, such as a[3:4]")
+            count = many(look.elements.size, "element")
+            raise conduit.BadRequest(f"{call}: ivar has {count}; give one, such as a[3:4]")
         return look
 
     async def _wait(self, call: str, look: Look, done: Callable[[], bool]) -> None:

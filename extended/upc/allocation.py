@@ -83,11 +83,8 @@ class UpcAllocation:
         self._together += 1
         made = Description(number * (runtime.ep.size + 1), 0, shape, dtype, block, 0)
         nbytes = made.layout(runtime.ep.size).most() * dtype.itemsize
-        try:
-            offset = await runtime.x.all_alloc(nbytes, _ALIGN)
-        except conduit.BadRequest as error:
-            raise self._no_room("t.all_alloc", made, nbytes, error) from None
-        made = made.at(offset)
+        called = f"t.all_alloc(shape={shape}, dtype={dtype}, block={'indefinite' if block is None else block})"
+        made = made.at(await runtime.x.all_alloc(nbytes, _ALIGN, called=called))
         array = runtime.arrays[made.id] = SharedArray(runtime, made)
         array.memory.clear()
         try:
@@ -99,15 +96,6 @@ class UpcAllocation:
                 "another thread with other arguments; call it with the same ones on every thread"
             ) from None
         return array
-
-    def _no_room(self, call: str, made: Description, nbytes: int, error: Exception) -> conduit.BadRequest:
-        segment = self.runtime.ep.segment.nbytes
-        used = segment - self.runtime.x.heap_low
-        return conduit.BadRequest(
-            f"{call}: an array of shape {made.shape} and dtype {made.dtype} needs {nbytes} bytes of each thread's "
-            f"segment, beside {used} of other arrays; start the job with segment={used + nbytes + _ALIGN} or more if "
-            f"that is too little ({error})"
-        )
 
     @public("t", _for_all_free)
     async def all_free(self, a: SharedArray) -> None:
@@ -164,10 +152,7 @@ class UpcAllocation:
         self._alone += 1
         made = Description(self._alone * (threads + 1) + 1 + runtime.ep.rank, 0, shape, dtype, block, first)
         nbytes = made.layout(threads).most() * dtype.itemsize
-        try:
-            offset = await runtime.x.global_alloc(nbytes, _ALIGN)
-        except conduit.BadRequest as error:
-            raise self._no_room(call, made, nbytes, error) from None
+        offset = await runtime.x.global_alloc(nbytes, _ALIGN, called=f"{call}(shape={shape}, dtype={dtype})")
         made = made.at(offset)
         array = SharedArray(runtime, made)
         try:

@@ -19,6 +19,7 @@ from extended.upc import operators
 from extended.upc.array import SharedArray, refuse_read
 from extended.upc.places import Spot, check_array, size, spot
 from extended.upc.sort import sort
+from extended.words import many
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -72,7 +73,8 @@ def _for_all_permute(t: UpcCollectives, dst: Any, src: Any, perm: Any, nbytes: A
         check_array(call, t.runtime, "perm", perm)
         if perm.shape != (threads,) or perm.dtype.kind not in "iu":
             raise conduit.BadRequest(
-                f"{call}: perm has shape {perm.shape} and dtype {perm.dtype}; give an array of {threads} integers, one "
+                f"{call}: perm has shape {perm.shape} and dtype {perm.dtype}; give an array of "
+                f"{many(threads, 'integer')}, one "
                 "for each thread"
             )
     else:
@@ -112,7 +114,7 @@ def _for_all_prefix_reduce(t: UpcCollectives, dst: Any, src: Any, op: Any = "sum
     _same_type(call, target, array)
     if target.size != array.size:
         raise conduit.BadRequest(
-            f"{call}: dst has {target.size} elements, src {array.size}; give arrays of as many elements"
+            f"{call}: dst has {many(target.size, 'element')}, src {array.size}; give arrays of as many elements"
         )
     return t, target, array, operators.operator(call, op, array.dtype)
 

@@ -18,6 +18,7 @@ import conduit
 from extended.front_ends import integer, public, shown
 from extended.upc import arguments, selection
 from extended.upc.array import SharedArray, refuse_read
+from extended.words import is_a
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,7 +53,7 @@ def check_array(call: str, runtime: Runtime, name: str, a: Any) -> SharedArray:
     """
     if not isinstance(a, SharedArray):
         raise conduit.BadRequest(
-            f"{call}: {name}={shown(a)} is a {type(a).__name__}; give a shared array, as the allocations return it"
+            f"{call}: {name}={shown(a)} {is_a(a)}; give a shared array, as the allocations return it"
         )
     if a.memory.x is not runtime.x:
         raise conduit.BadRequest(
@@ -105,7 +106,7 @@ def _for_memput(t: Bytes, dst: Any, data: Any) -> tuple[Any, ...]:
             given = np.frombuffer(data, np.uint8) if memoryview(data).nbytes else np.empty(0, np.uint8)
         except (TypeError, ValueError, BufferError) as error:
             raise conduit.BadRequest(
-                f"t.memput: data is a {type(data).__name__}, which offers no bytes ({error}); give bytes, a bytearray "
+                f"t.memput: data {is_a(data)}, which offers no bytes ({error}); give bytes, a bytearray "
                 "or a numpy array"
             ) from None
     return t, spot("t.memput", t.runtime, "dst", dst, given.nbytes), given

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from extended.upc.errors import WrongIndex
+from extended.words import is_a, many
 
 if TYPE_CHECKING:
     from extended.upc.layout import Indices
@@ -127,7 +128,8 @@ def one(call: str, name: str, shape: tuple[int, ...], index: Any) -> int:
     chosen = select(name, shape, index)
     if not chosen.single:
         raise WrongIndex(
-            f"{call}: {name}[{_shown(index)}] is {chosen.flat.size} elements of shape {chosen.shape}; give the index "
+            f"{call}: {name}[{_shown(index)}] is {many(chosen.flat.size, 'element')} of shape {chosen.shape}; give "
+            "the index "
             "of one: an integer, or a tuple of one for each dimension"
         )
     return int(chosen.flat[0])
@@ -142,7 +144,7 @@ def whole(call: str, name: str, value: Any) -> int:
     try:
         return as_index(value)
     except TypeError:
-        raise WrongIndex(f"{call}: {name}={_shown(value)} is a {type(value).__name__}; give an integer") from None
+        raise WrongIndex(f"{call}: {name}={_shown(value)} {is_a(value)}; give an integer") from None
 
 
 def _outside(name: str, shape: tuple[int, ...], index: Any, axis: int, each: int) -> WrongIndex:

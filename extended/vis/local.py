@@ -11,6 +11,7 @@ import numpy as np
 import conduit
 from extended.buffers import EMPTY, check_readable, check_writable, flat
 from extended.vis.region import local_items
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -161,8 +162,7 @@ def check_array(call: str, name: str, values: object, *, writable: bool = False)
         values = np.asarray(values)
     if not isinstance(values, np.ndarray):
         raise conduit.BadRequest(
-            f"{call}: {name} is a {type(values).__name__}; give a numpy array (of any strides), such as "
-            f"numpy.asarray({name})"
+            f"{call}: {name} {is_a(values)}; give a numpy array (of any strides), such as numpy.asarray({name})"
         )
     if values.dtype.hasobject:
         raise conduit.BadRequest(

@@ -15,6 +15,7 @@ import conduit
 from extended import checks
 from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +46,7 @@ def offsets(call: str, given: Any) -> Wide:
         if given.dtype.kind in "ib":
             return given.astype(np.int64)
     elif not _iterable(given):
-        raise conduit.BadRequest(f"{call}: offsets is a {type(given).__name__}; give a list of integers")
+        raise conduit.BadRequest(f"{call}: offsets {is_a(given)}; give a list of integers")
     listed: list[Any] = list(given)
     try:
         return np.fromiter(map(index, listed), np.int64, len(listed))
@@ -78,7 +79,7 @@ def pieces(call: str, given: Any) -> Wide:
         if not (given[:, 1] < 0).any():
             return given.astype(np.int64)
     elif not _iterable(given):
-        raise conduit.BadRequest(f"{call}: pieces is a {type(given).__name__}; give a list of (offset, nbytes)")
+        raise conduit.BadRequest(f"{call}: pieces {is_a(given)}; give a list of (offset, nbytes)")
     listed: list[int] = []
     for number, piece in enumerate(given):
         try:
@@ -100,13 +101,13 @@ def strides(call: str, given: Any, name: str, array: npt.NDArray[Any]) -> tuple[
     """
     if not _iterable(given):
         raise conduit.BadRequest(
-            f"{call}: strides is a {type(given).__name__}; give a tuple with the bytes between elements there, one "
+            f"{call}: strides {is_a(given)}; give a tuple with the bytes between elements there, one "
             f"number for each of the array's {array.ndim} dimensions"
         )
     steps = tuple(checks.integer(call, f"strides[{number}]", each) for number, each in enumerate(given))
     if len(steps) != array.ndim:
         raise conduit.BadRequest(
-            f"{call}: strides={checks.shown(steps)} are {len(steps)}, but {name} has shape {array.shape}; give one "
+            f"{call}: strides={checks.shown(steps)} is not as long as the shape {array.shape} of {name}; give one "
             f"for each of its {array.ndim} dimensions"
         )
     return steps

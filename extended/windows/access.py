@@ -12,6 +12,7 @@ from extended.windows import buffers, operators
 from extended.windows.accumulates import Change
 from extended.windows.base import WindowBase
 from extended.windows.constants import PROC_NULL
+from extended.words import many
 
 if TYPE_CHECKING:
     from extended.windows.buffers import Array
@@ -191,7 +192,7 @@ class Access(WindowBase):
 
 def _one(call: str, name: str, elements: Array) -> Array:
     if elements.size != 1:
-        raise conduit.BadRequest(f"{call}: {name} has {elements.size} elements; give one, such as a[3:4]")
+        raise conduit.BadRequest(f"{call}: {name} has {many(elements.size, 'element')}; give one, such as a[3:4]")
     return elements
 
 
@@ -199,7 +200,7 @@ def _alike(call: str, name: str, elements: Array, out: Array) -> Array:
     """Return operands that go with a result."""
     if elements.size != out.size or elements.dtype != out.dtype:
         raise conduit.BadRequest(
-            f"{call}: {name} has {elements.size} elements of dtype {elements.dtype} and result {out.size} of "
+            f"{call}: {name} has {many(elements.size, 'element')} of dtype {elements.dtype} and result {out.size} of "
             f"{out.dtype}; give as many of one dtype"
         )
     if np.may_share_memory(elements, out):

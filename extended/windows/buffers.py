@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 import conduit
 from extended.front_ends import integer, shown
+from extended.words import is_a, many
 
 Array = npt.NDArray[Any]
 
@@ -69,7 +70,8 @@ def elements(call: str, name: str, spec: Any, *, writable: bool = False) -> Arra
         count = max(room, 0)
     if count > room:
         raise conduit.BadRequest(
-            f"{call}: {name} stands for {count} elements of dtype {kind} from element {first} on, but the array has "
+            f"{call}: {name} stands for {many(count, 'element')} of dtype {kind} from element {first} on, but the "
+            "array has "
             f"{raw.nbytes} bytes; give a smaller count, or a longer array"
         )
     return raw[first * kind.itemsize : (first + count) * kind.itemsize].view(kind)
@@ -91,7 +93,7 @@ def _flat(call: str, name: str, data: Any, *, writable: bool) -> Array:
             array = np.asarray(memoryview(data))
         except (TypeError, ValueError, BufferError):
             raise conduit.BadRequest(
-                f"{call}: {name}={shown(data)} is a {type(data).__name__}, which is no buffer; give {_FORMS}"
+                f"{call}: {name}={shown(data)} {is_a(data)}, which is no buffer; give {_FORMS}"
             ) from None
     dtype_of(call, name, array.dtype)
     if array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -148,8 +150,9 @@ def target(call: str, spec: Any, given: Array) -> Target:
     made = Target(disp, count, dtype)
     if made.nbytes != given.nbytes:
         raise conduit.BadRequest(
-            f"{call}: target={shown(spec)} is {count} elements of dtype {dtype}, which are {made.nbytes} bytes, but "
-            f"the buffer here has {given.size} of dtype {given.dtype}, which are {given.nbytes}; give as many"
+            f"{call}: target={shown(spec)} is {many(count, 'element')} of dtype {dtype}, which are {made.nbytes} "
+            f"bytes, but the buffer here has {given.size} of dtype {given.dtype}, which are {given.nbytes}; give as "
+            "many"
         )
     if dtype != given.dtype and "u1" not in (dtype.str[1:], given.dtype.str[1:]):
         raise conduit.BadRequest(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import conduit
 from extended.front_ends import integer, shown
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def members(call: str, group: Any, size: int) -> tuple[int, ...]:
 def _distinct(call: str, name: str, ranks: Any, size: int, whose: str) -> list[int]:
     if not isinstance(ranks, Iterable) or isinstance(ranks, str | bytes):
         raise conduit.BadRequest(
-            f"{call}: {name}={shown(ranks)} is a {type(ranks).__name__}; give win.Get_group(), what its Incl and Excl "
+            f"{call}: {name}={shown(ranks)} {is_a(ranks)}; give win.Get_group(), what its Incl and Excl "
             "return, or a list of ranks"
         )
     found = [integer(call, name, rank, 0, size - 1, f"ranks of the {whose}, 0 to {size - 1}") for rank in ranks]

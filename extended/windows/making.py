@@ -14,6 +14,7 @@ from extended.front_ends import integer, shown
 from extended.windows.buffers import MOST, dtype_of
 from extended.windows.locks import WORDS
 from extended.windows.service import attached
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from extended.windows.calls import Call
@@ -122,7 +123,7 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
     """
     if not isinstance(comm, Team):
         raise conduit.BadRequest(
-            f"{call}: comm={shown(comm)} is a {type(comm).__name__}; give what Extended.attach returned, or a team"
+            f"{call}: comm={shown(comm)} {is_a(comm)}; give what Extended.attach returned, or a team"
         )
     comm.check_usable(call)
     unit = integer(call, "disp_unit", disp_unit, 1, MOST, "the bytes of a displacement, 1 or more")
@@ -143,7 +144,7 @@ def _memory(call: str, array: Any) -> npt.NDArray[np.uint8]:
             given = np.asarray(memoryview(array))
         except (TypeError, ValueError, BufferError):
             raise conduit.BadRequest(
-                f"{call}: array={shown(array)} is a {type(array).__name__}; give a numpy array or another buffer"
+                f"{call}: array={shown(array)} {is_a(array)}; give a numpy array or another buffer"
             ) from None
     dtype_of(call, "array", given.dtype)
     if not given.flags.c_contiguous:

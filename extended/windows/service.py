@@ -21,6 +21,7 @@ from extended.windows.errors import WindowError
 from extended.windows.locks import WindowLocks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
 from extended.windows.records import packed, unpacked
+from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -396,9 +397,7 @@ def attach(x: Extended) -> Coroutine[Any, Any, None]:
         conduit.BadRequest: `x` is something else, or ranks attach different handlers.
     """
     if not isinstance(x, Extended):
-        raise conduit.BadRequest(
-            f"windows.attach: x={shown(x)} is a {type(x).__name__}; give what Extended.attach returned"
-        )
+        raise conduit.BadRequest(f"windows.attach: x={shown(x)} {is_a(x)}; give what Extended.attach returned")
     return _attach(x)
 
 

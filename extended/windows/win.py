@@ -11,6 +11,7 @@ from extended.windows.calls import Call, called
 from extended.windows.groups import WindowGroup
 from extended.windows.making import give_back, make, wanted
 from extended.windows.passive import Passive
+from extended.words import many
 
 if TYPE_CHECKING:
     from extended import Team
@@ -24,7 +25,7 @@ class Win(Access, Active, Passive):
 
     def __repr__(self) -> str:
         state = "freed" if self._epochs.freed is not None else f"{self._part.memory.nbytes} bytes here"
-        return f"<Win of {self._size} ranks, here rank {self._rank}, {state}>"
+        return f"<Win of {many(self._size, 'rank')}, here rank {self._rank}, {state}>"
 
     # ----------------------------------------------------------------------------------------------- making and ending
 

@@ -89,7 +89,7 @@ def test_a_forgotten_await_explains_a_handler_that_fails(shown):
         (
             "h(token, a, *rest)",
             "request_short(1, h)",
-            "takes at least 1 integers; the request of rank 0 (prog.py:6) carries 0",
+            "takes at least 1 integer; the request of rank 0 (prog.py:6) carries 0",
         ),
         (
             "h(token, payload, a)",

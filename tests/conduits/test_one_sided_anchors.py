@@ -165,7 +165,7 @@ def test_an_mpi_get_and_its_fence_take_what_their_anchor_says(machine):
 
 def test_a_library_cost_that_nobody_lists_is_zero():
     async def main(ep):
-        with pytest.raises(conduit.BadRequest, match=r"ep\.library_cost: name=3 is a int; pass the name of a call"):
+        with pytest.raises(conduit.BadRequest, match=r"ep\.library_cost: name=3 is an int; pass the name of a call"):
             ep.library_cost(3)
         return ep.library_cost("nothing"), ep.library_cost("mpi_get")
 

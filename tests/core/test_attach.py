@@ -160,7 +160,7 @@ def test_a_handler_is_told_what_to_do_instead(on_loggp, call, instead):
 
 def test_a_layer_may_refuse_handlers():
     async def main(ep):
-        with pytest.raises(conduit.BadRequest, match=r"ep.refuse_attach: why=3 is a int; pass a str"):
+        with pytest.raises(conduit.BadRequest, match=r"ep.refuse_attach: why=3 is an int; pass a str"):
             ep.refuse_attach(3)
         ep.refuse_attach("this program does without")
         with pytest.raises(conduit.BadRequest, match=r"ep.attach: this program does without$"):

@@ -260,7 +260,7 @@ WRONG = [
     (lambda r: r.fetch_add(1, 12, 1), r"ep\.rma\.fetch_add: offset=12 is not aligned; pass a multiple of 8, such as 8"),
     (lambda r: r.swap(1, 4089, 1), r"ep\.rma\.swap: 8 bytes at offset=4089 are not inside"),
     (lambda r: r.compare_swap(1, 0, 1, 1.5), r"ep\.rma\.compare_swap: new=1\.5 is a float; pass an int"),
-    (lambda r: r.put_strided(1, 0, 2, (3,), (4, 5), b"123456"), r"counts=\(3,\) are 1, but strides=\(4, 5\) are 2"),
+    (lambda r: r.put_strided(1, 0, 2, (3,), (4, 5), b"123456"), r"counts=\(3,\) is 1 number, but strides=\(4, 5\) 2"),
     (lambda r: r.put_strided(1, 0, 2, (3,), (4,), b"12345"), r"data has 5 bytes, but 3 runs of run=2 have 6; pass"),
     (lambda r: r.put_strided(1, 0, -2, (3,), (4,), b""), r"run=-2 is not allowed; pass an integer of at least 0"),
     (lambda r: r.get_strided(1, 0, 1, (3,), (-1,), bytearray(3)), r"get_strided: bytes -2 to 1 are not inside the"),

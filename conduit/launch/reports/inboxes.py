@@ -9,6 +9,7 @@ from conduit.contract import Awaited
 from conduit.launch.reports.graph import pattern, waits
 from conduit.launch.reports.records import RankRecord, SourceLine
 from conduit.launch.reports.words import common, counted, named
+from conduit.words import many
 
 _KINDS = 3  # of handlers, of those whose messages were not handled; of resources that some of many ranks use
 
@@ -18,7 +19,7 @@ def not_handled(ranks: Sequence[RankRecord]) -> str:
     total = sum(rank.undelivered for rank in ranks)
     if not total:
         return ""
-    count = f"{total} message{'s' * (total > 1)} not handled"
+    count = f"{many(total, 'message')} not handled"
     return f"{count}{_why(ranks)}{_of_what(ranks, total)}"
 
 

@@ -11,6 +11,7 @@ from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
 from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
+from conduit.words import many
 
 _MOST = 25  # lines
 _APART = 4  # ranks of one line and kind of wait that are shown one by one
@@ -30,7 +31,7 @@ def brief(report: Report) -> str:
     """Return the report in at most 25 lines for a cause that is simple, whatever the number of ranks."""
     lines = _Text(report).brief()
     if len(lines) > _MOST:
-        lines[_MOST - 1 :] = [f"... and {len(lines) - _MOST + 1} lines more; {_MORE}"]
+        lines[_MOST - 1 :] = [f"... and {many(len(lines) - _MOST + 1, 'line')} more; {_MORE}"]
     return shorten("\n".join(lines), _files(report))
 
 
@@ -94,7 +95,7 @@ class _Text:
         if cause.direct:
             lines.insert(1, f"    {_waiters(cause, ranks[0])}")
         if len(lines) > most:
-            lines[most - 1 :] = [f"{lines[most - 1]} (and {len(lines) - most} lines more)"]
+            lines[most - 1 :] = [f"{lines[most - 1]} (and {many(len(lines) - most, 'line')} more)"]
         return lines
 
     def _cycle(self, cause: Cause, ranks: Sequence[RankRecord], most: int) -> list[str]:
@@ -267,4 +268,4 @@ def _cycle(cycle: Sequence[int], most: int) -> str:
     if len(cycle) <= most + 1:
         return "cycle: rank " + " waits for rank ".join(map(str, cycle))
     shown = " waits for rank ".join(map(str, cycle[: most - 1]))
-    return f"cycle of {len(cycle) - 1} ranks: rank {shown} waits for ... waits for rank {cycle[-1]}"
+    return f"cycle of {many(len(cycle) - 1, 'rank')}: rank {shown} waits for ... waits for rank {cycle[-1]}"

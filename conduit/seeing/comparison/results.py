@@ -11,6 +11,7 @@ import attrs
 
 from conduit.errors import BadRequest
 from conduit.seeing.pictures import Table, shown
+from conduit.words import many
 
 _REMEDY = "give a file that --json of a benchmark or of conduit run has written"
 
@@ -84,7 +85,7 @@ class BenchmarkResult:
     def _repr_html_(self) -> str:
         """Return what notebooks show: the rows, and the options folded."""
         options = Table(("option", "value"), tuple((name, str(value)) for name, value in self.options.items()))
-        title = f"{self.program} on {self.conduit}, {self.ranks} ranks, {self.clock} time"
+        title = f"{self.program} on {self.conduit}, {many(self.ranks, 'rank')}, {self.clock} time"
         return shown(title, self._table().html(), options.html(folded="Options of the conduit"))
 
     def _table(self) -> Table:
@@ -179,7 +180,7 @@ def labelled(results: Sequence[BenchmarkResult]) -> list[BenchmarkResult]:
     """Return results of one program with labels that differ: by spec, else by ranks too, else by number."""
     labels = [result.conduit for result in results]
     if len(set(labels)) < len(labels):
-        labels = [f"{result.conduit}, {result.ranks} ranks" for result in results]
+        labels = [f"{result.conduit}, {many(result.ranks, 'rank')}" for result in results]
     if len(set(labels)) < len(labels):
         labels = [f"({number}) {label}" for number, label in enumerate(labels, 1)]
     return [attrs.evolve(result, label=label) for result, label in zip(results, labels, strict=True)]

@@ -15,6 +15,7 @@ from conduit.contract import Category, Identity
 from conduit.seeing.report.observer import SEND, Called, ReportRecording
 from conduit.seeing.report.profile import Profile, ends
 from conduit.seeing.timeline.recording import NEVER
+from conduit.words import many
 
 _WORTH = 0.1
 """Of the time after the start, below which nothing is said."""
@@ -73,7 +74,8 @@ def _late_polls(found: Profile) -> list[Advice]:
         made.append(
             Advice(
                 f"Rank {late.rank} did not poll while others waited for it: it computed for {_us(late.unpolled)}, "
-                f"up to {_us(late.longest)} at a time, with {late.messages} messages under way to it. That cost the "
+                f"up to {_us(late.longest)} at a time, with {many(late.messages, 'message')} under way to it. That "
+                "cost the "
                 f"others {_us(late.cost)}{where}.",
                 "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs "
                 "handlers.",
@@ -177,8 +179,8 @@ def _hot_spots(found: Profile) -> list[Advice]:
         if count >= _MANY and count > 3 * total / found.ranks and others >= found.ranks // 2:
             made.append(
                 Advice(
-                    f"Rank {rank} is a hot spot: {count} of {total} {what} go to it, from {others} ranks, and it "
-                    f"spends {_part(busy)} on messages and handlers.",
+                    f"Rank {rank} is a hot spot: {count} of {total} {what} go to it, from {many(others, 'rank')}, and "
+                    f"it spends {_part(busy)} on messages and handlers.",
                     "Let a tree combine what is one sum (reduce, all_reduce), spread data and locks over the ranks, or "
                     "collect several requests in one.",
                     max(busy, _WORTH),
@@ -205,8 +207,8 @@ def _full_queues(recording: ReportRecording, found: Profile) -> list[Advice]:
     place, _ = places.most_common(1)[0]
     return [
         Advice(
-            f"Queues are full: {len(by_rank)} ranks waited for free request slots, rank {rank} for {_us(ticks)}, "
-            f"{_part(share)}{f', mostly at {place}' if place else ''}.",
+            f"Queues are full: {many(len(by_rank), 'rank')} waited for free request slots, rank {rank} for "
+            f"{_us(ticks)}, {_part(share)}{f', mostly at {place}' if place else ''}.",
             "Let the receiver poll more often, send fewer and larger messages, or give the conduit more slots where it "
             "has that option (`conduit show NAME`).",
             share,

@@ -10,6 +10,7 @@ from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.drawings import PARTS, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
 from conduit.seeing.report.profile import Profile, profile
+from conduit.words import many
 
 _MOST = 20
 """Lines of the program that the page shows."""
@@ -48,8 +49,8 @@ def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: 
     native = f" and {len(found.native)} native operations" if found.native else ""
     time = "real" if recording.in_real_time else "virtual"
     page.text(
-        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of {time} time, {found.working / 1e6:,.3f} µs of them "
-        f"after the start, {len(found.lives) + len(found.library)} messages{native}; the job {ended}."
+        f"{many(found.ranks, 'rank')}, {found.length / 1e6:,.3f} µs of {time} time, {found.working / 1e6:,.3f} µs of "
+        f"them after the start, {many(len(found.lives) + len(found.library), 'message')}{native}; the job {ended}."
     )
     if recording.in_real_time:
         page.text(_of_real_time(recording))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from conduit.seeing.pictures.svg import Svg, width_of
 from conduit.seeing.timeline.recording import NEVER, Recording
+from conduit.words import many
 
 _WIDTH, _LEFT, _ROW, _BAR, _TOP = 780.0, 66.0, 40.0, 20.0, 44.0
 _SMALL = 12.0
@@ -35,8 +36,8 @@ def draw_timeline(recording: Recording, begin: int | None = None, end: int | Non
     whole = max(last - first, 1)
     scale = (_WIDTH - _LEFT - 16) / whole
     bottom = _TOP + _ROW * recording.ranks
-    drawing = Svg(_WIDTH, bottom + 78, f"what {recording.ranks} ranks on {recording.conduit} did, and when")
-    drawing.text(16, 24, f"{recording.ranks} ranks on {recording.conduit}", size=15, bold=True)
+    drawing = Svg(_WIDTH, bottom + 78, f"what {many(recording.ranks, 'rank')} on {recording.conduit} did, and when")
+    drawing.text(16, 24, f"{many(recording.ranks, 'rank')} on {recording.conduit}", size=15, bold=True)
     used: dict[str, None] = {}
     for rank in range(recording.ranks):
         y = _TOP + _ROW * rank

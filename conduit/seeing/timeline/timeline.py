@@ -17,6 +17,7 @@ from conduit.seeing.timeline.chrome import ChromeTrace
 from conduit.seeing.timeline.picture import draw_timeline
 from conduit.seeing.timeline.recording import NEVER, Recording
 from conduit.seeing.timeline.tracks import spans_of
+from conduit.words import many
 
 Part = Literal["accounts", "cpu", "messages", "waits", "links"]
 
@@ -85,7 +86,8 @@ class Timeline(Recording):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: what happened when, and the time of each rank, in microseconds and in parts."""
-        title = f"{self.ranks} ranks on {self.conduit}, {self.length / 1e6:,.3f} µs{', failed' if self.failed else ''}"
+        where = f"{many(self.ranks, 'rank')} on {self.conduit}"
+        title = f"{where}, {self.length / 1e6:,.3f} µs{', failed' if self.failed else ''}"
         rows = [(rank, *(ps / 1e6 for ps in attrs.astuple(account))) for rank, account in enumerate(self.accounts())]
         titles = ("rank", *(f"{name} µs" for name in _COLUMNS["accounts"][1:]))
         return shown(title, self.svg(), Table(titles, tuple(rows)).html())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conduit import BadRequest
+from conduit.words import many
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, same_buffer, span, whole
 from conduits.mpi.awaited.datatypes import Datatype
@@ -148,7 +149,7 @@ def operands(
     apart(call, mine, into)
     if mine is not None and into is not None and (mine.count, mine.datatype) != (into.count, into.datatype):
         raise BadRequest(
-            f"Comm.{call}: sendbuf has {mine.count} elements of {mine.datatype.name}, recvbuf {into.count} of "
+            f"Comm.{call}: sendbuf has {many(mine.count, 'element')} of {mine.datatype.name}, recvbuf {into.count} of "
             f"{into.datatype.name}; give as many of the same"
         )
     some = mine or into
@@ -240,7 +241,7 @@ def scattered_operands(
     elif equal:
         if operand.count % size:
             raise BadRequest(
-                f"Comm.{call}: {operand.count} elements cannot be divided among {size} ranks; give a multiple"
+                f"Comm.{call}: {many(operand.count, 'element')} cannot be divided among {size} ranks; give a multiple"
             )
         counts = (operand.count // size,) * size
     elif mine is None:
@@ -251,7 +252,7 @@ def scattered_operands(
         )
     if counts is not None and sum(counts) != operand.count:
         raise BadRequest(
-            f"Comm.{call}: the counts {counts} come to {sum(counts)} elements, the operand has {operand.count}"
+            f"Comm.{call}: the counts {counts} come to {many(sum(counts), 'element')}, the operand has {operand.count}"
         )
     take = into.count if counts is None else counts[rank]
     if take > into.count or (mine is not None and take != into.count):

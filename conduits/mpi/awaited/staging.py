@@ -7,6 +7,7 @@ from struct import Struct
 from typing import Any
 
 from conduit import BadRequest
+from conduit.words import many
 from conduits.mpi.awaited.buffers import Span
 from conduits.mpi.awaited.operators import ReductionOp
 from conduits.mpi.collectives.blocks import Blocks
@@ -68,7 +69,8 @@ def reduced_scattered(
         counts = tuple(_COUNT.unpack(each)[0] for each in told)
         if sum(counts) != operand.count:
             raise BadRequest(
-                f"Comm.{call}: sendbuf has {operand.count} elements, the receive buffers of all have {counts}; they "
+                f"Comm.{call}: sendbuf has {many(operand.count, 'element')}, the receive buffers of all have "
+                f"{counts}; they "
                 "must come to as many"
             )
     data, combine = _operand(channel, operand, operand, op)

@@ -144,8 +144,11 @@ def test_too_little_room_says_how_much_is_needed(case: Case) -> None:
     async def main(t: upc.Thread) -> None:
         for call in (t.all_alloc, t.global_alloc, t.alloc):
             message = await refused(lambda call=call: call(1_000_000 * t.THREADS, dtype="f8"))  # type: ignore[misc]
-            assert "segment=" in message
-            assert str(8_000_000 * (t.THREADS if call == t.alloc else 1)) in message
+            takes, most = 8_000_000 * (t.THREADS if call == t.alloc else 1), t.ep.max_segment
+            assert f"takes {takes} bytes of every rank's segment" in message
+            too_much = most is not None and most < takes
+            advice = f"the network gives a rank at most {most} bytes" if too_much else "start the job with segment="
+            assert advice in message
         assert (await t.all_alloc(10)).shape == (10,)
 
     play(case, main)

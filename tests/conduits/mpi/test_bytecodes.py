@@ -16,7 +16,7 @@ fall, not rise."""
 EVENTS = {"scampi": 6.4, "sunmpi": 8.1, "start": 6.1}
 """Of the same."""
 STEPS = 2.1
-"""Of tasks: on each side one when its message has come, made by the kernel, not by Trio's loop; none at a send's end."""
+"""Of tasks: on each side one when its message has come, made by the kernel, not by Trio's loop; none for a send."""
 
 
 async def round_trips(ep, count):

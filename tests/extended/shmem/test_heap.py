@@ -1,5 +1,7 @@
 """The symmetric heap: what arrays it gives, and which arrays calls take."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -136,7 +138,7 @@ def test_a_heap_that_is_used_up_is_refused_on_every_pe_and_goes_on():
 
 def test_pes_that_allocate_or_free_differently_are_refused():
     async def main(pe):
-        with pytest.raises(conduit.BadRequest, match="all_alloc"):
+        with pytest.raises(conduit.BadRequest, match=r"\Ape\.zeros: rank 0 called pe\.zeros"):
             await pe.zeros(pe.my_pe() + 1)
         a, b = await pe.zeros(1), await pe.zeros(1)
         with pytest.raises(conduit.BadRequest, match="free"):
@@ -144,3 +146,37 @@ def test_pes_that_allocate_or_free_differently_are_refused():
         await pe.put(a, b, 0)
 
     run(main)
+
+
+def test_allocations_that_differ_are_named_as_the_program_made_them_with_their_lines():
+    async def main(pe):
+        first = pe.my_pe() == 0
+        told = []
+        if first:
+            allocating = pe.zeros(4, dtype="i8"), pe.array([[1.0, 2.0]]), pe.alloc(10, 8), pe.zeros(3)
+        else:
+            allocating = pe.ones(5, dtype="i4"), pe.empty((3, 2), "f4"), pe.alloc(10), pe.free(blocks[1])
+        for each in allocating:
+            with pytest.raises(conduit.BadRequest) as caught:
+                await each
+            told.append(str(caught.value))
+        return told
+
+    blocks = {}
+
+    async def with_a_block(pe):
+        blocks[pe.my_pe()] = await pe.zeros(1)
+        return await main(pe)
+
+    here, wrong = rf" at {__file__}:\d+", "make the same calls with the same arguments in the same order on every rank"
+    calls = [
+        (r"pe\.zeros\(shape=\(4,\), dtype=int64\)", r"pe\.ones\(shape=\(5,\), dtype=int32\)"),
+        (r"pe\.array\(shape=\(1, 2\), dtype=float64\)", r"pe\.empty\(shape=\(3, 2\), dtype=float32\)"),
+        (r"pe\.alloc\(count=10, size=8\)", r"pe\.alloc\(count=10, size=1\)"),
+        (r"pe\.zeros\(shape=\(3,\), dtype=float64\)", r"free\(offset=\d+\)"),
+    ]
+    for told in run(with_a_block):
+        for text, (one, other) in zip(told, calls, strict=True):
+            assert re.fullmatch(
+                rf"[\w.]+: rank 0 called {one}{here}, but rank 1 called {other}{here}; {wrong}", text
+            ), text

@@ -68,7 +68,7 @@ def test_an_array_that_does_not_fit_says_which_segment_would_do():
         await t.all_alloc((300, 300), dtype="f8")
         return t.MYTHREAD
 
-    with pytest.raises(conduit.BadRequest, match="needs 240000 bytes of each thread's segment") as caught:
+    with pytest.raises(conduit.BadRequest, match="takes 240000 bytes of every rank's segment") as caught:
         run(main, segment=1000)
     advice = re.search(r"start the job with segment=(\d+) or more", str(caught.value))
     assert run(main, segment=int(advice[1])).values == [0, 1, 2]
@@ -169,3 +169,49 @@ def test_a_collective_that_a_thread_skips_names_it_and_the_lines_of_the_others()
     for rank, text in ((0, "t.all_sort"), (2, "a.gather_to")):
         place = rf"rank {rank}: \S*test_errors.py:{line_of(main, text)} in "
         assert re.search(place + r"\S*main: waits for a barrier, which rank 1 must bring about", report), report
+
+
+@pytest.mark.parametrize(
+    ("network", "segment", "advice"),
+    [
+        ("loggp", 4096, "start the job with segment=8064 or more (--segment)"),
+        ("sci", 1 << 20, "take less: the network gives a rank at most 2097152 bytes"),
+    ],
+)
+def test_advice_on_too_little_room_knows_how_large_a_segment_can_be(network, segment, advice):
+    size = 1000 if segment == 4096 else 10**9
+
+    async def main(t):
+        await t.all_alloc(size, dtype="f8", block="indefinite")
+
+    words = (
+        rf"\At\.all_alloc\(shape=\({size},\), dtype=float64, block=indefinite\) takes {8 * size} bytes of every rank's "
+        rf"segment, of whose {segment} bytes {segment} are left; {re.escape(advice)}\nraised by"
+    )
+    with pytest.raises(conduit.BadRequest, match=words):
+        upc.run(main, threads=2, conduit=network, segment=segment)
+
+
+def test_what_other_arrays_have_is_counted():
+    """The advice holds: with so much more the program runs."""
+
+    async def main(t):
+        await t.all_alloc(1000, dtype="u1", block="indefinite")
+        await t.all_alloc(4000, dtype="u1", block="indefinite")
+
+    with pytest.raises(
+        conduit.BadRequest, match="are left, 3072 of them together; free what is no longer used, or start the job"
+    ) as caught:
+        upc.run(main, threads=2, conduit="loggp", segment=4096)
+    advised = int(re.search(r"segment=(\d+)", str(caught.value))[1])
+    assert advised < 4096 + 4000
+    upc.run(main, threads=2, conduit="loggp", segment=advised)
+
+
+def test_threads_that_allocate_different_sizes_are_named():
+    async def main(t):
+        await t.all_alloc(20 - t.MYTHREAD, dtype="f8", block="indefinite")
+
+    words = r"\At\.all_alloc: rank 0 called t\.all_alloc\(shape=\(20,\), .* at .*test_errors.py:\d+, but rank 1 called "
+    with pytest.raises(conduit.BadRequest, match=words):
+        upc.run(main, threads=2)

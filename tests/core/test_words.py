@@ -1,0 +1,38 @@
+"""What messages say of counts and kinds; the layers above have the same words."""
+
+import pytest
+
+import conduit.words
+import extended.words
+from conduit import Endpoint
+
+
+@pytest.mark.parametrize("words", [conduit.words, extended.words])
+def test_counts_and_kinds(words):
+    assert [words.many(count, "message") for count in (0, 1, 2)] == ["0 messages", "1 message", "2 messages"]
+    values = 3, "x", None, object(), Endpoint.__new__(Endpoint), [], UnicodeError()
+    assert [words.is_a(value) for value in values] == [
+        "is an int", "is a str", "is no value", "is an object", "is an Endpoint", "is a list", "is an UnicodeError",
+    ]  # fmt: skip
+
+
+def test_the_layers_have_the_same_words():
+    code = [module.many.__code__.co_code + module.is_a.__code__.co_code for module in (conduit.words, extended.words)]
+    assert code[0] == code[1]
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (lambda ep: ep.warn(None), "ep.warn: text=None is no value; pass a str"),
+        (lambda ep: ep.warn(3), "ep.warn: text=3 is an int; pass a str"),
+        (lambda ep: ep.count(ep), "is an Endpoint; pass a str"),
+    ],
+)
+def test_calls_use_them(program, text):
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest) as caught:
+            program(ep)
+        assert text in str(caught.value)
+
+    conduit.run(main, ranks=1, conduit="loggp")
