@@ -106,7 +106,7 @@ class Dispatch:
             raise self._unknown(message) from None
         token = Token(self.endpoint, message.source, word & REQUEST, name)
         packed = message.args
-        args = UNPACK[len(packed) >> 2](packed)
+        args = UNPACK[len(packed)](packed)
         port = self.port
         run = port.handler_context()
         self.running = name

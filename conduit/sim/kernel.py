@@ -33,6 +33,7 @@ from conduit.sim.ending import SimulationEnd
 from conduit.sim.interrupts import attend
 from conduit.sim.livelock import LivelockCounter
 from conduit.sim.stalls import plain_stall, wait_or_end
+from conduit.sim.trio_private import step
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -220,7 +221,7 @@ class Kernel(trio.abc.Clock):
                     self.give_up(task)
                     return False
                 self._stepped = self.now
-                if trio_private.step(woken):
+                if step(woken):
                     owner = task.context.get(OWNER)
                     if owner is not None:
                         self.recheck.append((owner, task))

@@ -104,11 +104,11 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_alone", "_attention", "_calls", "_chosen", "_job_scope", "_left", "_look_later", "_loop_start",
-        "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over", "_passes", "_polls",
-        "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn", "blocked", "conduit",
-        "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory", "rank", "task",
-        "transports", "work",
+        "_after_pass", "_alone", "_attention", "_beginnings", "_calls", "_chosen", "_ends", "_job_scope", "_left",
+        "_look_later", "_loop_start", "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over",
+        "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
+        "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
+        "rank", "task", "transports", "work",
     )  # fmt: skip
 
     # Of a port that is listened to alone (`conduit.simnet.observed`), and of one that is checked.
@@ -124,6 +124,8 @@ class SimulatedPort(Port):
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
+        self._beginnings: list[Callable[[], None]] = []  # what these do at the beginning of a pass
+        self._ends: list[Callable[[], None]] = []
         self.blocked = BlockedQueue()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
@@ -214,16 +216,25 @@ class SimulatedPort(Port):
             cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
         sending = self._sending
         try:
-            if not self._attention and (cpu.free <= kernel.now or kernel.advance(cpu.free)):
+            if self._attention or (cpu.free > kernel.now and not kernel.advance(cpu.free)):
+                sending.begin(dest, message)
+                if not sending.done:
+                    await kernel.park(sending)
+                if not sending.sent:
+                    await self._send_later(sending, dest, message)
+            else:
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
-                sending.send(dest, message)
-            else:
-                sending.begin(dest, message)
-            if not sending.done:
-                await kernel.park(sending)
-            if not sending.sent:
-                await self._send_later(sending, dest, message)
+                transport = self._network if self._alone else self.transport_to(dest)
+                slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
+                if slot is None:
+                    slot = await self._wait_for_slot(transport, dest)
+                    cpu.free = max(cpu.free, kernel.now)
+                sending.done = False
+                sending.shielded = True
+                transport.send_request(dest, slot, message, sending.over)
+                if not sending.done:
+                    await kernel.park(sending)
         except BaseException:
             # An event may still be due for the one that was abandoned.
             self._sending = SendingRequest(self, sending.network)
@@ -239,7 +250,6 @@ class SimulatedPort(Port):
         """Send, after its poll, a request that events could not send."""
         if sending.error is not None:
             raise sending.error
-        kernel, cpu = self.kernel, self.cpu
         transport = self.transport_to(dest)
         slot = None
         if not sending.refused:
@@ -247,12 +257,12 @@ class SimulatedPort(Port):
             slot = None if dest in self.blocked.heads else transport.acquire(dest)
         if slot is None:
             slot = await self._wait_for_slot(transport, dest)
-            cpu.free = max(cpu.free, kernel.now)
-        sent = self._sent  # a rank is in one send at a time: its CPU is taken
-        sent.done = False  # shielded, as all its waits are
-        transport.send_request(dest, slot, message, sent.wake)
-        if not sent.done:
-            await kernel.park(sent)
+            self.cpu.free = max(self.cpu.free, self.kernel.now)
+        sending.done = False
+        sending.shielded = True
+        transport.send_request(dest, slot, message, sending.over)
+        if not sending.done:
+            await self.kernel.park(sending)
 
     async def poll(self) -> None:
         """Make one pass, or find out that there is nothing."""
@@ -386,6 +396,11 @@ class SimulatedPort(Port):
         self._network = self.transports[0]
         self._alone = len(self.transports) == 1
         self._sending.network = self._network if self._alone else None
+        kind = type(transport)  # which may have nothing to do there
+        if kind.begin_pass is not Transport.begin_pass:
+            self._beginnings.append(transport.begin_pass)
+        if kind.end_pass is not Transport.end_pass:
+            self._ends.append(transport.end_pass)
         self._take = transport.take if len(self.transports) == 1 else self._take_in_turn
         self.miss_changed()
 
@@ -619,9 +634,8 @@ class SimulatedPort(Port):
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        self._network.begin_pass()
-        if not self._alone:
-            self.transports[1].begin_pass()
+        for begin in self._beginnings:
+            begin()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -654,9 +668,8 @@ class SimulatedPort(Port):
                 return
         else:
             self._attention = True  # the pass is full: there may be more
-        self._network.end_pass()
-        if not self._alone:
-            self.transports[1].end_pass()
+        for end in self._ends:
+            end()
         after = self._after_pass
         after()
 

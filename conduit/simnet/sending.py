@@ -45,11 +45,11 @@ class SendingRequest(Waiter):
         refused: whether no slot was free.
         error: what kept the message from being sent.
         network: as given.
+        over: called when the send is over: `wake`.
     """
 
     __slots__ = (
-        "_begin", "_dest", "_go_on", "_message", "_port", "_wake", "error", "network", "rank", "refused",
-        "sent",
+        "_begin", "_dest", "_go_on", "_message", "_port", "error", "network", "over", "rank", "refused", "sent",
     )  # fmt: skip
 
     _dest: int
@@ -63,7 +63,7 @@ class SendingRequest(Waiter):
         self.error: Exception | None = None
         self.network = network
         # Made once, since every message needs them.
-        self._begin, self._go_on, self._wake = self._poll, self._polled, self.wake
+        self._begin, self._go_on, self.over = self._poll, self._polled, self.wake
 
     def abandon(self) -> None:
         """The wait was cancelled before the poll: the event that was to make it does nothing."""
@@ -95,7 +95,7 @@ class SendingRequest(Waiter):
         else:
             self.shielded = True  # a pass goes on to its end
             if not port.begin_poll(self._go_on):
-                self.send(self._dest, self._message)
+                self._send()
 
     def _polled(self) -> None:
         """The pass is over: send, unless something comes before."""
@@ -103,18 +103,17 @@ class SendingRequest(Waiter):
         if port.blocked or port.core.progress_due or port.kernel.ending:
             self.wake()
         else:
-            self.send(self._dest, self._message)
+            self._send()
 
-    def send(self, dest: int, message: Message) -> None:
+    def _send(self) -> None:
         """Take a slot and send, now; from the slot on no cancellation (S2)."""
-        self.done = self.refused = False
-        self.shielded = self.sent = True
-        blocked = self._port.blocked
+        self.sent = True
+        dest, blocked = self._dest, self._port.blocked
         transport = self.network or self._port.transport_to(dest)
         try:
             slot = None if blocked and dest in blocked.heads else transport.acquire(dest)
             if slot is not None:
-                transport.send_request(dest, slot, message, self._wake)
+                transport.send_request(dest, slot, self._message, self.over)
                 return
             self.refused = True
         except Exception as error:

@@ -50,7 +50,7 @@ def pack(message: Message, slot: int) -> bytes:
     if word & AUTO_REPLY:
         word = AUTO_REPLY_BITS
     # Four bytes an argument, so the size shifted by 9 is their number from bit 11 on.
-    return _pack(word & 0xFFFF | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
+    return _pack(word | len(args) << 9 | slot << 16, message.nbytes, message.offset & _MASK) + args
 
 
 def unpack_into(message: Message, data: bytes | bytearray) -> None:

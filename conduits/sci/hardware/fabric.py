@@ -131,7 +131,7 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_began", "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_ways",
+        "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_ways",
         "arrival", "bus", "dma", "fabric", "host", "kernel",
     )  # fmt: skip
 
@@ -150,7 +150,6 @@ class Adapter:
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
         self._first: StorePlan | None = None  # the write that began when nothing was under way
-        self._began = 0
         self._stores = self._packets = self._stalled = 0
 
     def statistics(self) -> AdapterStatistics:
@@ -195,23 +194,25 @@ class Adapter:
                 return self._pio_in_a_crowd(plan, issued, landed)
             bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
-        if self._quiet > now or not plan.whole:
+        if self._quiet > now or not plan.links:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
-        self._first, self._began, self._quiet = plan, now, now + plan.quiet
-        if not plan.links:
-            return self._carry(plan, now + plan.takes, landed)
-        for link, head, tail in zip(plan.links, plan.heads, plan.tails, strict=True):
+        self._first, self._quiet = plan, now + plan.quiet
+        bus.free_at = now + plan.bus
+        for link, head, tail in zip(plan.links, plan.heads, plan.tails):  # noqa: B905  a keyword costs, here too
             if link.free_at > now + head:
-                return self._carry(plan, now + plan.takes, landed, plan.links.index(link))
+                return self._carry(plan, now + plan.takes, landed, plan.way.links.index(link))
             link.free_at = now + tail
         plan.uses += 1
         self.arrival = now + plan.arrives
         return now + plan.takes
 
     def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
-        """Store while others are under way, or what is longer than a piece or the window."""
+        """Store while others are under way, or what leaves room for others on the links."""
         now, way = self.kernel.now, plan.way
+        if self._quiet <= now and plan.whole:
+            self._first, self._quiet = plan, now + plan.quiet
+            return self._carry(plan, now + plan.takes, landed)
         if plan.nbytes > self.fabric.piece:
             self._count(plan)
             self._stream(plan, issued, landed)
@@ -273,7 +274,7 @@ class Adapter:
             self._runs = []
         elif self._first is not None:  # those before were over when it began
             plan = self._first
-            self._runs = [(self._began, plan.takes, plan.packets, plan.way.turnaround)]
+            self._runs = [(self._quiet - plan.quiet, plan.takes, plan.packets, plan.way.turnaround)]
         self._first = None
         together = _together(takes, count, turnaround)
         if together + sum(_together(*run[1:]) for run in self._runs) <= WINDOW:

@@ -45,7 +45,8 @@ class StoreTimes(NamedTuple):
         arrives: from the write until the last byte is in memory.
         quiet: from the write until its last response is back.
         whole: it is one piece, and its packets fit the window.
-        heads: of stores of one packet each, from when each link is taken, from the write on.
+        bus: until when the sender's bus is taken, from the write on.
+        heads: of stores of one packet each, from when each link behind the bus is taken.
         tails: until when.  Both are empty where others find room between packets.
     """
 
@@ -54,6 +55,7 @@ class StoreTimes(NamedTuple):
     arrives: int
     quiet: int
     whole: bool
+    bus: int
     heads: tuple[int, ...]
     tails: tuple[int, ...]
 
@@ -89,14 +91,16 @@ class Shape:
         if found is None:
             takes = stores * PIO_START_PS - (-nbytes * PS_PER_S // PIO_BYTES_PER_S)
             wire = wire_bytes(nbytes, count)
-            heads = [PIO_START_PS + after for after in self.delays.after] if count == stores else []
-            tails = [head + durations[wire] for head, durations in zip(heads, self._durations, strict=False)]
+            bus, *durations = [each[wire] for each in self._durations]
+            heads = [PIO_START_PS + after for after in self.delays.after[1:]] if count == stores else []
+            tails = [head + duration for head, duration in zip(heads, durations, strict=False)]
             found = self._times[nbytes, count, stores] = StoreTimes(
                 takes=takes,
                 wire=wire,
                 arrives=max(PIO_START_PS + self.slowest[wire], takes) + self.delays.latency,
                 quiet=takes + self.turnaround,
                 whole=nbytes <= piece and count <= WINDOW,
+                bus=PIO_START_PS + bus,
                 heads=tuple(heads),
                 tails=tuple(tails),
             )
@@ -111,13 +115,13 @@ class StorePlan:
         nbytes: bytes of data.
         packets: their packets.
         stores: separate stores of the CPU, each with its start.
-        links: of the way, where `heads` and `tails` say from when until when each is taken; else, and where somebody
-            listens, none.
+        links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
+            it is not whole, others find room, or somebody listens.
         uses: writes that found all of `links` free.
     """
 
     __slots__ = (
-        "arrives", "heads", "links", "nbytes", "packets", "quiet", "stores", "tails", "takes", "uses", "way",
+        "arrives", "bus", "heads", "links", "nbytes", "packets", "quiet", "stores", "tails", "takes", "uses", "way",
         "whole", "wire",
     )  # fmt: skip
 
@@ -127,8 +131,10 @@ class StorePlan:
         self.packets = count
         self.stores = stores
         times = way.shape.times(nbytes, count, stores, piece)
-        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.heads, self.tails = times
-        self.links: Sequence[Link] = way.links if self.heads and way.first.kernel.carried is None else ()
+        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.bus, self.heads, self.tails = times
+        self.links: Sequence[Link] = (
+            way.behind if self.heads and self.whole and way.first.kernel.carried is None else ()
+        )
         self.uses = 0
 
 
@@ -137,14 +143,16 @@ class TorusRoute(Route):
 
     Attributes:
         shape: what it shares with others; some of that is here too, since every write looks at it.
+        behind: the links behind the sender's bus.
         plans: of the PIO writes made, by bytes, packets and stores.
     """
 
-    __slots__ = ("_late", "plans", "response", "shape", "turnaround")
+    __slots__ = ("_late", "behind", "plans", "response", "shape", "turnaround")
 
     def __init__(self, links: tuple[Link, ...], shape: Shape) -> None:
         self.lay(links, shape.delays, shape.slowest)
         self.shape = shape
+        self.behind = links[1:]
         self.response = shape.response
         self.turnaround = shape.turnaround
         self.plans: dict[tuple[int, int, int], StorePlan] = {}

@@ -190,12 +190,13 @@ class PairedSlots(SciTransport):
             return None
         flags = self._flags
         place = flags.find(1, self._place, self._start) if self._around else flags.find(1, self._place)
-        if place < 0 and not self._around:
-            self._around = True
-            place = flags.find(1, _READY, self._start)
         if place < 0:
-            self._scanning = False
-            return None
+            if not self._around:
+                self._around = True
+                place = flags.find(1, _READY, self._start)
+            if place < 0:
+                self._scanning = False
+                return None
         self._place = place + 1
         flags[place] = 0
         self.cpu.free += RECEIVE_PS
