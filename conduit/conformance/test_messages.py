@@ -215,7 +215,7 @@ def test_pairs_of_offsets_modulo_64(case: Case) -> None:
         count = 1 if ep.rank else None
         return await _unaligned(ep, pairs, lambda index: size if index % 4 == 0 else 1 + index % 130, count=count)
 
-    for wrong in case.run(main, segment=1 << 16).values:
+    for wrong in case.run(main, segment=max(1 << 16, 2 * size)).values:
         assert wrong == []
 
 
