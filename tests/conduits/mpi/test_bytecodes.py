@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import conduit
-from conduit.sim import Kernel, trio_private
+from conduit.sim import trio_private
+from conduit.sim.hooks import TaskHooks
 from conduits.mpi.program import entered
 
 BYTECODES = {"scampi": 10070, "sunmpi": 10170, "start": 10835}
@@ -37,7 +38,7 @@ def steps_of_tasks(turns, spec):
 
     def count(frame, event, arg):
         nonlocal steps
-        steps += event == "call" and frame.f_code in (Kernel.before_task_step.__code__, trio_private.step.__code__)
+        steps += event == "call" and frame.f_code in (TaskHooks.before_task_step.__code__, trio_private.step.__code__)
 
     before = sys.getprofile()
     sys.setprofile(count)
