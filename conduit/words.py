@@ -11,4 +11,4 @@ def is_a(value: object) -> str:
     if value is None:
         return "is no value"
     name = type(value).__name__
-    return f"is {'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+    return f"is {'an' if name[0] in 'AEIOaeio' else 'a'} {name}"

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import is_a
 from extended.checks import integer, shown
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import conduit
-from extended.words import is_a
+from conduit.words import is_a
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -12,7 +12,7 @@ from operator import index
 import numpy as np
 
 import conduit
-from extended.words import is_a
+from conduit.words import is_a
 
 VALUE_BYTES = 8
 """The largest value put or got as an integer, in bytes."""

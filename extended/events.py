@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import trio
 
 import conduit
+from conduit.words import is_a
 from extended.buffers import EMPTY
 from extended.missing import Missing
 from extended.program_lines import program_line
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

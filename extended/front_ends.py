@@ -7,8 +7,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
+from conduit.words import is_a, many
 from extended import calls
-from extended.words import is_a, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import conduit
+from conduit.words import is_a
 from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barriers
 from extended.calls import public
@@ -22,7 +23,6 @@ from extended.vis.indexed import Indexed
 from extended.vis.scatter import Scatter
 from extended.vis.strided import Strided
 from extended.vis.vector import Vector
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

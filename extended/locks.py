@@ -24,12 +24,12 @@ import attrs
 import trio
 
 import conduit
+from conduit.words import is_a
 from extended import checks
 from extended.calls import public
 from extended.outgoing import RequestQueue
 from extended.program_lines import program_line
 from extended.reporting import queue_text
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from extended.words import many
+from conduit.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

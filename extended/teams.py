@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conduit
+from conduit.words import many
 from extended import checks
 from extended.calls import public
 from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
 from extended.collectives.operands import ResultBuffer, as_bytes
 from extended.topology import topology
-from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,6 +15,7 @@ from conduit.conformance.cases import Case
 from conduit.conformance.hardware import memory
 from conduit.conformance.patterns import first_difference, pattern
 from conduit.conformance.programs import CATEGORIES, answer, attached, holds, more_than, names, neighbour, refusal, send
+from conduit.words import is_a
 
 CANARY = 64
 
@@ -544,7 +545,7 @@ def test_offset_of_the_wrong_kind_is_refused(case: Case) -> None:
         log = await attached(ep)
         for offset in (1.0, "1", None, b"1", [1]):
             wrong: Any = offset
-            names(refusal(partial(ep.request_long, 0, log.long, b"x", wrong)), "offset", type(offset).__name__)
+            names(refusal(partial(ep.request_long, 0, log.long, b"x", wrong)), "offset", is_a(offset))
         by_nature: Any = np.int16(3)
         await ep.request_long(neighbour(ep), log.long, b"x", by_nature)
         await ep.request_long(neighbour(ep), log.long, b"y", True)
@@ -577,7 +578,7 @@ def test_dest_of_the_wrong_kind_is_refused(case: Case) -> None:
         log = await attached(ep)
         for dest in (0.0, "0", None, b"", [0], np.float64(0)):
             wrong: Any = dest
-            names(refusal(partial(ep.request_short, wrong, log.short)), "dest", type(dest).__name__)
+            names(refusal(partial(ep.request_short, wrong, log.short)), "dest", is_a(dest))
         by_nature: Any = np.int8(neighbour(ep))
         await ep.request_short(by_nature, log.short)
         await ep.request_short(False, log.short)

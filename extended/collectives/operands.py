@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import is_a, many
 from extended import checks
 from extended.buffers import check_writable, flat
-from extended.words import is_a, many
 
 if TYPE_CHECKING:
     import numpy.typing as npt

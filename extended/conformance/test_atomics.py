@@ -14,6 +14,7 @@ import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import names, refusal
+from conduit.words import is_a
 from extended.conformance.programs import attached, before_late_answers, left, right
 
 INTEGERS = ("i4", "u4", "i8", "u8")
@@ -600,7 +601,7 @@ def test_operands_that_are_no_numbers_are_refused(case: Case) -> None:
             d = x.atomic(dtype)
             for wrong in ("1", None, 1j, [1], np.array([1.0]), *([1.5, np.float32(2)] if dtype in INTEGERS else [])):
                 for call in (d.set, d.fetch_add, d.max):
-                    names(refusal(partial(call, 0, 0, wrong)), f"atomic.{call.__name__}", "v", type(wrong).__name__)
+                    names(refusal(partial(call, 0, 0, wrong)), f"atomic.{call.__name__}", "v", is_a(wrong))
                 names(refusal(partial(d.compare_swap, 0, 0, wrong, 1)), "atomic.compare_swap", "expected")
                 names(refusal(partial(d.compare_swap, 0, 0, 1, wrong)), "atomic.compare_swap", "new")
 

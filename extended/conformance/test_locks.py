@@ -12,6 +12,7 @@ import conduit
 from conduit import Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import linger, names, refusal
+from conduit.words import is_a
 from extended.conformance.programs import attached, right
 
 APART = 1e-3
@@ -632,7 +633,7 @@ def test_names_that_are_none_are_refused(case: Case) -> None:
         x = await attached(ep)
         wrong: Any
         for wrong in (1.0, b"a", None, ("a", 1), ["a"]):
-            names(refusal(partial(x.lock, wrong)), "lock", "name", repr(wrong), type(wrong).__name__)
+            names(refusal(partial(x.lock, wrong)), "lock", "name", repr(wrong), is_a(wrong))
         longest = ep.limits.max_medium - 1
         x.lock("x" * longest)
         names(refusal(partial(x.lock, "x" * (longest + 1))), "lock", "name", longest, longest + 1)

@@ -12,6 +12,7 @@ import conduit
 from conduit import BadRequest, Endpoint
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import names, refusal
+from conduit.words import is_a
 from extended import Extended
 from extended.conformance.programs import attached, right
 
@@ -86,7 +87,7 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
         for call in (x.put, x.put_nb, x.put_nbi):
             for wrong in ("text", [1, 2], 5, None):
                 advice = "give bytes, a bytearray, a memoryview"
-                names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", type(wrong).__name__, advice)
+                names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", is_a(wrong), advice)
             for wrong in (gaps, turned, np.zeros(4, "M8[s]")[::2]):
                 names(refusal(partial(call, 0, 0, wrong)), "data", "C-contiguous", "numpy.ascontiguousarray")
             for wrong in (objects, np.zeros(1, [("t", "M8[s]"), ("o", "O")])):
@@ -198,7 +199,7 @@ def test_attach_wants_an_endpoint(case: Case) -> None:
         await attached(ep)
         for wrong in (None, ep.rank, Extended):
             thing: Any = wrong
-            names(refusal(partial(Extended.attach, thing)), "Extended.attach", "ep", type(wrong).__name__)
+            names(refusal(partial(Extended.attach, thing)), "Extended.attach", "ep", is_a(wrong))
 
     case.run(main)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import conduit
+from conduit.words import many
 from extended.front_ends import public, shown
 from extended.shmem import arguments
 from extended.shmem.transfers import Base
-from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

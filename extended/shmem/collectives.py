@@ -8,12 +8,12 @@ import numpy as np
 
 import conduit
 import extended
+from conduit.words import many
 from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import OP
 from extended.shmem.teams import ShmemTeam, check_team
 from extended.shmem.transfers import Base
-from extended.words import many
 
 if TYPE_CHECKING:
     from extended.shmem.arguments import Array

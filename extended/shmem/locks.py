@@ -8,10 +8,10 @@ import numpy as np
 
 import conduit
 import extended
+from conduit.words import many
 from extended.front_ends import public
 from extended.shmem.heap import ShmemAllocation
 from extended.shmem.transfers import SIGNAL_TYPE, Base
-from extended.words import many
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import many
 from extended.front_ends import integer, public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import SIGNAL
 from extended.shmem.contexts import Ctx, OperationStream
-from extended.words import many
 
 if TYPE_CHECKING:
     from extended import Extended

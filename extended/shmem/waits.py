@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 
 import conduit
+from conduit.words import many
 from extended.front_ends import public, shown
 from extended.shmem import arguments
 from extended.shmem.constants import CMP
 from extended.shmem.transfers import ShmemTransfers
-from extended.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable

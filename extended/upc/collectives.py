@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import many
 from extended.front_ends import integer, public, shown
 from extended.upc import operators
 from extended.upc.array import SharedArray, refuse_read
 from extended.upc.places import Spot, check_array, size, spot
 from extended.upc.sort import sort
-from extended.words import many
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 
 import conduit
+from conduit.words import is_a
 from extended.front_ends import integer, public, shown
 from extended.upc import arguments, selection
 from extended.upc.array import SharedArray, refuse_read
-from extended.words import is_a
 
 if TYPE_CHECKING:
     import numpy.typing as npt

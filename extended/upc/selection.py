@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from conduit.words import is_a, many
 from extended.upc.errors import WrongIndex
-from extended.words import is_a, many
 
 if TYPE_CHECKING:
     from extended.upc.layout import Indices

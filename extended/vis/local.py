@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import conduit
+from conduit.words import is_a
 from extended.buffers import EMPTY, check_readable, check_writable, flat
 from extended.vis.region import local_items
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

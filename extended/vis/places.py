@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import is_a
 from extended import checks
 from extended.vis.region import StridedRegion
 from extended.vis.runs import Runs
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

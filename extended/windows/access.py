@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import conduit
+from conduit.words import many
 from extended.front_ends import integer, public, shown
 from extended.windows import buffers, operators
 from extended.windows.accumulates import Change
 from extended.windows.base import WindowBase
 from extended.windows.constants import PROC_NULL
-from extended.words import many
 
 if TYPE_CHECKING:
     from extended.windows.buffers import Array

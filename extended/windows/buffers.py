@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 import conduit
+from conduit.words import is_a, many
 from extended.front_ends import integer, shown
-from extended.words import is_a, many
 
 Array = npt.NDArray[Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import conduit
+from conduit.words import is_a
 from extended.front_ends import integer, shown
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

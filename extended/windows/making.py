@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 import conduit
+from conduit.words import is_a
 from extended import Extended, Team
 from extended.front_ends import integer, shown
 from extended.windows.buffers import MOST, dtype_of
 from extended.windows.locks import WORDS
 from extended.windows.service import attached
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from extended.windows.calls import Call

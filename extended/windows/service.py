@@ -15,13 +15,13 @@ import numpy as np
 import trio
 
 import conduit
+from conduit.words import is_a
 from extended import Extended
 from extended.front_ends import public, shown
 from extended.windows.errors import WindowError
 from extended.windows.locks import WindowLocks
 from extended.windows.operators import COMPARE_AND_SWAP, DTYPES, apply
 from extended.windows.records import packed, unpacked
-from extended.words import is_a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conduit.words import many
 from extended.front_ends import public
 from extended.windows.access import Access
 from extended.windows.active import Active
@@ -11,7 +12,6 @@ from extended.windows.calls import Call, called
 from extended.windows.groups import WindowGroup
 from extended.windows.making import give_back, make, wanted
 from extended.windows.passive import Passive
-from extended.words import many
 
 if TYPE_CHECKING:
     from extended import Team
