@@ -106,9 +106,3 @@ class SimulationEnd:
         if (task, line) not in self._told:
             self._told.add((task, line))
             self.abandoned.append(line)
-
-
-def plain_stall(kind: str, cause: str | trio.lowlevel.Task) -> BaseException:
-    """Return the error for a run that gets no further and belongs to no job."""
-    detail = cause if isinstance(cause, str) else inspect_tasks.describe(cause)
-    return RuntimeError(f"{kind}: nothing can happen any more" + (f" ({detail})" if detail else ""))

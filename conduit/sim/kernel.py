@@ -27,11 +27,12 @@ from typing import Any
 
 import trio
 
-from conduit.sim import inspect_tasks, trio_private
+from conduit.sim import trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
-from conduit.sim.ending import SimulationEnd, plain_stall
+from conduit.sim.ending import SimulationEnd
 from conduit.sim.interrupts import attend
-from conduit.sim.livelock import STILL, LivelockCounter
+from conduit.sim.livelock import LivelockCounter
+from conduit.sim.stalls import plain_stall, wait_or_end
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
 
@@ -40,7 +41,7 @@ FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs b
 BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
-class Kernel(trio.abc.Clock, trio.abc.Instrument):
+class Kernel(trio.abc.Clock):
     """The event queue and the clock of one job.
 
     Args:
@@ -51,35 +52,9 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     """
 
     __slots__ = (
-        "_background",
-        "_budget",
-        "_guard",
-        "_heap",
-        "_livelock",
-        "_messengers",
-        "_parked",
-        "_runnable",
-        "_stepped",
-        "_steps",
-        "_ticket",
-        "carried",
-        "deadlines",
-        "end",
-        "ending",
-        "events",
-        "inline",
-        "now",
-        "observe",
-        "on_interrupt",
-        "on_stall",
-        "owner",
-        "program_ran",
-        "recheck",
-        "seed",
-        "task",
-        "tells_copies",
-        "timers",
-        "untimed",
+        "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "carried", "deadlines", "end",
+        "ending", "events", "inline", "livelock", "now", "observe", "on_interrupt", "on_stall", "over", "owner",
+        "program_ran", "recheck", "runnable", "seed", "task", "tells_copies", "timers", "untimed",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -113,16 +88,17 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
-        self._runnable = 0
+        self.runnable = 0
+        """How many tasks Trio has in its queue (`conduit.sim.hooks`)."""
         self.program_ran = False
         """Set by an event that ran program code: there may be tasks for Trio now, or other timeouts."""
         self._budget = BUDGET
         self._steps = False
         self._stepped = -1
         self._parked = Parked()
-        self._guard = Waiter()
-        self._messengers: Sequence[trio.lowlevel.Task] = ()
-        self._livelock = LivelockCounter()
+        self.over = Waiter()
+        """What the job's main task waits for: all tasks have returned, or the job ends."""
+        self.livelock = LivelockCounter()
 
     # -- events ------------------------------------------------------------------------------
 
@@ -154,8 +130,17 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         """Let every task of the job out of its wait (D6)."""
         self.ending = self._parked.ending = True
         self._parked.leave_to_trio()
-        self._livelock.hurry()
-        self._guard.wake()
+        self.livelock.hurry()
+        self.over.wake()
+
+    def give_up(self, what: str | trio.lowlevel.Task) -> None:
+        """End the job as a livelock; if it is ending already, drop the events or throw out the task (D6)."""
+        if not self.ending:
+            self.fail(self.on_stall("livelock", what))
+        elif isinstance(what, str):
+            self._heap.clear()
+        else:
+            self.end.throw_out(what)
 
     def _run(self) -> None:
         """Run events until Trio must go on with a task, a timeout has come, or the budget is spent."""
@@ -203,7 +188,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
                         return False
                 elif self.program_ran:
                     self.program_ran = False
-                    if self._runnable:
+                    if self.runnable:
                         return False
                 else:
                     continue
@@ -216,8 +201,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         finally:
             self.events += self._budget - left
             self._budget = left
-            if not left and self.now == start and self._livelock.events(start, BUDGET, len(self._parked)):
-                self._give_up("events of the simulated hardware follow one another at one instant")
+            if not left and self.now == start and self.livelock.events(start, BUDGET, len(self._parked)):
+                self.give_up("events of the simulated hardware follow one another at one instant")
         return False
 
     def _go_on(self) -> bool:
@@ -226,13 +211,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         Several tasks that go on at one instant do so in Trio's order, and after the timeouts that are due.
         """
         woken = self._parked.woken
-        while not self._runnable:
+        while not self.runnable:
             if woken:
                 if len(woken) > 1 or (self.deadlines and self._next_deadline() <= self.now):
                     return False
                 task = self.task = woken[0]
-                if self.now == self._stepped and self._livelock.step(self.now, task.context.get(OWNER), task):
-                    self._give_up(task)
+                if self.now == self._stepped and self.livelock.step(self.now, task.context.get(OWNER), task):
+                    self.give_up(task)
                     return False
                 self._stepped = self.now
                 if trio_private.step(woken):
@@ -299,13 +284,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if self.inline and not self._runnable and not self.ending:
+        if self.inline and not self.runnable and not self.ending:
             if self.recheck:
                 self._look_again()
             if (
                 (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
-                and not self._runnable
+                and not self.runnable
                 and not self._parked.woken
                 and (not self.deadlines or self._next_deadline() > when)
             ):
@@ -333,7 +318,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     async def checkpoint(self, steps: int = 1) -> None:
         """Let other tasks, signals and threads have their turn; counts as that many steps of the rank (T6)."""
-        self._livelock.weigh(trio.lowlevel.current_task(), steps)
+        self.livelock.weigh(trio.lowlevel.current_task(), steps)
         await trio.lowlevel.checkpoint()
 
     def _look_again(self) -> None:
@@ -345,9 +330,8 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     async def guard(self) -> None:
         """Wait, as the job's main task, until the job ends; then let everybody out."""
-        self._messengers = inspect_tasks.messengers()
         try:
-            await self.wait(self._guard)
+            await self.wait(self.over)
         except Ending:
             pass
         except KeyboardInterrupt as error:
@@ -359,7 +343,7 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
     def finish(self) -> None:
         """End the guard's wait because every task has returned."""
         self._parked.leave_to_trio()
-        self._guard.wake()
+        self.over.wake()
 
     # -- trio.abc.Clock ----------------------------------------------------------------------
 
@@ -378,13 +362,13 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
 
     def _let_time_pass(self) -> float:
         self._budget = BUDGET
-        self._parked.direct = self._steps and not self._guard.done
+        self._parked.direct = self._steps and not self.over.done
         try:
             if self._go_on():
                 self._run()
         finally:
             self._parked.leave_to_trio()
-        if self._runnable or not self._budget:
+        if self.runnable or not self._budget:
             return 0
         limit = self._next_deadline()
         if self._heap and self._heap[0][0] <= limit:
@@ -392,56 +376,4 @@ class Kernel(trio.abc.Clock, trio.abc.Instrument):
         if limit < FOREVER and not (self.ending and self.end.outstayed()):
             self.now = max(self.now, limit)
             return 0
-        return self._stalled()
-
-    def _stalled(self) -> float:
-        """Nothing in virtual time can happen any more."""
-        stuck = inspect_tasks.waiting_leaves() if self._guard.done else []
-        if self._guard.done and not stuck:
-            return math.inf  # all tasks are out and Trio closes its loop
-        if inspect_tasks.waits_outside():
-            self.untimed = True
-            if self.ending:
-                for task in self.end.lingering():
-                    self._livelock.weigh(task, STILL)  # it goes out at its next step, back from its thread
-            return math.inf
-        if self.ending:
-            self.end.expel(stuck)
-        else:
-            self.fail(self.on_stall("deadlock", ""))
-        return 0
-
-    # -- trio.abc.Instrument: hooks must not raise (I7) -----------------------------------------
-
-    @trio.lowlevel.enable_ki_protection
-    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
-        """Count the tasks that Trio has in its queue."""
-        self._runnable += 1
-        self.program_ran = True
-
-    @trio.lowlevel.enable_ki_protection
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note which rank runs, and that time has not passed since the last step."""
-        self._runnable -= 1
-        self.task = task
-        owner = self.owner = task.context.get(OWNER)
-        if owner is None and self.events and not self._guard.done and task in self._messengers:
-            self.untimed = True
-        if self._livelock.step(self.now, owner, task):
-            self._give_up(task)
-
-    @trio.lowlevel.enable_ki_protection
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Trio's own loop runs now; what the step changed may be waited for."""
-        if self.owner is not None:
-            self.recheck.append((self.owner, task))
-        self.task = self.owner = None
-
-    def _give_up(self, what: str | trio.lowlevel.Task) -> None:
-        """End the job as a livelock; if it is ending already, drop the events or throw out the task (D6)."""
-        if not self.ending:
-            self.fail(self.on_stall("livelock", what))
-        elif isinstance(what, str):
-            self._heap.clear()
-        else:
-            self.end.throw_out(what)
+        return wait_or_end(self)

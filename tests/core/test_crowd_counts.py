@@ -50,7 +50,7 @@ def counted(network, rounds):
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         counts["bytecodes"] += event == "opcode"
         if event == "call":
-            counts["steps"] += frame.f_code.co_qualname == "Kernel.before_task_step"
+            counts["steps"] += frame.f_code.co_qualname == "TaskHooks.before_task_step"
         return trace
 
     job = make_job(rounds, network)
