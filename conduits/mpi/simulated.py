@@ -186,6 +186,8 @@ class SimulatedMpiPort(SimulatedPort):
             self._polls += 1
             if self._attention:
                 await self._poll_pass()
+                if cpu.free < kernel.now:  # layers above have sent something, and given the turn away meanwhile
+                    cpu.free = kernel.now
             else:
                 cpu.free = kernel.now + self._miss_ps
             result = function(*args)
@@ -297,7 +299,8 @@ class LibraryTransport(Transport):
     def end_pass(self) -> None:
         """Let the next pass go on where there is more."""
         self._engine.device.end_pass()
-        if self._engine.pending():
+        engine = self._engine
+        if engine.pending() if engine.schedules else engine.device.pending():
             self.port.notify()
 
     def acquire(self, dest: int) -> SlotRecord | None:
@@ -308,6 +311,7 @@ class LibraryTransport(Transport):
     def send_request(self, dest: int, slot: SlotRecord, message: Message, then: Then) -> None:
         """Send a request."""
         assert self.messages is not None
+        self._engine.charge(0)
         self.messages.send_request(dest, slot, message)
         self._worker.when_idle(then)
 

@@ -62,11 +62,12 @@ class EnginePort(Protocol):
 class Engine:
     """Matching for one rank: its posted-receive queue and its unexpected-message queue.
 
-    Its methods are called with the CPU's turn taken, but for those that only look.  Those for the device are called
-    where `cpu.free` is not before the kernel's time, as an act leaves it.  What holds between any two calls:
+    Its methods are called with the CPU's turn taken, but for those that only look.  Those that begin something, and
+    those for the device, are called where `cpu.free` is not before the kernel's time, as a poll and an act leave it.
+    What holds between any two calls:
 
     - no posted receive matches any unexpected message: one that did would have been taken out when the other came,
-    - `_unfinished` counts the sends that are not over, and an ended transfer is in neither list,
+    - a send is counted in `_unfinished` until it is over, and an ended transfer is in neither list,
     - `_ended` is set where a schedule may be able to go on: `pending` then finds something for the next poll.
 
     Args:
@@ -132,7 +133,7 @@ class Engine:
             data: the bytes; must not change until it is over.
             mode: see `Mode`.
         """
-        self.cpu.charge(self.software.call_ps)
+        self.cpu.free += self.software.call_ps
         self._sends = number = self._sends + 1
         self._unfinished += 1
         send = Send(self, context, tag, data, dest, source, mode, number)
@@ -146,7 +147,7 @@ class Engine:
 
     def begin_receive(self, context: int, source: int, tag: int, data: memoryview) -> Receive:
         """Begin a receive from `source` of the communicator, or ANY_SOURCE, of `tag`, or ANY_TAG."""
-        self.cpu.charge(self.software.call_ps)
+        self.cpu.free += self.software.call_ps
         self._receives += 1
         receive = Receive(self, context, tag, data, source, self._receives)
         arrival = self.find(context, source, tag, take=True) if self._unexpected.get(context) else None

@@ -238,12 +238,16 @@ class Outward:
         looks, size, acks = 0, self._layout.postboxes, self.acks
         if acks is None:
             return 0
-        while self.sent and self.is_acknowledged(self.sent[0]):
-            entry = self.sent.popleft()
+        while self.sent:
+            entry = self.sent[0]
+            use, place = divmod(entry.first, size)
+            said, state = acks.read(place * LINE, 2)
+            if said != use % 255 + 1 or (entry.count > 1 and not self.is_acknowledged(entry)):
+                break
+            self.sent.popleft()
             looks += entry.count
             self.room += entry.count
-            kept = acks.read(entry.first % size * LINE + 1, 1)[0] == wire.KEPT
-            if not kept:
+            if state != wire.KEPT:
                 self.area.pool.free(entry.blocks)
                 self.short -= entry.short
             elif entry.blocks:

@@ -1,0 +1,98 @@
+"""A worker does acts when the CPU is free, in order; at once only where nothing else can happen until then."""
+
+import pytest
+
+from conduit.sim import Cpu, Kernel
+from conduits.mpi.engine.worker import Worker
+
+STORE_PS = 700
+
+
+@pytest.fixture
+def machine():
+    """A kernel, a CPU that is free at 1000 ps, its worker, and what happens: times and words."""
+    kernel = Kernel()
+    cpu = Cpu(kernel)
+    cpu.free = 1000
+    return kernel, cpu, Worker(kernel, cpu), []
+
+
+def storing(kernel, heard):
+    """Return how to store: what is stored, and when, is heard."""
+
+    def store(offset, data, done):
+        heard.append((kernel.now, offset, bytes(data)))
+        return kernel.now + STORE_PS
+
+    return store
+
+
+def acts(kernel, heard, words):
+    """Return steps of an act each."""
+
+    def act(word, done):
+        heard.append((kernel.now, word))
+        done(kernel.now + STORE_PS)
+
+    for word in words:
+        yield lambda done, word=word: act(word, done)
+
+
+def run_events(kernel):
+    while kernel._heap:
+        kernel._run_work()
+        kernel._budget = 1000
+
+
+def test_a_store_is_made_at_once_when_the_cpu_is_free(machine):
+    kernel, cpu, worker, heard = machine
+    worker.store(storing(kernel, heard), 64, b"line", lambda: heard.append("over"))
+    assert not worker.idle
+    assert heard == []
+    assert worker.at_once()
+    assert heard == [(1000, 64, b"line"), "over"]
+    assert (worker.idle, kernel.now, cpu.free, kernel.events) == (True, 1000, 1000 + STORE_PS, 0)
+
+
+@pytest.mark.parametrize("when", [999, 1000])
+def test_a_store_waits_for_its_time_where_something_else_happens_before_or_then(machine, when):
+    kernel, cpu, worker, heard = machine
+    kernel.call(when, lambda: heard.append("other"))
+    worker.store(storing(kernel, heard), 0, b"x")
+    assert not worker.at_once()
+    assert (heard, kernel.now) == ([], 0)
+    worker.when_idle(lambda: heard.append(("idle", kernel.now)))
+    run_events(kernel)
+    assert heard == ["other", (1000, 0, b"x"), ("idle", 1000)]
+    assert cpu.free == 1000 + STORE_PS
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_acts_follow_one_another_at_the_same_times_at_once_or_not(inline):
+    kernel, heard = Kernel(inline=inline), []
+    cpu = Cpu(kernel)
+    worker = Worker(kernel, cpu)
+    worker.store(storing(kernel, heard), 0, b"x")
+    worker.do(acts(kernel, heard, "ab"))
+    worker.do(acts(kernel, heard, "c"))
+    kernel.call(STORE_PS + 1, lambda: heard.append("other"))
+    assert worker.at_once() is False
+    worker.when_idle(lambda: heard.append("idle"))
+    run_events(kernel)
+    assert heard == [
+        (0, 0, b"x"), (STORE_PS, "a"), "other", (2 * STORE_PS, "b"), (3 * STORE_PS, "c"), "idle"
+    ]  # fmt: skip
+    assert worker.at_once()
+
+
+def test_what_an_act_raises_ends_the_job_and_not_the_call(machine):
+    kernel, cpu, worker, _ = machine
+
+    def store(offset, data, done):
+        raise ValueError("no such place")
+
+    worker.store(store, 0, b"x")
+    assert not worker.at_once()
+    assert kernel.ending
+    ((when, rank, error),) = kernel.end.errors
+    assert (when, rank, str(error)) == (1000, cpu.rank, "no such place")
