@@ -112,9 +112,7 @@ def test_a_layer_is_told_what_lands_in_its_auxiliary_memory_alone():
         other = ep.take_auxiliary(16)
         with pytest.raises(conduit.BadRequest, match=r"ep\.take_auxiliary: landed=3 cannot be called; pass a plain"):
             ep.take_auxiliary(1, 3)
-        with pytest.raises(
-            conduit.BadRequest, match=r"ep\.rma\.put: 8 bytes at offset=-8 are not inside the aux"
-        ):
+        with pytest.raises(conduit.BadRequest, match=r"ep\.rma\.put: 8 bytes at offset=-8 are not inside the aux"):
             await ep.rma.put(1, -8, bytes(8), auxiliary=True)
         await ep.attach()
         if ep.rank == 0:
