@@ -114,8 +114,9 @@ class Rma:
         given = arguments.buffer(call, "data", data)
         if auxiliary:
             place = self._ep._auxiliary_place(call, offset, len(given), dest)
-        else:
-            place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
+            # Nobody is told of it as of a put of the program.
+            return Rma._put(self, guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
+        place = arguments.place(call, offset, len(given), self._ep.segment_size(dest), dest)
         return self._put(guard(self._ep, call), dest, StridedSection(place, len(given)), given, then)
 
     def get(self, dest: int, offset: int, out: Any, then: Complete = nothing) -> Coroutine[Any, Any, None]:
