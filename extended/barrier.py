@@ -131,13 +131,13 @@ class Phase:
 
 
 class BarrierPeers:
-    """With whom a rank exchanges signals; all ranks are those of the team.
+    """The ranks that a rank sends signals to and gets them from, numbered within the team.
 
     Attributes:
         parent: the rank above in the host's tree, None for the first of the host.
         children: the ranks below.
-        to: whom the first of a host signals in each step.
-        origins: whose signals it awaits in each step.
+        to: the ranks that the first of a host signals, one in each step.
+        origins: the ranks that it awaits a signal of, one in each step.
 
     Args:
         topology: which ranks share a host.

@@ -20,7 +20,7 @@ def public(
 
     Args:
         check: takes the arguments of the call and raises `conduit.BadRequest` for wrong ones.
-        owner: what users know the object by whose call it is.
+        owner: the name that users know the object by.
     """
 
     def decorate(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:

@@ -1,7 +1,7 @@
 """Teams: some ranks of the job, numbered anew, with barriers and collectives of their own.
 
 A team is told apart in messages by two numbers: its first rank in the job, and a number that this rank gives out once.
-Every rank offers a number of its own in the exchange of colors and keys by which a team is made, so that no further
+Every rank offers a number of its own in the all-gather of colors and keys by which a team is made, so that no further
 message is needed.
 """
 

@@ -19,7 +19,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 def _file(type_: Any, tokens: Sequence[Token]) -> Path:
-    """Take one word; what looks like an option is one, whose file was forgotten."""
+    """Take one word.  One that looks like an option is refused: its file was forgotten."""
     word = tokens[0].value
     if word.startswith("-") and word != "-":
         raise ValueError(f"'{word}' is no file; name one, or write - for standard output")

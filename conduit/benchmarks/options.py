@@ -9,6 +9,7 @@ from conduit import BadRequest
 from conduit.benchmarks.columns import Columns
 from conduit.benchmarks.files import File
 from conduit.benchmarks.integers import Integer, Size
+from conduit.benchmarks.names import ConduitNames
 
 SIMULATED_ITERATIONS = 20
 REAL_ITERATIONS = 1000
@@ -24,7 +25,7 @@ REAL_WARMUP = 10_000
 class BenchmarkOptions:
     """What users may ask of a benchmark."""
 
-    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("sci",)
+    conduit: ConduitNames = ("sci",)
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
     ranks: Integer | None = None

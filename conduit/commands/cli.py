@@ -86,9 +86,9 @@ def _say(name: str, exc: ConduitError) -> int:
     return WRONG_CALL if wrong_call else FAILED
 
 
-def app(name: str) -> App:
+def app(name: str, kind: type[App] = App) -> App:
     """Return the command line with that command, or with all commands if there is none of that name."""
-    made = App(
+    made = kind(
         name="conduit",
         help=_ABOUT,
         help_format="plaintext",

@@ -17,6 +17,7 @@ from conduit.benchmarks import BenchmarkOptions
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import json_text
 from conduit.benchmarks.integers import Integer, Size
+from conduit.benchmarks.names import BenchmarkNames, ConduitNames
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
@@ -38,8 +39,6 @@ from conduit.seeing.pictures import Picture, check_drawing, draw
 _OF_THE_JOB = ("ranks", "ranks-per-host")
 """Options of benchmarks that can be swept; all others are those of conduits."""
 
-_Names = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
-
 
 @attrs.frozen
 class _Call:
@@ -56,8 +55,8 @@ class _Call:
 
 def compare(
     *args: str,
-    conduit: _Names = (),
-    command: _Names = (),
+    conduit: ConduitNames = (),
+    command: BenchmarkNames = (),
     sweep: str | None = None,
     out: Path | None = None,
     from_: Annotated[
@@ -187,13 +186,16 @@ def _check_benchmark(name: str) -> None:
     """Refuse a command that is none, or no benchmark."""
     found = installed(COMMANDS)
     if name not in found:
-        raise BadRequest(f"--command '{name}' is no command{like(name, found)}; benchmarks are: {_benchmarks()}")
+        raise BadRequest(
+            f"--command '{name}' is no command{like(name, found)}; benchmarks are: {', '.join(benchmarks())}"
+        )
     if not _is_benchmark(found[name].load()):
-        raise BadRequest(f"--command '{name}' is no benchmark; these are: {_benchmarks()}")
+        raise BadRequest(f"--command '{name}' is no benchmark; these are: {', '.join(benchmarks())}")
 
 
-def _benchmarks() -> str:
-    return ", ".join(name for name in commands() if _is_benchmark(_loaded(name)))
+def benchmarks() -> list[str]:
+    """Return the commands that can be compared."""
+    return [name for name in commands() if _is_benchmark(_loaded(name))]
 
 
 def _loaded(name: str) -> Callable[..., Any]:

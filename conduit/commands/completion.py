@@ -1,12 +1,39 @@
 """`conduit completion SHELL`."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
+from cyclopts import App
+from cyclopts.argument import ArgumentCollection
+
+from conduit.benchmarks.names import Names
 from conduit.commands.cli import app
+from conduit.commands.compare import benchmarks
+from conduit.launch.registry import CONDUITS, installed
+
+
+class _Completing(App):
+    """The command line as shells see it: its words call nothing, and what is a name has a list of the names."""
+
+    def assemble_argument_collection(self, **settings: Any) -> ArgumentCollection:
+        """Return the arguments of a command."""
+        arguments = super().assemble_argument_collection(**settings)
+        for argument in arguments:
+            names = next((part for part in get_args(argument.field_info.annotation) if isinstance(part, Names)), None)
+            if names is not None:
+                argument.hint = Literal[tuple(_INSTALLED[names]())]
+        return arguments
+
+
+def _conduits() -> Sequence[str]:
+    return sorted(installed(CONDUITS))
+
+
+_INSTALLED = {Names.CONDUITS: _conduits, Names.BENCHMARKS: benchmarks}
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what makes a shell complete commands and options; each command that is installed is in it.
+    """Print what makes a shell complete commands, options, conduits and benchmarks: all that are installed now.
 
     bash: conduit completion bash >> ~/.bash_completion
     zsh:  conduit completion zsh > a folder of $fpath/_conduit
@@ -15,5 +42,5 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     Args:
         shell: For which shell.
     """
-    print(app("").generate_completion(prog_name="conduit", shell=shell), end="")
+    print(app("", _Completing).generate_completion(prog_name="conduit", shell=shell), end="")
     return 0

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from conduit.benchmarks.names import ConduitName
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import parse_spec
 
@@ -13,7 +14,7 @@ PLUGIN = "conduit.conformance.plugin"
 
 
 def conform(
-    spec: str,
+    spec: ConduitName,
     /,
     *,
     full: Annotated[bool, Parameter(negative=())] = False,

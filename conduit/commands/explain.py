@@ -8,6 +8,7 @@ from rich.console import Console
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
 from conduit.benchmarks.integers import Size
+from conduit.benchmarks.names import ConduitName
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest
 from conduit.launch.explanation import Explanation, explained, names_of, words_of
@@ -22,7 +23,7 @@ _LETTERS = {
 
 def explain(
     *,
-    conduit: str = "sci",
+    conduit: ConduitName = "sci",
     size: Size = 0,
     category: Literal["short", "medium", "long"] | None = None,
     op: Annotated[str, Parameter(name="--op")] = "am",

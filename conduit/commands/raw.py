@@ -6,6 +6,7 @@ import attrs
 
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, package_version, write_file
+from conduit.benchmarks.names import ConduitName
 from conduit.commands.tables import grid
 from conduit.contract import Conduit, RawTable
 from conduit.errors import BadRequest
@@ -13,7 +14,7 @@ from conduit.launch.registry import Spec, networks, parse_spec
 from conduit.options import in_effect
 
 
-def raw(name: str, /, *, json: File | None = None) -> int:
+def raw(name: ConduitName, /, *, json: File | None = None) -> int:
     """Run the driver's own benchmarks, without the conduit above it.
 
     Args:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from conduit.contract import JobSetup
+from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
+from conduit.launch import output
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
-from conduit.launch.tracing import report_recording
+from conduit.launch.tracing import ReportHandedOver, report_recording
 from conduit.seeing.pictures import check_drawing
 from conduit.seeing.report import Advice, ReportRecording, write_report
 
@@ -24,7 +25,7 @@ class Reported:
         program: its file.
 
     Raises:
-        BadRequest: the folder cannot be made, or ranks run in real time.
+        BadRequest: the folder cannot be made, or a network tells nothing of its ranks.
         ConduitError: matplotlib is missing.
     """
 
@@ -36,20 +37,28 @@ class Reported:
         self._told: list[tuple[Path, list[Advice]]] = []
         if folder is None:
             return
-        real = [spec.text for spec in specs if not spec.simulated]
-        if real:
+        silent = [spec.text for spec in specs if not spec.simulated and spec.rank_kind is not RankKind.PROCESS]
+        if silent:
             raise BadRequest(
-                f"--report: '{real[0]}' runs in real time, and only simulated networks tell what a report needs: "
-                "what links carry and which bytes land; leave one of the two out, or take --trace"
+                f"--report {folder}: conduit '{silent[0]}' runs in real time with all its ranks in one process, which "
+                "tells of none of them what it does; leave one of the two out"
             )
         check_drawing("--report")
-        self._make(folder)
+        if not output.is_framed():
+            self._make(folder)
 
     @contextmanager
     def job(self) -> Iterator[None]:
-        """Record the job inside, and write its report at its end, even if it fails."""
+        """Record the job inside, and write its report at its end, even if it fails.
+
+        A process that is a rank hands over what it has recorded to who has started it; under a launcher rank 0 writes.
+        """
         if self._folder is None:
             yield
+            return
+        if output.is_framed():
+            with observed(ReportHandedOver):
+                yield
             return
         self._recordings.clear()
         with observed(self._observer):
@@ -57,7 +66,8 @@ class Reported:
                 yield
             finally:
                 for recording in self._recordings:
-                    self._write(recording)
+                    if recording.over and output.is_first():
+                        self._write(recording)
 
     def tell(self) -> None:
         """Print what the last report begins with, and where it is."""

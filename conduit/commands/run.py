@@ -28,6 +28,7 @@ from conduit.benchmarks.files import (
     write_file,
 )
 from conduit.benchmarks.integers import Integer, Size
+from conduit.benchmarks.names import ConduitNames
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
@@ -64,7 +65,7 @@ def run(
     program: Path,
     /,
     *args: str,
-    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
+    conduit: ConduitNames = (),
     ranks: Integer | None = None,
     seed: Integer = 0,
     segment: Size = 1 << 20,
@@ -135,17 +136,18 @@ def run(
                 if part and number != int(part):
                     continue
                 if processes.wanted(spec):
-                    with _output(json):
+                    with _output(json), reported.job():
                         runs.append(_in_processes(spec, ranks, number))
-                    continue
-                with _report_in(full_report), _output(json), reported.job():
-                    result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
-                runs.append(_ran(file, spec, args, settings, result))
+                else:
+                    with _report_in(full_report), _output(json), reported.job():
+                        result = _run(runner, file, args, {**settings, "conduit": spec.text}, whole_traceback=traceback)
+                    runs.append(_ran(file, spec, args, settings, result))
                 if output.is_first():
                     output.end_lines()
-                    with _output(json):
-                        reported.tell()
-                        _print_end(result, stats=stats)
+                    if not part:  # else it is printed by who has started this process
+                        with _output(json):
+                            reported.tell()
+                            _print_end(runs[-1], stats=stats)
         if part:
             _hand_over(runs[0])
             return 0
@@ -283,14 +285,14 @@ def _output(json: Path | None) -> Iterator[None]:
         yield
 
 
-def _print_end(result: Any, *, stats: bool) -> None:
+def _print_end(ran: Ran, *, stats: bool) -> None:
     """Print what follows the program's own output: warnings, counts, and the line for scripts."""
-    for who, text in warned(_warnings(result)):
-        print(f"warning from {who}: {text}", file=sys.stderr)
+    for warning in ran.warnings:
+        print(f"warning from {warning['of']}: {warning['text']}", file=sys.stderr)
     if stats:
-        _print_statistics(result.statistics)
-    digest = result.digest if getattr(result, "digest", None) is not None else "none"
-    print(f"ranks={result.ranks} conduit={result.conduit} seconds={result.seconds!r} digest={digest}")
+        _print_statistics(ran.statistics)
+    digest = "none" if ran.digest is None else ran.digest
+    print(f"ranks={ran.ranks} conduit={ran.conduit} seconds={ran.seconds!r} digest={digest}")
 
 
 def _print_times(runs: Sequence[Ran], console: Console) -> None:

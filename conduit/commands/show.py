@@ -4,6 +4,7 @@ from collections import Counter
 
 from conduit.benchmarks.console import make_console, print_table, print_text, widths
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, json_text, write_file
+from conduit.benchmarks.names import ConduitName
 from conduit.commands.described import described, with_constants
 from conduit.commands.tables import grid, limits_text, options_table
 from conduit.contract import Conduit
@@ -15,7 +16,7 @@ _SOURCE = 36
 _PLURALS = {"fact": "facts", "anchor": "anchors", "assumed": "assumed"}
 
 
-def show(name: str, /, *, json: File | None = None) -> int:
+def show(name: ConduitName, /, *, json: File | None = None) -> int:
     """Show one conduit: its options, and its constants with their sources.
 
     Args:

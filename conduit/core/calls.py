@@ -28,7 +28,7 @@ _HELD = 1000
 
 
 class Caller(Protocol):
-    """Whose calls are guarded: the endpoint.
+    """The object with the calls that are guarded: the endpoint.
 
     Attributes:
         forgotten: errors for the calls of it that were never awaited.

@@ -1,4 +1,4 @@
-"""The decorator that gives calls of layers above the core's own rules (rule E4), and whose call it is."""
+"""The decorator that gives calls of layers above the core's own rules (rule E4), and the names that users know."""
 
 from __future__ import annotations
 

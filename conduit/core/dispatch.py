@@ -1,7 +1,8 @@
 """Runs handlers: what the core does with a message that has arrived.
 
 This is the core's side of the contract (`conduit.contract.Core`); a port calls `deliver` for each
-message and `run_progress` after a pass.
+message and `run_progress` after a pass.  `deliver` is plain and returns the reply, if there is one, for the
+port to send: so a handler can neither wait nor send anything but its reply.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Ca
 
 @attrs.define
 class Handled:
-    """Counts of what handlers of a rank have been run for; as what is sent, without automatic replies and attach."""
+    """How many requests and replies a rank has handled; automatic empty replies and those of attach do not count."""
 
     requests_handled: int = 0
     replies_handled: int = 0
@@ -40,9 +41,9 @@ class Dispatch:
         local: messages of this rank to itself, which never touch the network.
         attached: handlers of the attaches that have returned.
         running: name of the handler that runs now, "" if none does.
-        progress: what the layers above want to be run after a pass.
-        wanted: whether a layer has asked for it.
-        progress_due: whether `run_progress` would run it now.
+        progress: functions of the layers above (`ep.on_progress`), to be run after a pass.
+        wanted: whether a layer has asked for them since they were last run.
+        progress_due: whether the port has been told so, and is to await `run_progress`.
         progressing: whether `run_progress` is running.
     """
 
@@ -81,7 +82,7 @@ class Dispatch:
         endpoint._serve(self)
 
     def connect(self, port: Port) -> None:
-        """Take the port whose messages this object handles."""
+        """Take the rank's port, which delivers its messages here."""
         self.port = port
         self.memory = port.segment.data
 
@@ -166,7 +167,7 @@ class Dispatch:
         else:
             run(function, token, view, *args)
         if own is not None:
-            try:  # a medium payload dies with its handler; whatever still looks at it is an error (E7)
+            try:  # a medium payload dies with its handler (E7): a view that is kept would show another message's bytes
                 view.release()
                 own.clear()
             except BufferError:
@@ -184,7 +185,7 @@ class Dispatch:
                 digest_log.flush()
 
     def complete(self, then: Complete) -> None:
-        """Call `then` of a native operation of this rank; what it may not do is what a handler may not.
+        """Call `then` of a native operation of this rank, under a handler's rules: it may not wait or send requests.
 
         Raises:
             HandlerError: it has broken a rule.
@@ -200,7 +201,7 @@ class Dispatch:
             self.running = before
 
     def _landed(self, message: Message) -> memoryview:
-        """Return where a long payload lies, storing one that came from this rank itself."""
+        """Return a long payload where it lies in the segment; one of this rank to itself is stored there first."""
         nbytes = message.nbytes
         if not nbytes:
             return self.memory[0:0]
@@ -241,7 +242,7 @@ class Dispatch:
         step = error.__traceback__
         while step is not None:
             if step.tb_frame.f_code is getattr(function, "__code__", None):
-                return ""  # it has begun
+                return ""  # it has begun: the TypeError is the handler's own
             step = step.tb_next
         payload = (message.word >> 9 & 3) != _SHORT
         count = len(message.args) >> 2

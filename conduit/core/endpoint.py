@@ -207,7 +207,7 @@ class Endpoint:
 
     @property
     def call_listener(self) -> Callable[..., object] | None:
-        """Whom a layer tells what calls of it this rank makes, None where nobody listens.
+        """What a layer tells of its calls that this rank makes, None where no observer listens.
 
         It is called as `conduit.core.observer.CallListener.called`, with this rank.  A layer looks once, when it is
         attached: without a listener it has no line for it that runs.
@@ -310,7 +310,7 @@ class Endpoint:
     async def _attach_in_turn(self, handlers: tuple[Handler, ...]) -> None:
         names = "\n".join(handler.__name__ for handler in handlers).encode()
         before = len(self.handlers.entries)
-        self.handlers.add(handlers)  # before the exchange: the first that leaves it may send to the others at once
+        self.handlers.add(handlers)  # before the all-gather: the first that leaves it may send to the others at once
         try:
             tables = await self._port.allgather(names)
         except BaseException as error:

@@ -137,7 +137,7 @@ def mismatch(tables: Sequence[bytes], rank: int) -> str:
 
     Args:
         tables: for each rank, its new names, encoded and joined by newlines.
-        rank: whose table to show beside the first that differs from it.
+        rank: its table is shown beside the first that differs from it.
     """
     mine = tables[rank]
     if tables.count(mine) == len(tables):

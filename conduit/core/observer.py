@@ -83,10 +83,10 @@ class LandingListener:
             when: in which event, picoseconds; of a message to itself, the rank's time.
             offset: where.
             nbytes: how many.
-            origin: the message whose payload they are, nearly always.  Where several under way would put the same
-                bytes there, which nobody can tell apart in memory: the rank whose they are all, and None where they
-                are of several ranks and the hardware does not say whose it writes (sci's DMA and mapped stores, Sun
-                Fire's lines; the others name the sender).  None too of bytes that are no message's.
+            origin: the message that brings them, nearly always.  Several messages under way may bring the same bytes
+                to the same place, and memory does not tell them apart.  Then it is their sender, if all have one
+                sender or the hardware names it; else None (sci's DMA and mapped stores, Sun Fire's lines do not name
+                it).  None too for bytes that no message brings.
         """
 
 
@@ -115,7 +115,7 @@ class CallListener:
         """A call of a rank has begun its operation; told in the task that has made it.
 
         Args:
-            rank: whose.
+            rank: the rank.
             begin: of the call, picoseconds.
             end: when all that it sends was sent, or handed to the hardware; the operation may end later.
             level: "native" for a one-sided operation of the network's own, "put/get" or "collective" for the layer's.

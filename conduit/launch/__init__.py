@@ -8,6 +8,6 @@ A job ends once, for one reason.  Either all ranks have returned, or the first e
 deadlock, a livelock, a time limit, Ctrl-C.  `errors` says what is raised of all that went wrong, and `reports` what
 is told of a job that gets no further.
 
-Where ranks are processes nobody sees all of them.  So each process watches its own rank and asks the others (`watch`),
-and what it learns travels as plain records (`stall`).
+Where ranks are processes none of them sees the others.  So each process watches its own rank and asks the others
+(`watch`), and what it learns travels as plain records (`stall`).
 """

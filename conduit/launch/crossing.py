@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from conduit.contract import Hooks, JobSetup, Processes
-from conduit.core.observer import LandingListener, hooks_to
+from conduit.core.observer import CallListener, LandingListener, hooks_to
 from conduit.errors import BadRequest
 from conduit.launch.observing import observers_of
 from conduit.launch.output import Speech
 from conduit.launch.registry import Spec, parse_spec
-from conduit.launch.tracing import HandedOver, timeline_of
+from conduit.launch.tracing import HandedOver, report_recording, timeline_of
+from conduit.seeing.report import ReportRecording, join_report_parts, report_part_of
 from conduit.seeing.timeline import RankPart, Recording, join_parts, part_of
 from conduit.wall import (
     Alignment,
@@ -85,7 +86,8 @@ class ProcessRecording:
         self._spec = spec
         self._setup = setup
         self._processes = processes
-        self._own = timeline_of(spec, setup)
+        reported = any(isinstance(each, CallListener) for each in observers)
+        self._own = (report_recording if reported else timeline_of)(spec, setup)
         self._offsets: tuple[tuple[Offset, ...], ...] = (measure_offsets(processes),)
         self._number = _JOBS[0]
         _JOBS[0] += 1
@@ -108,10 +110,9 @@ class ProcessRecording:
         if not failed:
             self._offsets += (measure_offsets(self._processes),)
         rank = self._processes.rank
-        mine = Crossing(
-            self._number, rank, self._spec.text, self._setup, zero, self._offsets, counted_of(port),
-            part_of(self._own, rank),
-        )  # fmt: skip
+        own = self._own
+        part = report_part_of(own, rank) if isinstance(own, ReportRecording) else part_of(own, rank)
+        mine = Crossing(self._number, rank, self._spec.text, self._setup, zero, self._offsets, counted_of(port), part)
         here = [each for each in self._recordings if not isinstance(each, HandedOver)]
         if len(here) < len(self._recordings):
             speech.recording(pickle.dumps(mine))
@@ -145,9 +146,12 @@ def _join(recording: Recording, given: Sequence[Crossing]) -> None:
     def counted(rank: int) -> Counted | None:
         return by_rank[rank].counted if rank in by_rank else None
 
+    parts = {rank: crossing.part for rank, crossing in by_rank.items()}
+    if isinstance(recording, ReportRecording):
+        join_report_parts(recording, parts, moved)
     join_parts(
         recording,
-        {rank: crossing.part for rank, crossing in by_rank.items()},
+        parts,
         moved,
         lambda rank, number: found_number(rank, number, counted),
         [alignment.within(rank) * 1000 for rank in range(given[0].setup.ranks)],

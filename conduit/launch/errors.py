@@ -97,7 +97,7 @@ def _alike(error: BaseException) -> tuple[str, str]:
 
 
 def _who(ranks: Sequence[int]) -> str:
-    """Return whose an error is; events of hardware that ranks share are no rank's."""
+    """Return the ranks that an error belongs to, in words; an event of shared hardware belongs to none."""
     return named(ranks) if ranks[0] >= 0 else "an event of no rank"
 
 

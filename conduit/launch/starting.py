@@ -111,7 +111,7 @@ class _Launcher:
         self._lost = ""  # what is said then
         self._files: set[str] = set()  # in shared memory, of processes that have not found the others yet
         self._states: dict[int, stall.RankState] = {}  # of ranks that were interrupted
-        self._fallen: list[int] = []  # whose processes ended first, while the launcher went on
+        self._fallen: list[int] = []  # ranks with processes that ended first, while the launcher went on
         try:
             # In a session of its own, so that Ctrl-C reaches this process alone.
             self._process = subprocess.Popen(
@@ -228,7 +228,7 @@ class _Launcher:
             reader.thread.join(GRACE_S)
 
     def _tell_fallen(self) -> None:
-        """Say whose process ended first, or among whose it is where several had ended before anybody looked."""
+        """Say which rank's process ended first, or which ranks' may have, where several had ended at the first look."""
         ranks = sorted(set(self._fallen or self._ranks.values()))
         if not ranks:  # no rank has begun: the launcher itself has said what is wrong
             return

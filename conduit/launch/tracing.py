@@ -10,13 +10,14 @@ from typing import Any
 import trio
 
 from conduit.contract import JobSetup
+from conduit.core.observer import CallListener
 from conduit.errors import ConduitError
 from conduit.launch import output
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
 from conduit.launch.tasks import program_place, started_at
-from conduit.seeing.report import ReportRecording, RunReport
+from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 
 
@@ -49,8 +50,9 @@ def tracing(path: Path | None) -> Iterator[None]:
 
 
 def report_recording(spec: Spec, setup: JobSetup) -> ReportRecording:
-    """Return an observer that records a job for its report."""
-    return ReportRecording(spec.text, setup.hosts, _place, _here)
+    """Return an observer that records a job for its report: all that its kind of network tells."""
+    kind = SimulatedReportRecording if spec.simulated else ReportRecording
+    return kind(spec.text, setup.hosts, _place, _here)
 
 
 @contextmanager
@@ -78,6 +80,10 @@ class HandedOver(Recording):
 
     def __init__(self, spec: Spec, setup: JobSetup) -> None:
         super().__init__(spec.text, setup.hosts)
+
+
+class ReportHandedOver(HandedOver, CallListener):
+    """Stands likewise for the recording for a report."""
 
 
 class _TraceFile:

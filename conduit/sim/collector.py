@@ -17,8 +17,8 @@ _before = (700, 10, 10)
 class PatientCollector:
     """Look for garbage in cycles less often while jobs run: a context, which may be entered inside another.
 
-    Messages and events leave none, but at a thousand ranks so much is alive that looking at it again and again takes
-    as long as the simulation.  A job itself is full of cycles: where the outermost context is left when nobody holds
+    Messages and events leave none, but at a thousand ranks so much is alive that looking at it again and again takes as
+    long as the simulation.  A job itself is full of cycles: where the outermost context is left when nothing refers to
     the job any more, the first look after that frees it.  Else it would be looked through, kept, and looked through
     again.
 

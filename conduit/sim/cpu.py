@@ -1,4 +1,8 @@
-"""A rank's processor: one thing at a time, each to its end, in the order asked (rule T1)."""
+"""A rank's processor: one thing at a time, each to its end, in the order asked (rule T1).
+
+Its clock is `free`, the end of all that it was given.  That may be ahead of the kernel's time: CPU time is a sum, and
+takes no event, as long as nothing shared is touched (rule T2).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,12 @@ class Cpu:
     """The one CPU of a rank.
 
     `free` is when the next thing may start.  Tasks take turns with `acquire` and `release`; what
-    the simulation does on a rank's behalf holds `busy` in the same way.  `pending` is work that was
-    asked for during somebody else's turn; it is done when that turn ends.  `interrupted` is when the
-    last interrupt ends.
+    the simulation does on a rank's behalf holds `busy` in the same way.  `pending` is CPU time that a plain
+    call (`ep.charge`) asked for during another task's turn; it is charged when that turn ends.
+    `interrupted` is when the last interrupt ends.
+
+    Invariants: `busy` is true exactly while one task or event has the turn, and turns are given in the order of
+    asking.  Only an interrupt charges without a turn.
 
     Args:
         kernel: its clock and events.
@@ -47,8 +54,8 @@ class Cpu:
     def interrupt(self, ticks: int) -> int:
         """Take the CPU away for an interrupt, in the event that asks for it; return when it is over, picoseconds.
 
-        It is served at once, after those before it, whatever the CPU does: that goes on afterwards and ends later by as
-        much.  Acts on the hardware that have been scheduled keep their time; what follows them is late.
+        It is served at once, after interrupts before it, whatever the CPU does: that goes on afterwards and ends later
+        by as much.  Accesses to the hardware that have been scheduled keep their time; what follows them is late.
         """
         now = self.kernel.now
         self.interrupted = (self.interrupted if self.interrupted > now else now) + ticks
@@ -61,7 +68,7 @@ class Cpu:
             await self.kernel.until(self.free, shielded=True)
 
     def pay(self) -> None:
-        """Do what is owed, at the end of a turn."""
+        """Charge what was asked for during this turn, at its end."""
         pending, self.pending = self.pending, 0
         self.charge(pending)
 

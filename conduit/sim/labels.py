@@ -60,7 +60,7 @@ class Named(Labelled):
         return Named(int(other) + int(self), _joined(_parts(other) + self.parts))
 
     def __mul__(self, times: Any) -> Any:
-        """Return so many times as much; of anything but a whole number a plain one."""
+        """Return a multiple with the name; times anything but a whole number, a plain number."""
         if not isinstance(times, int):
             return int(self) * times
         return Named(int(self) * times, tuple((ticks * times, label) for ticks, label in self.parts))
@@ -101,7 +101,7 @@ class NamedRate(int):
         return self, 1
 
     def __rfloordiv__(self, other: Any) -> Any:
-        """Return how long so many bytes, in 10**-12 of them, take."""
+        """Return how long `other` bytes take, given in 10**-12 of a byte."""
         return Named.of(int(other) // int(self), self.name)
 
 
@@ -109,7 +109,7 @@ _MOST = 40
 
 
 def _shortened(parts: Parts, by: int) -> Parts:
-    """Return parts from whose end so much is taken."""
+    """Return the parts without the last `by` of them."""
     left = sum(ticks for ticks, _ in parts) - by
     made = []
     for ticks, label in parts:

@@ -22,7 +22,7 @@ class Timer:
         kernel: its clock and events.
         act: is called when it goes off, in an event; by then it does not run any more, and may be started again.
         helps: returns whether `act` can still bring anything about, where nothing else happens any more: False where
-            all that it would do is done already, or nobody would notice.  It must not change anything.
+            all that it would do is done already, or would change nothing.  It must not change anything.
 
     Attributes:
         when: when it goes off, picoseconds; None while it does not run.

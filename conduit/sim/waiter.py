@@ -1,4 +1,4 @@
-"""What tasks wait with, whom they work for, and what ends their waits when their job ends."""
+"""The one way in which a task waits in virtual time, and what ends all waits when a job ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Ending(BaseException):
 
 
 class Owner(Protocol):
-    """What a task works for: a rank, whose other tasks may wait for what this one changes."""
+    """What a task belongs to: a rank.  Its other tasks may wait for what this one changes."""
 
     rank: int
 
@@ -50,7 +50,7 @@ class Waiter:
         self.shielded = False
         self.task: trio.lowlevel.Task | None = None
 
-    @trio.lowlevel.enable_ki_protection  # or a task that nothing will wake any more
+    @trio.lowlevel.enable_ki_protection  # a Ctrl-C in here would leave a task that nothing wakes any more
     def wake(self) -> None:
         """End the wait.  Again, or after the wait was abandoned: no effect."""
         self.done = True
@@ -71,7 +71,10 @@ class Waiter:
         return trio.lowlevel.Abort.SUCCEEDED
 
     def abandon(self) -> None:
-        """The wait was cancelled: its task runs soon, but not at once, and nothing may be done for it any more."""
+        """The wait was cancelled: forget the task.
+
+        It runs soon, but not at once; a wake until then must do nothing.
+        """
         self.task = None
 
 
@@ -80,7 +83,7 @@ class Parked(dict[Waiter, None]):
 
     Attributes:
         ending: whether the job is ending: then no shield holds.
-        direct: whether who is woken is kept in `woken`, for the kernel to step; else Trio's own loop does that.
+        direct: whether tasks that are woken are kept in `woken`, for the kernel to step; else Trio's loop steps them.
         woken: the tasks whose waits are over and that have not gone on.
     """
 
@@ -94,7 +97,7 @@ class Parked(dict[Waiter, None]):
 
     @trio.lowlevel.enable_ki_protection
     def leave_to_trio(self) -> None:
-        """Let Trio's own loop go on with those that are woken, from now on."""
+        """From now on let Trio's own loop step the tasks that are woken."""
         self.direct = False
         while self.woken:
             trio.lowlevel.reschedule(self.woken.pop(0))

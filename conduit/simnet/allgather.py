@@ -8,16 +8,16 @@ from conduit.sim import Kernel
 
 
 class Allgather:
-    """One collective exchange of bytes between all ranks.
+    """One all-gather of bytes.
 
     Args:
         kernel: the job's time.
         ranks: number of ranks.
-        ticks: what the exchange takes once all have come, picoseconds.
+        ticks: what it takes once all ranks have come, picoseconds.
         tell: called when it is over.
 
     Attributes:
-        over: whether all have come and the data have gone round.
+        over: whether all ranks have come and each has the data of all.
     """
 
     def __init__(self, kernel: Kernel, ranks: int, ticks: int, tell: Callable[[], None]) -> None:

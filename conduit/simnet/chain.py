@@ -1,8 +1,12 @@
-"""Chains of acts on the hardware, written as generators.
+"""Chains of acts: what a rank does to the hardware in one send, written as a generator.
 
-What a rank does in a send is a generator that yields one act after the other, each a function of `done`.  The act
-begins in an event at the time at which the CPU is free (rule T2), and calls `done(when, outcome)` when the CPU may
-go on at `when`.  The outcome is what `yield` gives.  CPU time between acts is spent by adding to `cpu.free`.
+An *act* is one access to something shared: a store, a DMA request, a barrier.  The generator yields one act after the
+other, each a function of `done`.  An act begins in an event at the time at which the CPU is free (rule T2), and calls
+`done(when, outcome)` when the CPU may go on at `when`.  The outcome is what `yield` gives.  CPU time between acts is
+spent by adding to `cpu.free`.
+
+A generator, because a send then reads from top to bottom although each act is another event.  It costs an event and a
+step of the generator for each act, so sends without a payload are written as plain callbacks instead.
 
     def steps():
         yield partial(adapter.store, offset, data)           an act: adapter.store(offset, data, done)

@@ -1,7 +1,7 @@
 """What a transport must keep, checked at every call; for who writes a network, in Python's development mode alone.
 
-The class of each transport and port becomes one of those below (`python -X dev`), so that nothing is spent where nobody
-asked for it.  What is found ends the job with an error that names the path and what it did.
+The class of each transport and port becomes one of those below (`python -X dev`), so that checks cost
+nothing elsewhere.  What is found ends the job with an error that names the transport and what it did.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class HostModel:
 
 @attrs.frozen
 class _Telling(HostModel):
-    """A host of whose costs the copies say that they are."""
+    """A host model that names the time of copies, so that observers can tell it from other CPU time."""
 
     def copy_ticks(self, nbytes: int) -> int:
         """Return what copying `nbytes` costs, picoseconds."""

@@ -1,8 +1,9 @@
 """Native one-sided operations of a simulated network: its part is a `Unit`, the rest is here.
 
-A call takes its turn on the rank's CPU and polls once, as a request does; then the unit's chain of events has the CPU
-until that calls `free()`.  When an operation is complete, the rank notices that in its next pass, or at the end of the
-call if that is later.  Bytes that land are an arrival to their target: its next poll looks at what its tasks wait for.
+A call takes its turn on the rank's CPU and polls once, as a request does.  Then the unit's chain of events has the CPU
+until it calls `free()`.  When an operation is complete, the rank notices that in its next pass, or at the end of the
+call if that is later: a processor finds out by looking.  Bytes that land count as an arrival at their target, so that a
+task that waits there for a flag in its segment looks again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from conduit.simnet.port import SimulatedNetwork, SimulatedPort
 from conduit.simnet.transport import Then
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
-"""Where some bytes are in a segment: of each run the offset and the size."""
+"""Where some bytes are in a segment: the offset and size of each contiguous run."""
 
 WORD = 8
 _MODULO = (1 << 64) - 1
@@ -42,11 +43,11 @@ def pieces(places: StridedSection, most: int) -> Iterator[Spans]:
 
 
 class Unit(ABC):
-    """What does the one-sided operations of one rank, as a chain of events from ``port.cpu.now()`` on.
+    """A network's own part: one rank's one-sided operations, each a chain of events from ``port.cpu.now()`` on.
 
-    Every method calls `free()` once, in the event after which only CPU time is left of the call; and `done`, where it
-    has one, once, in the event in which the operation is complete, before or after that.  It may wait for hardware
-    alone: for nothing that a poll of any rank must bring about.
+    Every method calls `free()` once, in the last event in which the call needs the CPU; and `done`, where it has one,
+    once, in the event in which the operation is complete, before or after that.  A chain waits for hardware alone,
+    never for a poll of any rank: so it cannot deadlock, and the end of the job may wait for it.
 
     Args:
         port: the rank's; its CPU is taken while a chain has not called `free()`.
@@ -111,13 +112,13 @@ class OneSidedPort(SimulatedPort):
         at = 0
         for start, size in spans:
             some = data[at : at + size]
-            self.memory.view[start : start + size] = some  # not by `write`, which takes them for a message's
+            self.memory.view[start : start + size] = some  # not by `write`: observers would hear of a message's payload
             self.core.landed(self.kernel.now, source, start, some)
             at += size
         self.notify()
 
     def read(self, spans: Spans) -> bytes:
-        """Return what lies there."""
+        """Return the bytes at these places."""
         view = self.memory.view
         return b"".join(view[start : start + size] for start, size in spans)
 
@@ -143,7 +144,7 @@ class OneSidedPort(SimulatedPort):
         self.notify()
 
     def settle_completed(self) -> None:
-        """Call what waits for operations that are complete."""
+        """Call `then` of each operation that is complete."""
         kernel = self.kernel
         while self._completed and not kernel.ending:
             completed, self._completed = self._completed, []

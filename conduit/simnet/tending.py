@@ -1,8 +1,8 @@
-"""Transports with work of their own in a poll pass: retransmissions, acknowledgements that are due.
+"""Transports with work of their own in a poll pass: retransmissions, acknowledgements that are due, repairs.
 
-A network may do this only where its rank polls (rule P1), and it may take several events.  So a transport notes that
-there is something to do, and asks for a pass.  The next `take` does that before it looks for a message, and is called
-again when it is done:
+On a real machine the rank's processor does this, and only where it is in a call of the library (rule P1).  So no timer
+may do it in the background: a transport notes that there is work, and asks for a pass.  The work may take several
+events.  The next `take` begins it before it looks for a message, and is called again when it is done:
 
     def take(self):
         if self.work_due:
@@ -14,8 +14,8 @@ again when it is done:
         ...
         yield self.send_again                                the acts of a chain (`conduit.simnet.chain`)
 
-What tells of work in an event, such as a timer or an alarm of the hardware, calls `request_work()`.  What finds it
-within a pass may set `work_due`, for `take` is called again in the same pass.
+An event that finds work, such as a timer or an alarm of the hardware, calls `request_work()`.  What finds work within a
+pass may just set `work_due`, for `take` is called again in the same pass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """Transports: how one rank's messages travel to some of its peers, over a network or the host's memory.
 
+A transport is for the port what an interface of UCT is for UCP: it moves messages, and knows neither handlers nor
+waits.
+
 Simulated networks differ in their transport alone.  Waiting, polling and cancellation, as programs see
-them, are done by the port (`conduit.simnet.port`).
+them, are done by the port (`conduit.simnet.port`), so that they are the same on every network.
 
 A rank accesses anything shared in an event at the simulated time of the access; the rank's own time may
 be ahead, in `port.cpu`.  A send is a chain of such events.  Its last event calls `then()`; after that
@@ -25,14 +28,17 @@ from conduit.sim import Cpu, Flat, Kernel
 Then: TypeAlias = Callable[[], object]
 
 LATER = Message(0)
-"""Returned by `take` if it continues in events, until `port.resume_pass()`.  A sentinel, no message."""
+"""Returned by `take` if it continues in events, until `port.resume_pass()`.  A sentinel, no message.  It is a `Message`
+so that `take` has one type, and the check for it one comparison."""
 
 
 class MessageCounter(Protocol):
     """What a transport sees of its job's network.
 
     Attributes:
-        messages_sent: counts what ports send; a transport that drops what it is given takes it back.
+        messages_sent: counts what ports send.  A transport that drops a message on purpose subtracts it: the job ends
+        when
+            as many messages have been handled as were sent.
     """
 
     messages_sent: int
@@ -89,8 +95,8 @@ class Transport(ABC):
         port: the rank's port; `port.notify()` is to be called when a message has become visible to a poll.
 
     Attributes:
-        miss_ps: what it costs to find out that nothing has arrived, picoseconds; who changes it tells the port
-            (`SimulatedPort.miss_changed`), in a turn of the CPU.
+        miss_ps: what it costs to find out that nothing has arrived, picoseconds.  A transport that changes it calls
+            `port.miss_changed()`, with the CPU taken: the port reckons with it when a polling rank notices an arrival.
     """
 
     miss_ps: int
@@ -109,27 +115,27 @@ class Transport(ABC):
         self.port = port
 
     def begin_pass(self) -> None:  # noqa: B027  many transports have nothing to do here
-        """Begin a pass; where something has arrived by this transport: charge the scan, clear flags."""
+        """Begin a pass.  Where something has arrived by this transport, charge the scan and clear flags."""
 
     @abstractmethod
     def take(self) -> Message | None:
         """Return the next arrived message, None if there is none.
 
         Charges the CPU for decoding it.  `source` is set, `slot` as `send_reply` needs it, and a
-        long payload is complete in the segment.  Where taking it is an act on something shared, or the
-        CPU has other work first, it may return LATER; the transport then calls `port.resume_pass()` once, in
-        an event not after `cpu.free`, and `take` is called again.
+        long payload is complete in the segment.  Where taking it touches something shared, or the CPU has
+        other work first, it may return LATER.  The transport then calls `port.resume_pass()` once, in an event
+        not after `cpu.free`, and `take` is called again.
         """
 
     def end_pass(self) -> None:  # noqa: B027
-        """End a pass, in which `take` has returned None or which is full; the next begins anew."""
+        """End a pass: `take` has returned None, or the pass is full; the next one begins anew."""
 
     @abstractmethod
     def acquire(self, dest: int) -> Any | None:
         """Set aside what a request to `dest` and its reply need; None where that is not free now.
 
-        Neither is known yet, so there must be room for the largest of each.  Once a task waits, a pass looks again:
-        what becomes free without an arrival is told by `port.notify()`.
+        Neither is known yet, so there must be room for the largest of each.  Once a task waits, each pass asks again.
+        Where a slot becomes free without an arrival, call `port.notify()`: else no pass is made.
 
         Raises:
             NetworkError: it can never be sent.

@@ -1,4 +1,7 @@
-"""What blocked tasks of a rank wait for while their rank polls."""
+"""What blocked tasks of a rank wait for while their rank polls.
+
+There is a class for each kind of wait, because reports say for each what it is for and which ranks can end it.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ class Blocked(Waiter):
     Attributes:
         what: what it waits for, in words.
         since: when the wait began, picoseconds.
-        owner: the task, whose context the predicate is evaluated in.
+        owner: the task; the predicate is evaluated in its context.
         error: what the predicate raised.
-        kind: what kind of thing that is.
+        kind: which kind of wait it is.
         place: in the line of the rank's blocked tasks, given when it joins.
     """
 
@@ -40,11 +43,11 @@ class Blocked(Waiter):
         self.error: BaseException | None = None
 
     def ready(self) -> bool:
-        """Return whether the wait is over; may take what was waited for."""
+        """Return whether the wait is over; where it is for a slot, it takes that."""
         raise NotImplementedError
 
     def raised(self) -> BaseException | None:
-        """Return what looking whether it is over has raised."""
+        """Return what `ready` has raised."""
         return self.error
 
     def peers(self) -> tuple[int, ...]:
@@ -69,7 +72,7 @@ class ForPredicate(Blocked):
         self.ranks = ranks
 
     def ready(self) -> bool:
-        """Evaluate the predicate in its own task's context; an error ends the wait too (P3, I4)."""
+        """Evaluate the predicate in its own task's context, whichever task runs; an error ends the wait (P3, I4)."""
         owner = self.owner
         try:
             if owner is self.kernel.task or owner is None:
@@ -87,7 +90,7 @@ class ForPredicate(Blocked):
 
 
 class ForReturn(ForPredicate):
-    """Waits, its rank's main being over, for those of the others."""
+    """Waits, with its own rank's main over, until those of all other ranks are."""
 
     __slots__ = ()
 
@@ -109,7 +112,7 @@ class ForSlot(Blocked):
         self.slot: Any = None
 
     def abandon(self) -> None:
-        """Leave the line: cancelled, the task runs only after others, which must not get it a slot any more."""
+        """Leave the queue at once: the cancelled task runs only later, and must not be given a slot until then."""
         super().abandon()
         self.leave(self)
 
@@ -130,7 +133,7 @@ class ForSlot(Blocked):
 
 
 class ForAllgather(Blocked):
-    """Waits for every rank to come to a collective call of start-up."""
+    """Waits for the all-gather of `attach`."""
 
     __slots__ = ("allgather",)
 
@@ -141,7 +144,7 @@ class ForAllgather(Blocked):
         self.allgather = allgather
 
     def ready(self) -> bool:
-        """Return whether all have come and the data have gone round."""
+        """Return whether all ranks have come and each has the data of all."""
         return self.allgather.over
 
     def peers(self) -> tuple[int, ...]:

@@ -106,7 +106,7 @@ class _Cpu:
     """How a CPU spends its time: on one thing after the other.
 
     Args:
-        rank: whose it is.
+        rank: the rank.
         spent: is told of every span.
     """
 

@@ -34,7 +34,7 @@ def table(make: Callable[[Kernel], Mover], nodes: Sequence[tuple[str, int]], pie
 
     Args:
         make: makes the processor of node 0 on an idle machine.
-        nodes: whose memories, each with what it is called.
+        nodes: the nodes with the memories, each with its name in the table.
         piece: bytes after which a move lets others onto memories and links.
     """
     columns = ["bytes", *(f"{what} {name} us" for name, _ in nodes for what in ("from", "to"))]

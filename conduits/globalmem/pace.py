@@ -48,7 +48,7 @@ class Pace:
 
 
 def through(points: Sequence[tuple[int, Constant]]) -> Pace:
-    """Return the pace of a machine whose moves were measured: three sizes in bytes, each with what it took."""
+    """Return the pace of a machine from measured moves: three sizes in bytes, each with the time that it took."""
     (small, first), (bend, second), (large, third) = points
     near, far = (number(second) - number(first)) * US, (number(third) - number(second)) * US
     slopes = (bend - small) * 1e12 / near, (large - bend) * 1e12 / far

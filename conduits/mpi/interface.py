@@ -63,7 +63,7 @@ class PlainLibrary(Protocol):
 
     @property
     def ANY_SOURCE(self) -> int:
-        """As `source`: whoever sends."""
+        """As `source`: any rank."""
 
     def startall(self, requests: Sequence[PlainRequest]) -> None:
         """Begin several persistent requests, in order."""

@@ -265,7 +265,7 @@ class Messages:
         return message
 
     def _landed(self) -> Message | None:
-        """Return a message whose payload has landed; looks at one, each time at another."""
+        """Return a message with its payload landed; looks at one of those that wait, each time at another."""
         request, message = self._landing[0]
         if not self._pushed(request):
             self._landing.rotate(-1)

@@ -74,7 +74,7 @@ class RealMpi(WallConduit):
     def start_command(
         cls, options: RealOptions, ranks: int, program: Sequence[str]
     ) -> tuple[list[str], dict[str, str]]:
-        """Return the command that starts so many processes."""
+        """Return the command that starts `ranks` processes."""
         return real.start_command(ranks, program)
 
     @classmethod
@@ -108,7 +108,7 @@ class MpiPort(WallPort):
         self._comms = tuple(comms)
 
     def _post(self) -> None:
-        """Post what is to receive Active Messages; nobody sends any before all ranks have come to an attach."""
+        """Post the receives of Active Messages; no rank sends any before all have come to an attach."""
         world, segments = self.network.processes, self.network.segments
         options: RealOptions = self.network.options
         reach: Sequence[memoryview | None] = [None] * world.size

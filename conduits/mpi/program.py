@@ -23,7 +23,7 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     Args:
         main: ``async def main(comm, *args)``; `comm` is the world.
         *args: every rank gets its own deep copy.
-        library: scampi, sunmpi or start, simulated, or mpi4py, which is real MPI, whose ranks are processes; options
+        library: scampi, sunmpi or start, simulated, or mpi4py, real MPI with ranks that are processes; options
             after a colon, "scampi:eager_count=4".
         **options: what `conduit.run` takes besides: ranks, seed, ranks_per_host, time_limit.
 

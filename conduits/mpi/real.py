@@ -52,14 +52,14 @@ def announced() -> int | None:
 
 
 def start_command(ranks: int, program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the command that starts `program` on so many ranks, and the environment that it wants.
+    """Return the command that starts `program` on `ranks` ranks, and the environment that it wants.
 
     `-m mpi4py` makes an uncaught exception the end of all processes.
 
     Raises:
         BadRequest: there is no launcher.
     """
-    # The one of this environment first: another MPI's would start so many jobs of one rank.
+    # The one of this environment first: another MPI's would start a job of one rank for each process.
     mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
     if mpiexec is None:
         raise BadRequest(
@@ -122,7 +122,7 @@ class MpiProcesses:
         self._wait(self._gathering.Isend(data, dest, _BESIDE))
 
     def receive(self, source: int, nbytes: int) -> bytes:
-        """Return the next bytes that another process has sent to this one, so many; waits."""
+        """Return the next `nbytes` bytes that another process has sent to this one; waits."""
         data = bytearray(nbytes)
         self._wait(self._gathering.Irecv(data, source, _BESIDE))
         return bytes(data)
@@ -167,7 +167,7 @@ class MpiProcesses:
 
     @property
     def ANY_SOURCE(self) -> int:
-        """Whoever sends."""
+        """Any rank, as a source."""
         source: int = self.mpi.ANY_SOURCE
         return source
 

@@ -40,7 +40,7 @@ class Ring:
         library.startall([request for request, _ in self._records])
 
     def advance(self) -> None:
-        """Go on to the receive after this one; whoever has read its message begins this one again."""
+        """Go on to the receive after this one, which the caller begins again once its message has been read."""
         self._at += 1
         if self._at == len(self._records):
             self._at = 0

@@ -20,7 +20,7 @@ _kept: list[tuple[int, Any]] = []
 
 
 def _window(world: MpiProcesses, nbytes: int) -> Any:
-    """Return a window of at least so many bytes for each rank of this host; collective.
+    """Return a window of at least `nbytes` bytes for each rank of this host; collective.
 
     Raises:
         BadRequest: the host has no room for it; on all ranks alike.
@@ -54,7 +54,8 @@ def _room() -> int:
 class SharedSegments:
     """The segments of the ranks of this host, zeros.
 
-    What is written there is seen by whoever has heard of it by a message: MPI orders the two, as it must for its own.
+    A rank that has got a message sees what its sender had written there before: MPI orders the two, as it must for its
+    own.
 
     Args:
         world: the processes.

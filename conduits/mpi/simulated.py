@@ -204,7 +204,7 @@ class SimulatedMpiPort(SimulatedPort):
         super().miss_changed()
 
     def undelivered(self) -> int:
-        """Return how many messages no pass has taken, and how many nobody has wanted."""
+        """Return how many messages no pass has taken, and how many are unexpected."""
         engine = self.library.engine
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
@@ -252,7 +252,7 @@ class LibraryTransport(Transport):
         port.miss_changed()
 
     def begin_pass(self) -> None:
-        """Begin a pass: so many steps."""
+        """Begin a pass, which takes at most this many steps."""
         self._steps = _STEPS
         self._engine.device.begin_pass()
 
@@ -399,9 +399,9 @@ class SimulatedProcess(Process):
         self._port.library.engine.digest_log = self._port.core.digest_log
 
     def copied(self, nbytes: int) -> None:
-        """Take the CPU for the copy of so many bytes."""
+        """Take the CPU for a copy of `nbytes` bytes."""
         self._port.cpu.charge(self._port.conduit.host_model.copy_ticks(nbytes))
 
     def worked(self, nbytes: int) -> None:
-        """Take the CPU for combining so many bytes with as many others: as a copy of as many."""
+        """Take the CPU for combining two operands of `nbytes` bytes each: as long as a copy of one."""
         self.copied(nbytes)

@@ -37,7 +37,7 @@ class CostOptions(Protocol):
 
 
 class _Datagram:
-    """What one of so many bytes takes, picoseconds.
+    """What a datagram of some size takes, picoseconds.
 
     Attributes:
         send: of the sender's CPU.

@@ -33,8 +33,8 @@ class Socket:
 
     Attributes:
         buffer: datagrams that have arrived.
-        interrupt: takes the CPU for so many picoseconds, and returns when that is over; to be set by who opens it.
-        arrived: is called when the buffer has got a datagram; to be set by who opens it.
+        interrupt: given picoseconds, takes the CPU for as long and returns when that is over; set by its opener.
+        arrived: is called when the buffer has got a datagram; set by its opener.
         sent, received: datagrams, the latter those that the process has taken.
     """
 

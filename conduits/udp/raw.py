@@ -115,7 +115,7 @@ def one_way(options: UdpMachine, nbytes: int) -> DatagramTiming:
 
 
 def flood(options: UdpMachine, senders: int, nbytes: int) -> Flood:
-    """Let each of so many hosts send `FLOOD` datagrams of `nbytes` to one more, as fast as they can."""
+    """Let each of `senders` hosts send `FLOOD` datagrams of `nbytes` to one more, as fast as they can."""
     bench = _Bench(options, senders + 1)
     kernel, (receiver, *sources) = bench.kernel, bench.ends
     receiver.socket.arrived = receiver.serve
@@ -159,7 +159,7 @@ class _End:
         socket.interrupt = self.cpu.interrupt
 
     async def send(self, to: _End, nbytes: int, count: int) -> None:
-        """Send so many datagrams, one after the other."""
+        """Send `count` datagrams, one after the other."""
         for _ in range(count):
             self.cpu.charge(self.socket.send_ps(nbytes))
             await self.cpu.finish()

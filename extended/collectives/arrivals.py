@@ -1,6 +1,7 @@
 """The handlers of collective calls: what a rank does when their messages arrive.
 
-They store what has come where it belongs, and let the calls go on that have got what they waited for.
+They store what has come where it belongs, and mark the calls that have got what they waited for.  Handlers cannot send
+requests: so calls go on in the progress pass of the same poll (`want_progress`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CallProgress(Protocol):
-    """Who carries calls on.
+    """What carries calls on: the engine.
 
     Attributes:
         ready: the calls that can go on.
@@ -111,7 +112,7 @@ class Arrivals:
     def collective_data(
         self, token: Token, payload: memoryview, lead: int, count: int, sequence: int, tag: int, *words: int
     ) -> None:
-        """Request: small data, which this rank may not have asked for yet."""
+        """Request: small data (eager), which is kept as unexpected where this rank has no receive for it yet."""
         unexpected = self._unexpected(token, lead, count, sequence, words)
         if unexpected is None:
             return
@@ -134,7 +135,10 @@ class Arrivals:
         high_word: int,
         *words: int,
     ) -> None:
-        """Request: the sender is ready for large data, at this offset of its segment or outside of it."""
+        """Request: a clear to send (CTS).
+
+        Its sender is ready for large data, at this offset of its segment or outside.
+        """
         unexpected = self._unexpected(token, lead, count, sequence, words)
         if unexpected is None:
             return
@@ -183,7 +187,10 @@ class Arrivals:
         slot: int,
         *words: int,
     ) -> None:
-        """Request: a part of large data is in a slot; answered where another part is to come into it."""
+        """Request: a part of large data is in a slot.
+
+        The reply lets the sender fill that slot again, if parts are left.
+        """
         staging = self._send_queue.staging
         found = self._asked(token, lead, count, sequence, tag, words)
         if found is None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Bytes = npt.NDArray[np.uint8]
     Steps = Iterator["CollectiveWait"]
-    MatchKey = tuple[int, int]  # the peer, a rank of the job, and a tag: what a send and its receive are matched by
+    MatchKey = tuple[int, int]  # the peer, a rank of the job, and a tag: by these a send and its receive match
 
 
 class CollectiveWait:
@@ -66,7 +66,7 @@ class PostedReceive(CollectiveWait):
         self.arrived(len(payload))
 
     def arrived(self, nbytes: int) -> None:
-        """Take note of bytes that are in place."""
+        """Count bytes that are in place."""
         self.missing -= nbytes
         self.done = not self.missing
 
@@ -103,11 +103,12 @@ class Head(CollectiveWait):
 
 
 class UnexpectedMessages:
-    """What has come for one call of a team, which this rank may not have made yet.
+    """The unexpected messages of one call of a team, which this rank may not have made yet.
 
     Attributes:
-        arrived: small data that came before it was asked for.
-        cleared: ranks that are ready for large data, and where it is to land in their segments, -1 for nowhere.
+        arrived: small (eager) data that came before its receive was posted.
+        cleared: clears to send that came before the send: by rank and tag, where large data is to land in the rank's
+            segment, -1 for nowhere.
         head: the first message of a broadcast or scatter.
         seen: signatures that came before this rank's own, each with a rank that sent it.
     """
@@ -312,7 +313,7 @@ class CollectiveCall:
 
     def piggybacks(self, nbytes: int) -> bool:
         """Say whether data comes along with the first message of a broadcast or scatter."""
-        return self.is_eager(nbytes) and len(self.work.description) <= signatures.TEXT_BYTES
+        return self.is_eager(nbytes) and not signatures.flags_of(self.signature.words) & signatures.ELSEWHERE
 
     def is_eager(self, nbytes: int) -> bool:
         """Say whether data is sent at once, without waiting until its destination is ready."""

@@ -18,9 +18,9 @@ from extended.collectives.arrivals import Arrivals
 from extended.collectives.call import CollectiveCall, Work
 from extended.collectives.send_queue import SendQueue
 from extended.collectives.signature import CollectiveMismatch, Signature, described, sign
-from extended.collectives.team_calls import Broken, SourceLine, TeamCalls, TeamTable
+from extended.collectives.team_calls import Broken, TeamCalls, TeamTable
 from extended.missing import Missing
-from extended.program_lines import program_line
+from extended.program_lines import line_word, program_line
 from extended.reporting import team_name
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from conduit import Endpoint
     from extended.collectives.call import Steps
     from extended.events import Events
+    from extended.program_lines import SourceLine
     from extended.reporting import ReportSink
     from extended.topology import Topology
 
@@ -111,14 +112,16 @@ class CollectiveEngine:
         Raises:
             CollectiveMismatch: another rank makes another call.
         """
-        signature = sign(kind, asked, root, text)
+        place = program_line()
+        # Of a rank in this process the line is known; another one is told.
+        signature = sign(kind, asked, root, text, 0 if self._ep.simulated else line_word(place))
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
         call = self._call_of(team_calls, team_calls.next, signature, work)
         call.waited = waited
         team_calls.next += 1
         try:
-            self._enter(team_calls, call, used, program_line())
+            self._enter(team_calls, call, used, place)
         except CollectiveMismatch as error:
             await self._end_job(team_calls, error)
             raise

@@ -1,10 +1,13 @@
-"""What collective calls have to send, and how data travels: at once, or in pieces once it has been asked for.
+"""What collective calls have to send, and how data travels: eagerly, or by a rendezvous that the receiver begins.
 
-Small data is sent at once, in one medium message, and kept at its destination if that has not asked for it yet.  Large
-data waits until the destination has asked: then it goes by long messages straight to its place, if that lies in the
-destination's segment, else in medium pieces that the handler copies there, or where these are dear by way of memory
-behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what is kept of small data is
-bounded (`extended.collectives.team_calls`).
+Small data is eager: one medium message, kept as unexpected at its destination where the receive is not posted yet.
+Large data waits for the destination's clear to send.  Then it goes by long messages straight to its place, if that lies
+in the destination's segment.  Else it goes in medium pieces that the handler copies there, or, where medium messages
+cost much, through memory behind the segment (`extended.collectives.staging`).  So nothing large is ever kept, and what
+is kept of small data is bounded (`extended.collectives.team_calls`).
+
+Why the receiver begins: it knows when it is ready and where the data belongs, so a request to send would be one message
+more for nothing.
 
 Nothing is sent here: messages are listed, and the poll that carries the calls on sends them, one of each call in turn.
 """
@@ -54,7 +57,7 @@ class Handlers(Protocol):
 
     @property
     def collective_ready(self) -> Callable[..., None]:
-        """The sender is ready for large data."""
+        """A clear to send: the destination is ready for large data."""
 
     @property
     def collective_piece(self) -> Callable[..., None]:

@@ -5,7 +5,8 @@ rest as text as fits, so that an error can name both calls.  In broadcast and sc
 there the text describes that instead, and is not compared.
 
 Layout of the first word, from bit 0: call (5 bits), algorithm asked for (5), algorithm chosen (5), flags (3), length of
-the text in bytes (6).
+the text in bytes (6).  Where ranks are processes the line of the call follows the text, which is shorter by as much: an
+error can name the line of a call that another process made.
 """
 
 from __future__ import annotations
@@ -38,11 +39,15 @@ NUMBER = 1
 ELSEWHERE = 2
 """Flag: the description is too long for the text and travels as payload, in as many pieces as it takes."""
 
+PLACED = 4
+"""Flag: the line of the call is told, by the word after the text."""
+
 RECORD = "record"
 """Stands for numpy.record in descriptions."""
 
 HEAD_WORDS = 3
 TEXT_BYTES = 28
+_WORD = 4
 _COMPARED = 0x3FF
 
 
@@ -76,7 +81,7 @@ def key(words: Words) -> Words:
     return words[0] & _COMPARED, words[1], words[2]
 
 
-def sign(call: str, algorithm: str, root: int, text: str) -> Signature:
+def sign(call: str, algorithm: str, root: int, text: str, line: int = 0) -> Signature:
     """Make the signature of a call.
 
     Args:
@@ -84,9 +89,10 @@ def sign(call: str, algorithm: str, root: int, text: str) -> Signature:
         algorithm: the one asked for, "" for none.
         root: the rank given, 0 where there is none.
         text: what else must agree.
+        line: of the program that calls, as a word; 0 where messages do not tell it.
     """
     data = text.encode()
-    return _packed(call, algorithm, "", root, crc32(data), data, 0)
+    return _packed(call, algorithm, "", root, crc32(data), data, 0, line)
 
 
 def described(signature: Signature, chosen: str, description: bytes, *, number: bool) -> Signature:
@@ -100,20 +106,26 @@ def described(signature: Signature, chosen: str, description: bytes, *, number: 
     """
     first, root, checksum = signature.words[:HEAD_WORDS]
     call, asked = CALLS[first & 31], ALGORITHMS[first >> 5 & 31]
-    flags = NUMBER * number
-    if len(description) > TEXT_BYTES:
+    flags, line = NUMBER * number, line_of(signature.words)
+    if len(description) > _room(line):
         description, flags = b"", flags | ELSEWHERE
-    return _packed(call, asked, chosen, root, checksum & 0xFFFF_FFFF, description, flags)
+    return _packed(call, asked, chosen, root, checksum & 0xFFFF_FFFF, description, flags, line)
 
 
-def _packed(call: str, asked: str, chosen: str, root: int, checksum: int, text: bytes, flags: int) -> Signature:
-    text = text[:TEXT_BYTES]
+def _room(line: int) -> int:
+    """Return how many bytes of text fit."""
+    return TEXT_BYTES - _WORD if line else TEXT_BYTES
+
+
+def _packed(
+    call: str, asked: str, chosen: str, root: int, checksum: int, text: bytes, flags: int, line: int
+) -> Signature:
+    text, flags = text[: _room(line)], flags | (PLACED if line else 0)
     code = CALLS.index(call) | ALGORITHMS.index(asked) << 5 | ALGORITHMS.index(chosen) << 10
     code |= flags << 15 | len(text) << 18
-    padded = text + bytes(-len(text) % 4)
-    return Signature(
-        struct.unpack(f"<{HEAD_WORDS + len(padded) // 4}i", struct.pack("<iiI", code, root, checksum) + padded)
-    )
+    padded = text + bytes(-len(text) % _WORD)
+    words = struct.unpack(f"<{HEAD_WORDS + len(padded) // _WORD}i", struct.pack("<iiI", code, root, checksum) + padded)
+    return Signature((*words, line) if line else words)
 
 
 def flags_of(words: Words) -> int:
@@ -129,6 +141,11 @@ def chosen_of(words: Words) -> str:
 def text_of(words: Words) -> bytes:
     """Return the text of a message, or the part of it that fitted."""
     return struct.pack(f"<{len(words) - HEAD_WORDS}i", *words[HEAD_WORDS:])[: words[0] >> 18 & 63]
+
+
+def line_of(words: Words) -> int:
+    """Return the line of the call that a message tells, as a word; 0 where it tells none."""
+    return words[HEAD_WORDS - (-(words[0] >> 18 & 63) // _WORD)] if flags_of(words) & PLACED else 0
 
 
 def with_piece(words: Words, at: int, nbytes: int) -> Words:
@@ -154,7 +171,7 @@ def named(words: Words) -> str:
     if call not in ("broadcast", "scatter"):
         text = text_of(words)
         parts += [part for part in text.decode(errors="replace").split("; ") if part]
-        if len(text) == TEXT_BYTES:
+        if len(text) == _room(line_of(words)):
             parts[-1] += "..."
     if asked:
         parts.append(f"algorithm={asked!r}")

@@ -14,19 +14,18 @@ from weakref import WeakValueDictionary
 from extended.collectives import signature as signatures
 from extended.collectives.call import CollectiveCall, UnexpectedMessages
 from extended.collectives.signature import CollectiveMismatch
+from extended.program_lines import read_line_word
 from extended.reporting import team_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from extended.collectives.signature import Signature, Words
+    from extended.program_lines import SourceLine
     from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
-
-SourceLine = tuple[str, int]
-"""File and line of a call."""
 
 EPOCH = 32
 """Calls of an epoch."""
@@ -121,17 +120,22 @@ class TeamCalls:
     def _compare(self, me: int, sequence: int, mine: Signature, source: int, words: Words) -> None:
         if signatures.key(words) == mine.key:
             return
-        calls = sorted([(me, signatures.named(mine.words)), (source, signatures.named(words))])
-        first, second = (f"rank {rank} called {text}{self._where(rank, sequence)}" for rank, text in calls)
+        calls = sorted([(me, mine.words), (source, words)])
+        first, second = (
+            f"rank {rank} called {signatures.named(each)}{self._where(rank, sequence, each)}" for rank, each in calls
+        )
         number = "a call that a fence hides" if sequence < 0 else f"collective call {sequence + 1} of their team"
         raise CollectiveMismatch(
             f"{number}: {first}, but {second}; all ranks of a team must make the same collective calls in the same "
             "order, with the same root, algorithm, op, dtype and shape (ranks are those of the job)"
         )
 
-    def _where(self, rank: int, sequence: int) -> str:
+    def _where(self, rank: int, sequence: int, words: Words) -> str:
         place = self._place_at(rank, self.identity, sequence)
-        return "" if place is None else " at {}:{}".format(*place)
+        if place is not None:
+            return " at {}:{}".format(*place)
+        line = signatures.line_of(words)
+        return f" at {read_line_word(line, {file for file, _ in self._places.values()})}" if line else ""
 
     def place(self, sequence: int) -> SourceLine | None:
         """Return where the program made the call of a number, None where it has not, or too long ago."""
@@ -250,4 +254,4 @@ class TeamTable:
 
 
 _OF_ALL: WeakValueDictionary[tuple[int, int], TeamTable] = WeakValueDictionary()
-"""The tables of the ranks of this process, for errors only; messages carry no lines.  A job leaves nothing here."""
+"""The tables of the ranks of this process, for errors only.  A job leaves nothing here."""

@@ -18,6 +18,7 @@ from conduit.benchmarks import BenchmarkOptions, Program, Record, View, measure
 from conduit.benchmarks.console import make_console
 from conduit.benchmarks.files import STANDARD_OUTPUT, File, check_file, write_file
 from conduit.benchmarks.integers import Integer, Integers
+from conduit.benchmarks.names import ConduitNames
 from conduit.benchmarks.report import runs_as_json
 from extended import shmem
 from extended.commands.shmem_tables import print_tests
@@ -55,7 +56,7 @@ class ScalingOptions:
     form: Literal["get", "put"] | None = None
     """By gets or by puts; by default gets, but the tree by SHMEM, which has puts alone."""
 
-    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("origin", "t3e")
+    conduit: ConduitNames = ("origin", "t3e")
     """Machine, as NAME or NAME:option=value,...; repeat it to compare several. [default: origin and t3e]"""
 
     ranks: Integers = PES

@@ -274,7 +274,7 @@ class HeapCalls:
             assert self._above is not None  # only the top has the map
             words = tuple(word for call in self._calls for word in call.words())
             self.outgoing.add(self._above, self.heap_call, *words)
-        elif any(call.kind != HeapCallKind.LOST for call in self._calls):  # else nobody waits for an answer
+        elif any(call.kind != HeapCallKind.LOST for call in self._calls):  # else no rank waits for an answer
             self._hand_down(self._decide(self._map))
 
     def _decide(self, heap: HeapMap) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ it, reads the clock and waits for the others.  The time of a trial is that of th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from extended.scaling.library import Array, Form, OneSidedLibrary
 
     Code = Callable[[], Awaitable[None]]
+    Expected = Callable[[], Array]
 
 SETTLED = 10e-3
 """Seconds of polling in which all comes to rest: what is on its way, retransmitted or answered in many steps."""
@@ -30,14 +32,15 @@ APART = 10e-12
 
 
 async def series(
-    library: OneSidedLibrary, code: Code, expected: Array | None, trials: int, untimed: Code | None = None
+    library: OneSidedLibrary, code: Code, expected: Expected | None, trials: int, untimed: Code | None = None
 ) -> Array:
     """Run the trials of a test; return the seconds of each, the same on every PE.
 
     Args:
         library: of this PE.
         code: what is timed.
-        expected: what is in this PE's target afterwards, NaN where nothing counts; None: not looked at.
+        expected: returns what is in this PE's target afterwards, made anew for each look and kept by none: with
+            hundreds of PEs it is as much as their memories are; None: not looked at.
         trials: how many.
         untimed: what ends each trial outside of the clock.
 
@@ -54,7 +57,8 @@ async def series(
         if untimed is not None:
             await untimed()
         await library.barrier()
-        _look(library, expected)
+        if expected is not None:
+            _look(library, expected())
         library.target[:] = 0
     return await _longest(library, taken)
 
@@ -94,7 +98,7 @@ async def shift(library: OneSidedLibrary, count: int, form: Form, trials: int) -
         await patterns.shift(library, count, form)
         await library.close()
 
-    return await series(library, code, numbers((library.rank - 1) % library.size, count), trials)
+    return await series(library, code, partial(numbers, (library.rank - 1) % library.size, count), trials)
 
 
 async def naive(library: OneSidedLibrary, count: int, trials: int) -> Array:
@@ -104,7 +108,7 @@ async def naive(library: OneSidedLibrary, count: int, trials: int) -> Array:
         await patterns.naive(library, count)
         await library.close()
 
-    return await series(library, code, numbers(0, count) if library.rank else None, trials)
+    return await series(library, code, partial(numbers, 0, count) if library.rank else None, trials)
 
 
 async def tree(library: OneSidedLibrary, count: int, form: Form, trials: int, *, whole: bool) -> Array:
@@ -119,7 +123,7 @@ async def tree(library: OneSidedLibrary, count: int, form: Form, trials: int, *,
         trials: how many.
         whole: whether the barriers and fences with which MPI-2's listing begins and ends are timed.
     """
-    wanted = numbers(0, count)
+    wanted = partial(numbers, 0, count)
 
     async def inner() -> None:
         await library.broadcast(count, form)
@@ -131,7 +135,7 @@ async def tree(library: OneSidedLibrary, count: int, form: Form, trials: int, *,
 
     taken = np.zeros(trials)
     for trial in range(trials):
-        library.target[:] = wanted if library.rank == 0 else 0
+        library.target[:] = wanted() if library.rank == 0 else 0
         library.reset()
         if whole:
             taken[trial] = (await series(library, listing, wanted, 1))[0]
@@ -143,9 +147,12 @@ async def tree(library: OneSidedLibrary, count: int, form: Form, trials: int, *,
 
 async def alltoall(library: OneSidedLibrary, count: int, trials: int, *, stagger: bool) -> Array:
     """Run the fifth test; arguments and result as `series`, and as `patterns.alltoall`."""
-    rank = library.rank
-    wanted = np.concatenate([numbers(pe, library.size * count)[rank * count :][:count] for pe in range(library.size)])
-    wanted[rank * count : (rank + 1) * count] = 0
+
+    def wanted() -> Array:
+        blocks = np.empty((library.size, count))
+        for pe, block in enumerate(blocks):
+            block[:] = 0 if pe == library.rank else numbers(pe, count, library.rank * count)
+        return blocks.reshape(-1)
 
     async def code() -> None:
         await patterns.alltoall(library, count, stagger=stagger)
@@ -172,9 +179,7 @@ async def _begin_together(library: OneSidedLibrary) -> None:
     await ep.compute(latest + 2 * SETTLED + library.rank * APART - ep.now)
 
 
-def _look(library: OneSidedLibrary, expected: Array | None) -> None:
-    if expected is None:
-        return
+def _look(library: OneSidedLibrary, expected: Array) -> None:
     wrong = np.flatnonzero(library.target[: expected.size] != expected)
     if wrong.size:
         at = int(wrong[0])

@@ -19,16 +19,18 @@ FLUSH = "cache_flush"
 """The name of its cost in a conduit's table of libraries' calls."""
 
 
-def numbers(rank: int, count: int) -> Array:
-    """Return what the source of a PE holds: no zeros, and no two alike."""
-    return np.arange(count, dtype=np.float64) + (rank + 1) * 1e9
+def numbers(rank: int, count: int, first: int = 0) -> Array:
+    """Return what the source of a PE holds from an index on: no zeros, and no two alike."""
+    found = np.arange(first, first + count, dtype=np.float64)
+    found += (rank + 1) * 1e9
+    return found
 
 
 class OneSidedLibrary(ABC):
     """One PE's side of a library.
 
     Args:
-        pe: SHMEM's, whose symmetric memory both libraries use.
+        pe: SHMEM's; both libraries use its symmetric memory.
         arrays: symmetric; the first half is the source, the second the target.
 
     Attributes:
@@ -48,7 +50,7 @@ class OneSidedLibrary(ABC):
         self.source = self.target = arrays[:0]
 
     def use(self, count: int) -> None:
-        """Give a test so many numbers of either array, those of the target zero."""
+        """Give a test `count` numbers of either array, those of the target zero."""
         self.source, self.target = self._arrays[:count], self._arrays[self.half :][:count]
         self.source[:] = numbers(self.rank, count)
         self.target[:] = 0
@@ -66,7 +68,7 @@ class OneSidedLibrary(ABC):
 
         Args:
             count: how many.
-            pe: whose.
+            pe: the PE.
             taken: index in the source.
             placed: index in the target.
         """

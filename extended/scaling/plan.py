@@ -61,7 +61,7 @@ class ScalingBlock:
         return self.nbytes // ITEM
 
     def room(self, size: int) -> int:
-        """Return the numbers in source and in target of each of so many PEs."""
+        """Return how many numbers source and target have on each of `size` PEs."""
         return size * self.count if self.test == "alltoall" else self.count
 
 

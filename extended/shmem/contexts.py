@@ -1,4 +1,8 @@
-"""Communication contexts: which operations a fence or quiet is about."""
+"""Communication contexts: which operations a fence or quiet is about.
+
+A context keeps the handles of its operations.  A quiet waits for all of them.  A fence orders puts by the network's own
+fence where operations are native; where they are Active Messages, which have no order, it waits for the puts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from extended import Extended, Handle
 
 _ENOUGH = 64
-"""Handles that are kept before those that are done are looked for."""
+"""How many handles are kept before those that are done are dropped."""
 
 
 class OperationStream:
@@ -46,6 +50,7 @@ class OperationStream:
         self._forget()
 
     def _forget(self) -> None:
+        # The limit doubles with what is left, so that a put costs a constant time on average.
         if len(self._puts) + len(self._gets) > self._enough:
             self._puts = [handle for handle in self._puts if not handle.done]
             self._gets = [handle for handle in self._gets if not handle.done]
@@ -115,7 +120,7 @@ class Ctx:
         return None if self._stream is None or self._stream.ended else self._stream
 
     def alias(self) -> Ctx:
-        """Return another name of the same context."""
+        """Return another handle of the same context."""
         return Ctx(self._stream, default=self._default)
 
     def stream(self, call: str) -> OperationStream:
@@ -225,6 +230,6 @@ class CtxMaker:
         return create()
 
     async def finish(self) -> None:
-        """Complete what main has left on any context."""
+        """Complete what a program that has returned has left on its contexts."""
         for stream in self._streams:
             await stream.complete()

@@ -1,4 +1,9 @@
-"""Puts, gets and signals."""
+"""Puts, gets and signals.
+
+A symmetric array has one offset on all PEs, so a transfer is a put or get of the extended layer at that offset.  A put
+returns when its source may be changed, and need not be complete then: its handle stays with its context, for fence and
+quiet.
+"""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class UpcAllocation:
         array = runtime.arrays[made.id] = SharedArray(runtime, made)
         array.memory.clear()
         try:
-            # Nobody writes into memory that its owner has still to clear; and threads that disagree find out.
+            # No thread may write into memory that its owner has still to clear.  Threads that disagree find out here.
             await runtime.x.barrier(crc32(made.key()))
         except BarrierMismatch:
             raise conduit.BadRequest(

@@ -1,7 +1,11 @@
 """The write buffer of a thread: relaxed writes that have not been sent.
 
-An entry is one element with its latest value.  Single writes are kept in a table, as they are what loops do; writes of
-many elements are kept as they came, and are brought to one entry an element when they are looked at or sent.
+Python cannot await an assignment, so a write of a shared element cannot send.  It is kept here until the next fence, as
+UPC's relaxed writes may be.  A thread sees its own writes at once: its reads look here first.
+
+An entry is one element with its latest value.  Single writes go into a dict, since loops make them one by one.
+Writes of many elements are kept as the arrays that were given, and are reduced to one entry for each element only
+when they are looked at or sent: sorting at each write would cost more than the write.
 """
 
 from __future__ import annotations
@@ -33,6 +37,9 @@ def latest(parts: list[Part], dtype: np.dtype[Any]) -> Part:
 class Pending:
     """The writes to one array that are in the buffer.
 
+    There are three ages: `_single` is newest, then `_parts` in order, then `leaving`.  A read takes the newest that has
+    the element.
+
     Args:
         dtype: of the array.
 
@@ -47,7 +54,7 @@ class Pending:
         self._single: dict[int, bytes] = {}  # newer than all parts
         self._parts: list[Part] = []
         self._raw = 0  # elements in the parts, those written twice counted twice
-        self._tidy = True  # whether there is at most one part, with one entry an element, ascending
+        self._tidy = True  # whether there is at most one part, with one entry for each element, ascending
         self.leaving: Part | None = None
 
     def __bool__(self) -> bool:
@@ -68,7 +75,7 @@ class Pending:
         self._append(flat, values)
 
     def compact(self) -> int:
-        """Bring all to one entry an element; return the bytes of the entries."""
+        """Reduce the writes to one entry for each element; return the bytes of the entries."""
         self._fold()
         if not self._tidy:
             self._parts = [latest(self._parts, self._dtype)]
@@ -84,7 +91,7 @@ class Pending:
         return self.leaving
 
     def put_back(self) -> None:
-        """Take back entries that were not all sent, as the oldest."""
+        """Take back entries that were not all sent, as when a fence is cancelled; they are the oldest."""
         assert self.leaving is not None
         self._fold()
         self._parts.insert(0, self.leaving)
@@ -116,7 +123,7 @@ class Pending:
         return known, values
 
     def _sorted(self) -> list[Part]:
-        # Parts with one entry an element, ascending, the newest part first.
+        # Parts with one entry for each element, ascending, the newest part first.
         self.compact()
         return self._parts + ([self.leaving] if self.leaving is not None else [])
 

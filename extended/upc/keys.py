@@ -39,7 +39,7 @@ class Description:
     first: int
 
     def layout(self, threads: int) -> Layout:
-        """Return which elements are whose."""
+        """Return which thread has affinity to which element."""
         return Layout(prod(self.shape), self.block, threads, self.first)
 
     def key(self) -> bytes:

@@ -24,7 +24,7 @@ class ArrayMemory:
 
     Args:
         x: the extended layer of the thread.
-        layout: which elements are whose.
+        layout: which thread has affinity to which element.
         dtype: of the elements.
         offset: where each thread's elements begin in its segment.
 

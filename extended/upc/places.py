@@ -1,7 +1,8 @@
 """Bytes from a place on: memput, memget, memcpy and memset.
 
-A place is an array and the index of an element.  Bytes are those of the part of that element's owner, from the element
-on, as they lie there.
+A place is an array and the index of an element; in UPC it is a pointer-to-shared.  Bytes are those that lie behind one
+another in the memory of the thread that the element has affinity to, from the element on: not those of the next
+indices, which may be other threads'.
 
 Source: UPC Language Specifications 1.3, 7.2.5 (`upc_memput`, `upc_memget`, `upc_memcpy`, `upc_memset`).
 """
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class Spot:
-    """Some bytes of one thread's part.
+    """Some bytes of the array in one thread's memory.
 
     Attributes:
         array: the array.

@@ -36,16 +36,14 @@ class Runtime:
         self.x = x
         self.ep = x.ep
         self.writes = Writes(x, write_buffer)
-        self.watch = ReadWatch(x.ep)
+        self.watch = ReadWatch()
         self.freed: dict[int, str] = {}
         self.arrays: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._noted: dict[int, list[bool]] = {}  # answers to notices of this thread, by the array's id
-        self._advised = False  # of rank 0: whether a thread has given its advice
-        self._may_advise: bool | None = None
 
     async def connect(self) -> None:
         """Attach what this layer adds, on all ranks, and see to the end of main."""
-        await self.ep.attach(self.array_freed, self.array_freed_noted, self.advise, self.advised)
+        await self.ep.attach(self.array_freed, self.array_freed_noted)
         self.ep.on_exit(self.finish)
 
     async def finish(self) -> None:
@@ -53,20 +51,7 @@ class Runtime:
         await self.fence()
         advice = self.watch.worst()
         if advice is not None:
-            # One thread's is enough: rank 0 gives the word to who asks first.
-            await self.ep.request_short(0, self.advise)
-            await self.ep.block_until(lambda: self._may_advise is not None, what="the end of main", ranks=(0,))
-            if self._may_advise:
-                self.ep.warn(advice)
-
-    def advise(self, token: Token) -> None:
-        """Request: may this thread give its advice?"""
-        token.reply_short(self.advised, not self._advised)
-        self._advised = True
-
-    def advised(self, token: Token, first: int) -> None:
-        """Reply: it may, or another one has."""
-        self._may_advise = bool(first)
+            self.ep.warn(advice)
 
     async def fence(self) -> None:
         """Complete all writes of this thread; polls at least once."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import CodeType
 
-    from conduit import Endpoint
-
 _LAYERS = ("conduit.core.", "extended.upc.")
 _PROGRAMS = "extended.upc.conformance."  # although it is in this package
 
@@ -19,14 +17,9 @@ message for as many is faster on every network whose start-up is more than its t
 
 
 class ReadWatch:
-    """Counts reads of single elements of other threads, by the line that makes them.
+    """Counts one thread's reads of single elements of other threads, by the line that makes them."""
 
-    Args:
-        ep: the thread's endpoint.
-    """
-
-    def __init__(self, ep: Endpoint) -> None:
-        self._ep = ep
+    def __init__(self) -> None:
         self._since: dict[tuple[CodeType, int], int] = {}
         self._totals: dict[tuple[CodeType, int], int] = {}
 
@@ -52,13 +45,13 @@ class ReadWatch:
             self._since.clear()
 
     def worst(self) -> str | None:
-        """Return the advice for the line with most reads, None where no line has many."""
+        """Return the advice for the line with most reads, the same on all threads that read there; None: it has few."""
         self.synchronised()
         if not self._totals:
             return None
-        (code, line), number = max(self._totals.items(), key=lambda each: each[1])
+        code, line = max(self._totals, key=lambda place: self._totals[place])
         return (
-            f"thread {self._ep.rank} read {number} elements of other threads one by one at {code.co_filename}:{line}, "
-            "a message and its way back for each; where the indices are known beforehand, `await a[indices]` with an "
-            "index array or a slice reads them all with one message per owner"
+            f"elements of other threads were read one by one at {code.co_filename}:{line}, {MANY} or more between two "
+            "synchronisations, a message and its way back for each; where the indices are known beforehand, "
+            "`await a[indices]` with an index array or a slice reads them all with one message per owner"
         )

@@ -97,7 +97,7 @@ class ScatterHandlers:
     def put_lattice(
         self, token: Token, payload: memoryview, number: int, places: int, low_word: int, high_word: int
     ) -> None:
-        """Request: store what follows the lattice in the payload, from byte `at` of the lattice's stream on."""
+        """Request: store the data behind the strided section's description, from byte `at` of its stream on."""
         data = payload[places:]
         StridedRegion.unpack(payload[:places]).items(self._memory).write(joined(low_word, high_word), data)
         self._ep.charge(copied=len(data))
@@ -106,7 +106,7 @@ class ScatterHandlers:
     def get_lattice(
         self, token: Token, payload: memoryview, number: int, nbytes: int, low_word: int, high_word: int
     ) -> None:
-        """Request: send back a part of what lies on the lattice in the payload."""
+        """Request: send back a part of the strided section that the payload describes."""
         at = joined(low_word, high_word)
         data = StridedRegion.unpack(payload).items(self._memory).read(at, at + nbytes)
         self._ep.charge(copied=nbytes)

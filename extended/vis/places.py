@@ -148,7 +148,7 @@ def check_runs(bounds: checks.Bounds, call: str, name: str, dest: object, starts
 
 
 def check_lattice(bounds: checks.Bounds, call: str, dest: object, region: StridedRegion) -> int:
-    """Check that a lattice lies in the segment of a rank; of no bytes it is not looked at.  Returns the rank.
+    """Check that a strided section lies in the segment of a rank, if it has any bytes.  Returns the rank.
 
     Raises:
         conduit.BadRequest: `dest` is no rank, or some of it is outside.
@@ -191,5 +191,5 @@ def _runs(starts: Wide, lengths: Wide) -> Runs:
 
 
 def of_strides(array: npt.NDArray[Any], offset: SupportsIndex, steps: tuple[int, ...]) -> StridedRegion:
-    """Return the lattice of a strided transfer."""
+    """Return the strided section of a transfer."""
     return StridedRegion.of(index(offset), array.shape, steps, array.itemsize)

@@ -40,11 +40,11 @@ class StridedRegion:
 
     @classmethod
     def of(cls, base: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> StridedRegion:
-        """Return the lattice of an array's elements, in as few dimensions and as long runs as they lie.
+        """Return the strided section of an array's elements, with as few dimensions and as long runs as possible.
 
         Args:
             base: offset of the first element.
-            shape: of the array; with a 0 in it the lattice is empty.
+            shape: of the array; with a 0 in it the section is empty.
             strides: in bytes.
             itemsize: bytes of an element.
         """
@@ -67,7 +67,7 @@ class StridedRegion:
         return cls(base, tuple(counts), tuple(steps), itemsize)
 
     def extent(self) -> tuple[int, int]:
-        """Return the offsets of the first byte and behind the last, of a lattice that has any."""
+        """Return the offsets of the first byte and behind the last, of a section that has any."""
         reach = [(count - 1) * stride for count, stride in zip(self.counts, self.strides, strict=True)]
         return self.base + sum(min(0, far) for far in reach), self.base + sum(max(0, far) for far in reach) + self.run
 
@@ -101,12 +101,12 @@ class StridedRegion:
         return 8 * (2 + 2 * len(self.counts))
 
     def pack(self) -> bytes:
-        """Return the lattice as the bytes in which it travels."""
+        """Return the section as the bytes in which it travels."""
         return struct.pack(f"<{2 + 2 * len(self.counts)}q", self.base, self.run, *self.counts, *self.strides)
 
     @classmethod
     def unpack(cls, data: memoryview) -> StridedRegion:
-        """Return the lattice that `pack` made these bytes of."""
+        """Return the section that `pack` made these bytes of."""
         base, run, *rest = struct.unpack(f"<{len(data) // 8}q", data)
         dimensions = len(rest) // 2
         return cls(base, tuple(rest[:dimensions]), tuple(rest[dimensions:]), run)

@@ -1,12 +1,13 @@
 """From places there and places here to active messages, as few as the conduit's limits allow.
 
 Runs of up to `max_medium` bytes are packed into medium messages: places and data for a put, places alone for a get,
-whose answer is packed as well.  A longer run goes as a put or get of its own would go.  Memory that this rank reaches,
-its own or that of a real rank of its host, is copied without a message.  A lattice whose description would take more
-than half of a medium message, for its many dimensions, travels as the list of its runs.
+and its answer is packed as well.  A longer run is a put or get of its own.  Memory that this rank reaches,
+its own or that of a real rank of its host, is copied without a message.  A strided section with a
+description that would take more than half of a medium message, for its many dimensions, travels as the list of its
+runs.
 
-Where the network has native operations (`ep.rma`), a lattice is one strided operation and a list of runs as many puts
-or gets, without a message.
+Where the network has native operations (`ep.rma`), a strided section is one strided operation and a list of
+runs as many puts or gets, without a message.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import conduit
 from extended import Extended
+from extended.collectives import signature as signature_module
 from extended.collectives import trees
 from extended.collectives.algorithms import TABLE, pick
 from extended.collectives.operators import Operator
@@ -18,17 +20,21 @@ from extended.collectives.signature import (
     CALLS,
     HEAD_WORDS,
     TEXT_BYTES,
+    CollectiveMismatch,
     chosen_of,
     describe,
     described,
     flags_of,
     key,
+    line_of,
     named,
     read_description,
     sign,
     text_of,
+    with_piece,
 )
-from extended.collectives.team_calls import EPOCH
+from extended.collectives.team_calls import EPOCH, TeamTable
+from extended.program_lines import line_word, read_line_word
 from extended.topology import Topology
 
 hosts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
@@ -112,20 +118,51 @@ def test_binomial_trees_have_few_levels(size, data):
 @given(
     call=st.sampled_from(CALLS), algorithm=st.sampled_from(ALGORITHMS), root=st.integers(0, 2**31 - 1),
     text=st.text(max_size=60), number=st.booleans(), description=st.binary(max_size=60),
+    line=st.sampled_from([0, line_word(("prog.py", 17)), 2**31 - 1]),
 )  # fmt: skip
-def test_signatures_travel_as_words(call, algorithm, root, text, number, description):
-    signature = sign(call, algorithm, root, text)
+def test_signatures_travel_as_words(call, algorithm, root, text, number, description, line):
+    signature = sign(call, algorithm, root, text, line)
+    room = TEXT_BYTES - 4 * bool(line)
+    assert line_of(signature.words) == line
     assert len(signature.words) <= HEAD_WORDS + TEXT_BYTES // 4
     assert all(-(2**31) <= word < 2**31 for word in signature.words)
-    assert text_of(signature.words) == text.encode()[:TEXT_BYTES]
+    assert text_of(signature.words) == text.encode()[:room]
     assert named(signature.words).startswith(f"{call}(")
     with_data = described(signature, "tree", description, number=number)
+    assert line_of(with_data.words) == line_of(with_piece(with_data.words, 3, 99)) == line
+    assert len(with_data.words) <= HEAD_WORDS + TEXT_BYTES // 4
     assert with_data.key == signature.key == key(with_data.words)
     assert chosen_of(with_data.words) == "tree"
     assert bool(flags_of(with_data.words) & 1) == number
-    fits = len(description) <= TEXT_BYTES
+    fits = len(description) <= room
     assert bool(flags_of(with_data.words) & 2) != fits
     assert text_of(with_data.words) == (description if fits else b"")
+
+
+def test_a_mismatch_names_lines_of_other_processes():
+    """Two ranks that share no memory: what one knows of the other is in the message."""
+    mine, other = (("work/prog.py", 12), ("elsewhere/prog.py", 9))
+    table = TeamTable(object(), 1)
+    team_calls = table.find(0, 0)
+    call = SimpleNamespace(sequence=0, signature=sign("all_reduce", "", 0, "op=sum; (2,)", line_word(mine)))
+    team_calls.enter(1, call, mine)
+    words = sign("all_reduce", "", 0, "op=sum; (3,)", line_word(other)).words
+    expected = (
+        r"\Acollective call 1 of their team: rank 0 called all_reduce\(op=sum, \(3,\)\) at work/prog.py:9, "
+        r"but rank 1 called all_reduce\(op=sum, \(2,\)\) at work/prog.py:12; all ranks"
+    )
+    with pytest.raises(CollectiveMismatch, match=expected):
+        team_calls.unexpected(1, 0, 0, words)
+
+
+def test_lines_travel_as_a_word():
+    for line in (1, 17, 2**18 - 1):
+        word = line_word(("some/where.py", line))
+        assert 0 < word < 2**31
+        assert read_line_word(word, ["a.py", "else/where.py"]) == f"else/where.py:{line}"
+        assert read_line_word(word, []) == f"line {line} of its program"
+    assert read_line_word(line_word((signature_module.__file__, 3)), []) == f"{signature_module.__file__}:3"
+    assert read_line_word(line_word(("x.py", 2**20)), ["x.py"]) == f"x.py:{2**18 - 1}"  # no file is as long
 
 
 def test_signatures_tell_calls_apart():

@@ -24,7 +24,7 @@ def text(number, size):
 
 async def main(comm):
     me, size = comm.rank, comm.size
-    for part in (matching, modes, sizes, probes, many, persistent, failures, tasks, nobody):
+    for part in (matching, modes, sizes, probes, many, persistent, failures, tasks, at_once, nobody):
         print(me, part.__name__, *await part(comm, me, size))
         await comm.Barrier()
 
@@ -176,6 +176,29 @@ async def tasks(comm, me, size):
         nursery.start_soon(ring, other, 10)
     await other.Free()
     return sorted(map(int, found))
+
+
+async def at_once(comm, me, size):
+    # Communicators of groups that overlap, made by two tasks each; with 4 ranks one half would propose higher numbers.
+    if me >= size // 2:
+        await comm.Create_group(comm.Get_group().Incl(range(size // 2, size)))
+    common = range(size // 2)
+    groups = [comm.Get_group().Incl([*common, *range(size // 2, size, 2)]),
+              comm.Get_group().Incl([*common, *range(size - 1, size)])]
+    parents = [await comm.Create_group(group) for group in groups]
+    found = {}
+
+    async def make(place):
+        made = await parents[place].Dup()
+        total = np.zeros(1, int)
+        await made.Allreduce(np.array([me + 10 * place]), total)
+        found[place] = made.size, int(total[0])
+
+    async with trio.open_nursery() as nursery:
+        for place in sorted(range(2), reverse=me % 2):
+            if parents[place]:
+                nursery.start_soon(make, place)
+    return sorted(found.items())
 
 
 async def nobody(comm, me, size):

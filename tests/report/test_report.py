@@ -273,10 +273,6 @@ def test_several_conduits_have_a_folder_each(tmp_path, capsys):
             ["--report", "no/such/folder"],
             "--report no/such/folder cannot be made: No such file or directory; name ",
         ),
-        (
-            ["--report", "x", "--conduit", "mpi:library=mpi4py"],
-            "--report: 'mpi:library=mpi4py' runs in real time, ",
-        ),
     ],
 )
 def test_wrong_calls(words, message, capsys, tmp_path, monkeypatch):

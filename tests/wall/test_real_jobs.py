@@ -8,6 +8,7 @@ import trio
 
 import conduit
 from conduit.benchmarks.files import check_trace
+from conduit.commands.reported import Reported
 from conduit.contract import RankKind
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
@@ -36,6 +37,9 @@ def test_a_trace_is_refused(local, tmp_path):
     with pytest.raises(BadRequest, match=f"--trace .*trace.json: conduit {words}; leave one of the two out"):
         check_trace(tmp_path / "trace.json", [parse_spec(local)])
     assert not (tmp_path / "trace.json").exists()
+    with pytest.raises(BadRequest, match=f"--report .*out: conduit {words}; leave one of the two out"):
+        Reported(tmp_path / "out", [parse_spec(local)], tmp_path / "program.py")
+    assert not (tmp_path / "out").exists()
 
 
 def test_ranks_that_are_processes_need_a_network_that_tells_of_them(local, monkeypatch):

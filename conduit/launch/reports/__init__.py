@@ -1,7 +1,7 @@
 """The report of a job that gets no further: who waits where, for what, since when, and for whom (rule D).
 
-`gather` makes plain records of live ranks, `explain` a report of records, wherever these come from, and `text` the
-lines that people read: causes first, the rest put together.
+`gather` makes plain records of the ranks of a running job, `explain` a report of records, wherever these come from, and
+`text` the lines that people read: causes first, the rest put together.
 """
 
 from conduit.launch.reports.explain import explain

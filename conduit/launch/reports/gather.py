@@ -51,8 +51,8 @@ class BrokenOff(NamedTuple):
 def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
     """Return what an interrupt has broken off, None where no line of a program ran.
 
-    A task that waits may run the events of all ranks, and their handlers and predicates with them.  Whose these are the
-    innermost object of a rank tells, on the way from there to them.
+    A task that waits may run the events of all ranks, and their handlers and predicates with them.  So the rank is that
+    of the innermost object of a rank on the stack.
 
     Args:
         error: the interrupt.

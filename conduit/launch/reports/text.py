@@ -1,6 +1,6 @@
 """A report as people read it: what is the cause first, then the rest, put together by line and kind of wait.
 
-The first word on each line is whose it is.  What belongs to the same rank, or group of ranks, is indented under it.
+A line begins with the rank that it is about.  What belongs to the same rank, or group of ranks, is indented under it.
 """
 
 from __future__ import annotations

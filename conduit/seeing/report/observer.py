@@ -32,8 +32,8 @@ class Called(NamedTuple):
     place: str
 
 
-class ReportRecording(Timeline, LandingListener, CallListener):
-    """All that one job told.
+class ReportRecording(Timeline, CallListener):
+    """All that one job told, as far as real time tells it too.
 
     Args:
         conduit: the conduit's spec.
@@ -43,7 +43,7 @@ class ReportRecording(Timeline, LandingListener, CallListener):
 
     Attributes:
         lines: the line of the program that made each request, "" where none did.
-        landings: what came to segments.
+        landings: what came to segments, as far as that is told.
         calls: puts, gets, collectives, and native one-sided operations.
     """
 
@@ -62,10 +62,14 @@ class ReportRecording(Timeline, LandingListener, CallListener):
         if not message.reply:
             self.lines[message] = self._here()
 
-    def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:
-        """Record where bytes came to."""
-        self.landings.append(Landed(rank, offset, nbytes, origin))
-
     def called(self, rank: int, begin: int, end: int, level: str, name: str, peer: int, nbytes: int) -> None:
         """Record a call and who made it."""
         self.calls.append(Called(rank, begin, end, level, name, peer, nbytes, self._here()))
+
+
+class SimulatedReportRecording(ReportRecording, LandingListener):
+    """All that one job in virtual time told: also where bytes land."""
+
+    def landed(self, rank: int, when: int, offset: int, nbytes: int, origin: Identity | int | None) -> None:
+        """Record where bytes came to."""
+        self.landings.append(Landed(rank, offset, nbytes, origin))

@@ -38,7 +38,7 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
             svg = draw(picture).svg
             (folder / f"{picture.name}.svg").write_bytes(svg)
             page.picture(svg, picture.title)
-    _tables(page, found)
+    _tables(page, recording, found)
     (folder / "report.html").write_text(page.html(), encoding="utf-8")
     return told
 
@@ -46,19 +46,38 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
 def _first_screen(page: Page, recording: ReportRecording, found: Profile, told: Sequence[Advice]) -> None:
     ended = "failed" if recording.failed else "ended well"
     native = f" and {len(found.native)} native operations" if found.native else ""
+    time = "real" if recording.in_real_time else "virtual"
     page.text(
-        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of virtual time, {found.working / 1e6:,.3f} µs of them "
+        f"{found.ranks} ranks, {found.length / 1e6:,.3f} µs of {time} time, {found.working / 1e6:,.3f} µs of them "
         f"after the start, {len(found.lives)} messages{native}; the job {ended}."
     )
+    if recording.in_real_time:
+        page.text(_of_real_time(recording))
     if told:
         page.warnings((each.what, each.remedy) for each in told)
     else:
-        page.text(
-            "Nothing stands out: no late polls, full queues, hot spots, element-wise accesses or unaligned payloads."
-        )
+        unaligned = "" if recording.in_real_time else " or unaligned payloads"
+        looked_for = "late polls, full queues, hot spots, element-wise accesses, first contacts"
+        page.text(f"Nothing stands out: no {looked_for}{unaligned}.")
 
 
-def _tables(page: Page, found: Profile) -> None:
+def _of_real_time(recording: ReportRecording) -> str:
+    """Return what is to be known of a job whose ranks were processes."""
+    said = [
+        "The ranks were processes, and times are those of their clocks; what the operating system did meanwhile is in "
+        "them. Only a simulation knows what links carry, where bytes land and a digest: there are no links here, and "
+        "unaligned payloads were not looked for."
+    ]
+    if most := max(recording.clock_errors):
+        said.append(f"Times of one rank may be wrong against those of another by {most / 1e6:,.1f} µs.")
+    if recording.missing:
+        several = "s" * (len(recording.missing) > 1)
+        ranks = ", ".join(map(str, recording.missing))
+        said.append(f"Nothing is known of rank{several} {ranks}: the process has ended without a word.")
+    return " ".join(said)
+
+
+def _tables(page: Page, recording: ReportRecording, found: Profile) -> None:
     page.heading("Lines of the program")
     titles = ("line", "waits", "waited µs", "requests", "bytes")
     rows = [(use.place, use.waits, use.waited / 1e6, use.requests, use.nbytes) for use in found.lines]
@@ -80,7 +99,8 @@ def _tables(page: Page, found: Profile) -> None:
         (use.name, use.busy / 1e6, 100 * use.busy / found.length if found.length else 0.0, use.nbytes, use.transfers)
         for use in found.links
     ]
-    page.table(("link or engine", "taken µs", "%", "bytes", "transfers"), links, folded="Links and engines")
+    if not recording.in_real_time:
+        page.table(("link or engine", "taken µs", "%", "bytes", "transfers"), links, folded="Links and engines")
     late = [(each.rank, each.messages, each.unpolled / 1e6, each.longest / 1e6, each.cost / 1e6) for each in found.late]
     if late:
         titles = ("rank", "messages", "computed µs", "longest µs", "cost others µs")

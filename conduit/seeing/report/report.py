@@ -60,8 +60,10 @@ class RunReport:
             "program": self.program,
             "conduit": found.conduit,
             "ranks": found.ranks,
+            "clock": "wall" if self.recording.in_real_time else "virtual",
             "ps": found.length,
             "failed": self.recording.failed,
+            "missing": list(self.recording.missing),
             "advice": [attrs.asdict(each) for each in self.advice],
             "ranks_ps": [attrs.asdict(account) for account in found.accounts],
             "traffic": [

@@ -56,7 +56,7 @@ class ChromeTrace:
     def add(self, recording: Recording) -> None:
         """Add a job that is over, as processes of its own that begin at time 0."""
         pids = {rank: next(self._pids) for rank in range(recording.ranks)}
-        real = bool(recording.clock_errors)
+        real = recording.in_real_time
         self._jobs.append(
             {
                 "conduit": recording.conduit,

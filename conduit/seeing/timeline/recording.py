@@ -161,6 +161,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         noticed_at: when each message was found by a poll, picoseconds; bare answers of handlers that do not reply too.
         handled_at: when the handler of each message began and ended, picoseconds, and its name.
         waits: by rank, the waits of its tasks in the order in which they began.
+        over: whether it has ended.
         clock_errors: in real time, by rank, by how many picoseconds what it tells may be wrong against what rank 0
             tells, since each has a clock of its own; in virtual time empty.
         missing: ranks of which nothing is known, because their processes have ended without a word.
@@ -171,7 +172,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self.hosts = tuple(hosts)
         self.ranks = len(self.hosts)
         self.length = 0
-        self.failed = False
+        self.failed = self.over = False
         self.clock_errors: tuple[int, ...] = ()
         self.missing: tuple[int, ...] = ()
         names: dict[str, int] = {}
@@ -234,6 +235,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         """
         self.length = length = max(ticks)
         self.failed = failed
+        self.over = True
         waiting: dict[int, int] = {}
         for (rank, _), wait in self._open.items():
             wait.end = max(length, wait.begin)
@@ -247,6 +249,11 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self._tasks = [{} for _ in self.hosts]  # which hold the tasks, and so the program
 
     # -- what readers ask ----------------------------------------------------------------------------
+
+    @property
+    def in_real_time(self) -> bool:
+        """Whether its ranks were processes, each with a clock of its own, whose hardware tells nothing."""
+        return bool(self.clock_errors)
 
     def lives(self) -> Iterator[MessageLife]:
         """Return each message with what became of it."""

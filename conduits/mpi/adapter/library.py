@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from conduits.mpi.adapter.transfer import Begun, ExtractedMessage, ProbedMessage, own_error
 from conduits.mpi.collectives.blocks import Blocks
 from conduits.mpi.engine.buffered import AttachedBuffer
-from conduits.mpi.engine.contexts import CONTEXTS
+from conduits.mpi.engine.contexts import CONTEXTS, ContextNumbers
 from conduits.mpi.engine.persistent import PersistentCalls
 from conduits.mpi.engine.plain import GROUP, HIDDEN, P2P, CompletedRequest
 from conduits.mpi.engine.schedule import Schedule, Steps
@@ -47,14 +47,14 @@ class Library:
         self.sends = self.receives = 0
         self._everyone = everyone
         self._schedules: list[Schedule] = []
-        self._next_context = 0
         size, rank = everyone.Get_size(), everyone.Get_rank()
+        # MPI tells communicators apart by itself; the number is the tag of the messages that make one.
+        self._numbers = ContextNumbers(rank, size, everyone.Get_attr(mpi.TAG_UB) + 1)
         self._comms: list[AdapterComm] = []
         self.world = self._kept(everyone, tuple(range(size)), "MPI_COMM_WORLD")
         self.alone = self._kept(mpi.COMM_SELF, (rank,), "MPI_COMM_SELF")
 
     def _kept(self, comm: Any, group: tuple[int, ...], name: str) -> AdapterComm:
-        self._next_context += CONTEXTS
         return self._made([comm.Dup() for _ in range(CONTEXTS)], group, name)
 
     def _made(self, comms: Sequence[Any], group: tuple[int, ...], name: str) -> AdapterComm:
@@ -63,12 +63,15 @@ class Library:
         return made
 
     def next_context(self) -> int:
-        """Return what this rank proposes as the number of a new communicator; the highest wins."""
-        return self._next_context
+        """Begin to agree upon the number of a new communicator: return what this rank proposes; the highest wins.
+
+        `make` ends the agreement.
+        """
+        return self._numbers.propose()
 
     def make(self, group: tuple[int, ...], context: int, name: str) -> Making | None:
         """Begin to make a communicator whose ranks have agreed upon its number; None where this rank is no member."""
-        self._next_context = max(self._next_context, context + CONTEXTS)
+        self._numbers.agreed(context)
         if self._everyone.Get_rank() not in group:
             return None
         return Making(self, self._everyone, group, context, lambda comms: self._made(comms, group, name))

@@ -17,7 +17,7 @@ class RealProcess(Process):
     """This process's rank; all ranks make theirs at the same time.
 
     Args:
-        ep: the rank's endpoint, through whose polls and waits its tasks take turns.
+        ep: the rank's endpoint; its tasks take turns in polls and waits of that.
     """
 
     collectives = "library"
@@ -67,7 +67,7 @@ class RealProcess(Process):
         self.library.close()
 
     def _count(self) -> None:
-        """Count what has begun: whoever watches the job sees from it that it gets on."""
+        """Count what has begun: the watch for standstills sees by it that the job makes progress."""
         library, (sends, receives) = self.library, self._counted
         if library.sends != sends:
             self._ep.count("mpi_sends", library.sends - sends)

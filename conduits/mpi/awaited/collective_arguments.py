@@ -132,7 +132,7 @@ def operands(
     """Return a reduction's operand, where its result goes, and the operator.
 
     Args:
-        comm: whose call it is.
+        comm: the communicator of the call.
         call: its name.
         sendbuf: as given.
         recvbuf: as given.
@@ -162,7 +162,7 @@ def rooted(
     """Return the blocks of a root, None elsewhere, and this rank's own, None where it is in place.
 
     Args:
-        comm: whose call it is.
+        comm: the communicator of the call.
         call: its name.
         whole_: the root's buffer, as given.
         own: the buffer of each rank, as given.
@@ -218,10 +218,10 @@ def exchanged(comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, divided: _D
 def scattered_operands(
     comm: CommBase, call: str, sendbuf: Any, recvbuf: Any, recvcounts: Any, op: Any, *, equal: bool
 ) -> tuple[Span, memoryview, tuple[int, ...] | None, ReductionOp]:
-    """Return the operand of a reduction whose result is scattered, where this rank's block goes, and all counts.
+    """Return the operand of a reduce-scatter, where this rank's block goes, and all counts.
 
     Args:
-        comm: whose call it is.
+        comm: the communicator of the call.
         call: its name.
         sendbuf: as given.
         recvbuf: as given.

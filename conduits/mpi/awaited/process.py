@@ -61,7 +61,7 @@ class Process(ABC):
         Args:
             over: asked after each pass.
             what: what is waited for, in words, for the report of a deadlock.
-            ranks: whom it waits for.
+            ranks: the ranks that it waits for.
         """
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
@@ -69,7 +69,7 @@ class Process(ABC):
 
         Args:
             request: of the plain interface.
-            comm: whose call it was, for reports.
+            comm: the communicator of the call, for reports.
             call: its name.
             peer: the other rank.
             tag: of the message.
@@ -92,11 +92,11 @@ class Process(ABC):
 
     @abstractmethod
     def copied(self, nbytes: int) -> None:
-        """Take the CPU for the copy of so many bytes; in plain calls."""
+        """Take the CPU for a copy of `nbytes` bytes; in plain calls."""
 
     @abstractmethod
     def worked(self, nbytes: int) -> None:
-        """Take the CPU for combining so many bytes with as many others; in plain calls."""
+        """Take the CPU for combining two operands of `nbytes` bytes each; in plain calls."""
 
 
 CURRENT: ContextVar[Process | None] = ContextVar("conduits.mpi.process", default=None)

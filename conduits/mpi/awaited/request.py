@@ -42,7 +42,7 @@ class Request:
         """Return the handle of what was begun.
 
         Args:
-            process: whose it is.
+            process: its rank's.
             plain: the request of the plain interface.
             what: the call and whom it concerns, for reports.
             ranks: whom it waits for.
@@ -90,7 +90,7 @@ class Request:
 
     @checked_call
     async def Test(self, status: Status | None = None) -> bool:
-        """Poll once; return whether it is over, whose handle is null then."""
+        """Poll once; return whether it is over.  Then its handle is null."""
         await _poll([self])
         if not self._over():
             return False

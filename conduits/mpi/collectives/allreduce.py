@@ -1,4 +1,4 @@
-"""Reductions whose result all get.
+"""Reductions: every rank gets the result.
 
 Args of all: `data`, this rank's operand, which is used up; `combine`.  Returns the result, the same bits everywhere.
 """

@@ -23,13 +23,13 @@ class Blocks:
 
     @classmethod
     def equal(cls, view: memoryview, number: int) -> Blocks:
-        """Return a buffer of so many blocks of one size."""
+        """Return a buffer of blocks of one size."""
         each = len(view) // number
         return cls(view, tuple((place * each, each) for place in range(number)))
 
     @classmethod
     def cut(cls, view: memoryview, number: int, unit: int = 1) -> Blocks:
-        """Return a buffer cut into blocks of nearly one size, of whole units of so many bytes."""
+        """Return a buffer cut into blocks of nearly one size, each of whole units."""
         units = len(view) // unit
         ends = [units * place // number * unit for place in range(number + 1)]
         return cls.of_sizes(view, [ends[place + 1] - ends[place] for place in range(number)])

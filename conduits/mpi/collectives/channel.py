@@ -1,7 +1,7 @@
 """What an algorithm of a collective sends and receives through.
 
 An algorithm is a generator: it begins sends and receives, yields those that must be over before it goes on, and returns
-its result.  Each call of a collective has a channel of its own, whose messages no other call sees.
+its result.  Each call of a collective has a channel of its own.  Its messages match no receive of another call.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class LocalCosts(Protocol):
     tally: Tally | None
 
     def copied(self, nbytes: int) -> None:
-        """Take the CPU for the copy of so many bytes."""
+        """Take the CPU for a copy of `nbytes` bytes."""
 
     def worked(self, nbytes: int) -> None:
-        """Take the CPU for combining so many bytes with as many others."""
+        """Take the CPU for combining two operands of `nbytes` bytes each."""
 
 
 class CollectiveChannel:
@@ -125,11 +125,11 @@ class CollectiveChannel:
         self._costs.copied(len(target))
 
     def copied(self, nbytes: int) -> None:
-        """Take the CPU for the copy of so many bytes."""
+        """Take the CPU for a copy of `nbytes` bytes."""
         self._costs.copied(nbytes)
 
     def worked(self, nbytes: int) -> None:
-        """Take the CPU for combining so many bytes with as many others."""
+        """Take the CPU for combining two operands of `nbytes` bytes each."""
         self._costs.worked(nbytes)
 
     def checked(self, steps: Steps, what: str) -> Steps:

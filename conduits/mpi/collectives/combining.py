@@ -14,7 +14,7 @@ class Combining:
     """An operator on elements of one datatype.
 
     Args:
-        channel: whose rank combines.
+        channel: of the call, for this rank's CPU.
         apply: makes its second operand the result of both.
         unit: bytes of an element.
         op: MPI's name of the operator, "" where the program has made it.

@@ -1,4 +1,4 @@
-"""Ranks whose number is no power of two, for algorithms that want one: some act for their neighbour too."""
+"""Any number of ranks for algorithms that want a power of two: some ranks act for a neighbour too."""
 
 from __future__ import annotations
 

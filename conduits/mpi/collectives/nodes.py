@@ -1,4 +1,4 @@
-"""Who shares a host: the ranks of a host have a leader, which speaks for them to other hosts."""
+"""Which ranks share a host: the ranks of a host have a leader, which speaks for them to other hosts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def nodes(channel: CollectiveChannel, root: int | None = None) -> Nodes:
     """Return who shares a host.
 
     Args:
-        channel: whose ranks.
+        channel: of the call, with the ranks and their hosts.
         root: who leads its host; else, and elsewhere, the lowest rank does.
     """
     members: dict[int, list[int]] = {}

@@ -156,7 +156,7 @@ class _Data:
         return found
 
     async def repeat(self, count: int, algorithm: str) -> None:
-        """Make the call so many times."""
+        """Make the call `count` times."""
         method = partial(getattr(self.comm, self.call), algorithm=algorithm)
         for _ in range(count):
             for root in range(self.comm.size if self.in_turn else 1):

@@ -1,7 +1,5 @@
 """What the benchmarks of MPI have in common: their options, and the communicator that they measure in."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Annotated, Any, Literal
@@ -11,6 +9,7 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks import BenchmarkOptions, SizeMark
+from conduit.benchmarks.names import ConduitNames
 from conduits.mpi.program import entered
 
 UNUSED = Parameter(show=False)
@@ -20,7 +19,7 @@ UNUSED = Parameter(show=False)
 class MpiOptions(BenchmarkOptions):
     """What users may ask of a benchmark of MPI."""
 
-    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ("mpi",)
+    conduit: ConduitNames = ("mpi",)
     """Library to measure, as mpi:library=NAME,option=value,...; repeat it to compare several. [default: mpi]"""
 
     local: Annotated[Literal["in", "out"], UNUSED] = "out"

@@ -1,4 +1,7 @@
-"""The buffer that a program attaches for buffered sends: a part of it for each that is under way."""
+"""The buffer that a program attaches for buffered sends (MPI_Bsend): a part of it for each that is under way.
+
+Parts are taken first fit, in order of address, and given back when their send is over, in any order.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Kept:
     Attributes:
         data: the same.
         end: where the next may begin.
-        send: what sends them, None while nothing does.
+        send: the request of the send, None before it is begun.
     """
 
     __slots__ = ("data", "end", "send", "start")
@@ -33,12 +36,12 @@ class Kept:
         self.send: Any = None
 
     def begun(self, send: Any) -> None:
-        """Take note of what sends them."""
+        """Take note of the send's request."""
         self.send = send
 
     @property
     def free(self) -> bool:
-        """Whether they are away."""
+        """Whether the send is over, so that the part may be used again."""
         return self.send is not None and bool(self.send.over)
 
 
@@ -46,7 +49,7 @@ class AttachedBuffer:
     """A rank's buffer for buffered sends.
 
     Args:
-        copied: takes the CPU for the copy of so many bytes.
+        copied: takes the CPU for a copy, given its bytes.
 
     Attributes:
         attached: what the program has attached, None while it has nothing.
@@ -79,7 +82,7 @@ class AttachedBuffer:
         return buffer
 
     def empty(self) -> bool:
-        """Return whether all that was kept is away; free of cost."""
+        """Return whether all buffered sends are over; free of cost."""
         self._kept = [each for each in self._kept if not each.free]
         return not self._kept
 

@@ -5,6 +5,8 @@ had, and the highest of these is taken.  Two agreements that have a rank in comm
 number so, as each may get it of another rank.  So a rank that has an agreement under way proposes, to all that it takes
 part in meanwhile, numbers that are higher than all ordinary ones and that it alone ever proposes.  What two agreements
 take then differs: one of them is over where the other one begins, or has such a number.
+
+On real MPI the number is the tag of the messages by which a communicator is made, and these are what must not mix.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ communicator of its own."""
 END = 1 << 32
 """Envelopes have 32 bits for the number."""
 OWN = END // 2
-"""From here on each number is one rank's to propose."""
+"""From here on each number is one rank's to propose, where all of them can be used."""
 
 
 class ContextNumbers:
@@ -26,17 +28,20 @@ class ContextNumbers:
     Args:
         rank: the rank.
         size: ranks of the job.
+        end: all numbers are below it; the upper half of them are single ranks' own.
 
     Attributes:
         lowest: the lowest ordinary number that no communicator of this rank has had.
     """
 
-    __slots__ = ("_own", "_rank", "_size", "_under_way", "lowest")
+    __slots__ = ("_end", "_first_own", "_own", "_rank", "_size", "_under_way", "lowest")
 
-    def __init__(self, rank: int, size: int) -> None:
+    def __init__(self, rank: int, size: int, end: int = END) -> None:
         self.lowest = 0
         self._rank = rank
         self._size = size
+        self._end = end
+        self._first_own = end // 2
         self._own = 0  # proposals of numbers that are this rank's own
         self._under_way = 0  # agreements
 
@@ -56,11 +61,11 @@ class ContextNumbers:
             MpiError: there are no more numbers.
         """
         if self._under_way:
-            proposed = OWN + (self._own * self._size + self._rank) * CONTEXTS
+            proposed = self._first_own + (self._own * self._size + self._rank) * CONTEXTS
             self._own += 1
-            end = END
+            end = self._end
         else:
-            proposed, end = self.lowest, OWN
+            proposed, end = self.lowest, self._first_own
         if proposed + CONTEXTS > end:
             raise MpiError(
                 ErrorClass.ERR_OTHER,
@@ -73,5 +78,5 @@ class ContextNumbers:
     def agreed(self, context: int) -> None:
         """End an agreement, with the number that was taken."""
         self._under_way -= 1
-        if context < OWN:
+        if context < self._first_own:
             self.lowest = max(self.lowest, context + CONTEXTS)

@@ -7,9 +7,9 @@ own to `engine.worker`, as steps.
 Two rules:
 
 - Envelopes are never blocked; only payload bytes are flow-controlled.  Once a matching send and receive have begun one
-  of them must complete, whatever else is under way (MPI's progress rule).  So a message for whose payload there is no
-  room is sent as an envelope alone (rendezvous), and its payload follows when it is matched.  Envelopes and answers
-  have room of their own, or every poll takes them out of the shared queue.
+  of them must complete, whatever else is under way (MPI's progress rule).  So a message without room for its payload
+  is sent as an envelope alone (rendezvous), and its payload follows when it is matched.  Envelopes and answers have
+  room of their own, or every poll takes them out of the shared queue.
 - Between ranks everything is bytes in simulated memory.  No object of one rank is seen by another.
 """
 
@@ -85,7 +85,7 @@ class IncomingMessage(ABC):
     """A message of which a rank knows by now, with its bytes or without; made by the device.
 
     Attributes:
-        origin: who has sent it, a rank of the world.
+        origin: its sender, a rank of the world.
         context: of the communicator.
         source: its number there.
         tag: of the message.
@@ -127,7 +127,7 @@ class Device(ABC):
         engine: the rank's.
 
     Attributes:
-        miss_ps: what a poll takes that finds nothing; who changes it calls `engine.miss_changed()`.
+        miss_ps: what a poll takes that finds nothing; a device that changes it calls `engine.miss_changed()`.
         eager_limit: bytes of a message to the rank itself that is kept where its receive is not there.
     """
 

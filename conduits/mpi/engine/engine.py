@@ -1,8 +1,12 @@
 """Matching: which message a receive gets, once for all libraries.
 
-A receive gets the first message, in the order of each sender's calls, whose context, source and tag it names or leaves
-open; a message goes to the first receive, in the order of the calls, that it fits.  Both lists are searched from the
-front, as the libraries of the time did, and each comparison has its cost.
+There are two lists for each context: posted receives, and unexpected messages.  A receive gets the first unexpected
+message with its source and tag, each of which it names or leaves open.  A message that arrives goes to the first posted
+receive that it matches.  Both lists are searched from the front, as the libraries of the time did, and each comparison
+has its cost.
+
+So messages of one sender never overtake one another, as MPI demands: devices bring the envelopes of each sender in the
+order of its calls, and both lists are in order.  The data may come later, and in any order.
 """
 
 from __future__ import annotations
@@ -57,7 +61,11 @@ class EnginePort(Protocol):
 class Engine:
     """Matching for one rank: its posted-receive queue and its unexpected-message queue.
 
-    Its methods are called with the CPU's turn taken, but for those that only look.
+    Its methods are called with the CPU's turn taken, but for those that only look.  What holds between any two calls:
+
+    - no posted receive matches any unexpected message: one that did would have been taken out when the other came,
+    - a send is in `_unfinished` until it is over, and an ended transfer is in neither list,
+    - `_ended` is set where a schedule may be able to go on: `pending` then finds something for the next poll.
 
     Args:
         home: the rank's port.
@@ -93,7 +101,7 @@ class Engine:
         self._sends = self._receives = 0
         self._unfinished: dict[Send, None] = {}
         self._schedules: list[Schedule] = []
-        self._ended = False  # something has, since schedules were looked at
+        self._ended = False  # whether a transfer has ended since schedules were looked at
         self._most_unexpected = 0
         self.device = device(self)
         self._itself = ToItself(self, self.device.eager_limit)
@@ -203,7 +211,7 @@ class Engine:
         return self.device.progress()
 
     def quiet(self) -> bool:
-        """Return whether all that this rank has begun to send is away; free of cost."""
+        """Return whether all sends of this rank are over; free of cost."""
         return not self._unfinished and self.device.quiet()
 
     # -- for the device ------------------------------------------------------------------------------
@@ -273,7 +281,7 @@ class Engine:
     # -- for reports ---------------------------------------------------------------------------------
 
     def unexpected(self) -> int:
-        """Return how many messages have arrived that nobody has wanted."""
+        """Return how many messages are unexpected: no receive has matched them."""
         return sum(map(len, self._unexpected.values()))
 
     def statistics(self) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Messages of a rank to itself: a copy, without the network.
 
-A short one whose receive is not there yet is kept, up to the device's limit in all, so that a program may send to
-itself first; a longer one waits for its receive.
+A short one that comes before its receive is copied and kept, so that a program may send to itself first, as the eager
+protocol of most libraries allows.  All that are kept are at most the device's limit; what is more waits for its
+receive.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ class ToItself:
 
     Args:
         engine: the rank's.
-        limit: how many bytes of messages it keeps whose receives are not there.
+        limit: bytes of unexpected messages that it keeps at most.
 
     Attributes:
-        limit: how many bytes it keeps.
-        kept: how many it does.
+        limit: bytes that it keeps at most.
+        kept: bytes that it keeps now.
     """
 
     __slots__ = ("engine", "kept", "limit")

@@ -1,4 +1,7 @@
-"""Persistent requests, on whatever begins the single ones: a simulated library's calls, or real MPI's."""
+"""Persistent requests, made of the non-blocking calls of a simulated library or of real MPI.
+
+So both have the same rules of when a request may be begun again, and a persistent call costs what the single one does.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Persistent:
         begin: begins it once: returns a transfer, of a simulated library or of a real one, or `CompletedRequest`.
 
     Attributes:
-        active: the transfer of the last beginning, None before the first and when its end has been seen.
+        active: the transfer that `Start` began last; None before the first, and once its end has been seen.
     """
 
     __slots__ = ("_begin", "active")

@@ -1,7 +1,7 @@
 """The plain interface of a simulated library: MPI's own names, each of which posts, charges the CPU and returns.
 
-Every call is made with the CPU's turn taken, and who has made calls keeps it until the worker is idle (`worker`).
-Nothing here polls: that is what the rank's port does while somebody waits.  `Test` only asks.
+Every call is made with the CPU's turn taken, and its caller keeps the turn until the worker is idle (`worker`).
+Nothing here polls: the rank's port does, while a task waits.  So `Test` only looks at a flag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ P2P, HIDDEN, GROUP = range(3)
 
 
 class CompletedRequest:
-    """A request that was over when it was made: nobody sends it, or nobody gets it.
+    """A request that was over when it was made: a send to PROC_NULL or a receive from it.
 
     Attributes:
         source, tag, nbytes: of what it got.

@@ -1,7 +1,8 @@
 """A call that consists of many sends and receives, as a collective does, and that goes on whenever its rank polls.
 
 It is written as a generator that yields the transfers which must be over before it goes on.  So it belongs to no task:
-whoever polls carries it on, and any number of them may be under way.
+any poll of the rank carries it on, any number of them may be under way, and a task that is cancelled cannot leave one
+half done, which would hang the other ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Schedule:
     """A request for the end of such a call.
 
     Args:
-        asked: called at each question whether it is over, for what that costs.
+        asked: called at each `Test`, to charge what that costs.
         steps: the generator.
         what: the call, for reports.
 
@@ -58,14 +59,14 @@ class Schedule:
         return self.over
 
     def Test(self) -> bool:
-        """Return whether it is over; charges what the question costs."""
+        """Return whether it is over; charges what a test costs."""
         self._asked()
         if self.over and self.error is not None:
             raise self.error
         return self.over
 
     def Cancel(self) -> None:
-        """Do nothing: what all ranks take part in goes on."""
+        """Do nothing: a collective cannot be cancelled, since all ranks take part."""
 
     def Start(self) -> None:
         """Refuse: it is not persistent."""

@@ -8,15 +8,15 @@ from typing import Any, Protocol
 from conduits.mpi.engine.software import Software
 
 ANY_SOURCE = -2
-"""As a receive's source: whoever sends.  MPICH's number, as are the others."""
+"""As a receive's source: any rank.  MPICH's number, as are the others."""
 ANY_TAG = -1
-"""As a receive's tag: whatever it is."""
+"""As a receive's tag: any."""
 PROC_NULL = -1
-"""As a rank: nobody; what is sent there is gone at once."""
+"""As a rank: none.  A send to it or a receive from it is over at once."""
 
 
 class Mode(IntEnum):
-    """When a send is over, and what it takes for granted."""
+    """When a send is over, and what it relies on."""
 
     STANDARD = 0
     """Over when its buffer may be used again."""
@@ -68,7 +68,7 @@ class Transfer:
         self.error: BaseException | None = None
 
     def Test(self) -> bool:
-        """Return whether it is over; charges what the question costs.
+        """Return whether it is over; charges what a test costs.
 
         Raises:
             Exception: `error`.
@@ -87,9 +87,9 @@ class Send(Transfer):
         source: this rank's number in the communicator.
         mode: see `Mode`.
         sent: whether the buffer may be used again.
-        matched: whether it is known here that its receive was found; of interest where it is synchronous.
+        matched: whether this rank knows that its receive was found; only synchronous sends need that.
         number: of all sends of this rank, which names it in messages about it.
-        state: what the device wants to remember.
+        state: for the device's own use.
     """
 
     __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
@@ -133,9 +133,9 @@ class Receive(Transfer):
     """The half that takes.
 
     Attributes:
-        source: from whom, a rank of the communicator; after the match who it was.
+        source: from which rank of the communicator, or ANY_SOURCE; after the match the sender.
         nbytes: size of the message that was matched, which may be more than there is room.
-        room: how many of these bytes are wanted.
+        room: how many of these bytes fit the buffer.
         number: of all receives of this rank, which names it in messages about it.
         received: bytes of it that are there, for devices that take it in pieces.
     """

@@ -1,7 +1,8 @@
-"""What a rank's CPU still has to do on the hardware for the calls that its library was asked for.
+"""What a rank's CPU still has to do on the hardware for the library's calls.
 
-A plain call of MPI posts and returns, but the stores that it makes take time, and each is an act at its own time.  So a
-call leaves them to the worker, as steps, and whoever has made the call keeps the CPU's turn until the worker is idle.
+A plain call of MPI posts and returns, but the stores that it makes take time, and each is an event at its own time.  So
+a call leaves them to the worker, as a chain (`conduit.simnet.chain`), and its caller keeps the CPU's turn until the
+worker is idle.  Chains run one after the other, since there is one CPU.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Worker:
         cpu: the rank's.
 
     Attributes:
-        idle: whether nothing is left to do.
-        rank: whose it is, for errors.
+        idle: whether nothing is left to do; while it is not, the CPU's turn is taken.
+        rank: of which rank, for errors.
     """
 
     __slots__ = (
@@ -94,7 +95,7 @@ class Worker:
         if self.idle:
             then()
         else:
-            assert self._then is None  # one turn, one owner
+            assert self._then is None  # the CPU's turn has one owner, and only that one waits
             self._then = then
 
     def _go_on(self) -> None:

@@ -55,7 +55,7 @@ class Installation(ABC):
         """Return what MPI_Init costs a rank, picoseconds."""
 
     def allgather_ticks(self, ranks: int) -> int:
-        """Return what an all-gather of so many ranks costs at start-up, picoseconds."""
+        """Return what an all-gather of `ranks` ranks costs at start-up, picoseconds."""
         return 0
 
     def host_statistics(self) -> Mapping[int, Mapping[str, int]]:

@@ -7,10 +7,10 @@ the time is known at once, the call returns it instead and does not call the fun
 
 What the hardware would refuse raises `SciError`, which names the cause.
 
-Announced bytes.  Bytes that no flag announces yet cannot be told from bytes that have not arrived.
-So a store with `announced=True` leaves its bytes to land in the event of the flags that announce
-them (`RemoteSlot.announce`), which must not be stored before a barrier or completion.  That spares an event
-each.  In weak ordering every part lands in an event of its own.
+Announced bytes.  A receiver reads a slot only when its flag is set: until then it cannot tell whether the
+bytes have arrived.  So a store with `announced=True` needs no event of its own: its bytes land in the event
+of the flags (`RemoteSlot.announce`), which must not be stored before a barrier or completion.  In weak
+ordering every part lands in an event of its own.
 
 Source: the conduit's paper, sections 2.1 and 4.1; names after the SISCI API.
 """

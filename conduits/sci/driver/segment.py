@@ -26,7 +26,7 @@ class Importer(Protocol):
     adapter: Adapter
 
     def landed(self, response: int, arrival: int) -> None:
-        """A store lands at `arrival`, whose response takes so long."""
+        """A store lands at `arrival`; its response is back `response` picoseconds later."""
 
 
 class Segment:

@@ -82,7 +82,7 @@ class RemoteSlot:
 
     @property
     def rank(self) -> int:
-        """Whose stores they are, for errors of the hardware."""
+        """The rank that stores, for errors of the hardware."""
         return self._driver.rank
 
     def post(self, when: int, data: Buffer, issued: Then) -> None:

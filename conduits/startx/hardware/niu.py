@@ -5,9 +5,9 @@ A message is two header words and 2 to 22 payload words of 32 bits, little-endia
     word 0    target host (bits 0-15), words of payload (16-20), priority (21), kind (22)
     word 1    the software's
 
-A message leaves its transmit queue when the receive queue at its target has a place for it, which it
-then takes with it; so nothing arrives that cannot be stored.  What waits for a place holds back all
-behind it in its queue, and nothing of the other priority.  A *grant* is a message that the NIU takes
+A message leaves its transmit queue when the receive queue at its target has a place for it, which is
+reserved for it then; so nothing arrives that cannot be stored.  A message that waits for a place blocks
+all behind it in its queue (head-of-line), and nothing of the other priority.  A *grant* is a message that the NIU takes
 itself: it starts an RDMA transfer that is armed.
 """
 
@@ -64,7 +64,7 @@ class NiuStatistics(NamedTuple):
 
 
 class _Transmit:
-    """A transmit queue: messages that have not found their way yet."""
+    """A transmit queue: messages that have not left the NIU."""
 
     __slots__ = ("capacity", "held", "most", "sent", "used", "waiting", "wanted")
 
@@ -86,7 +86,7 @@ class _Receive:
         self.received = self.most = 0
         self.queue: deque[bytes] = deque()
         self.freeing: deque[int] = deque()  # when messages that are being loaded leave their places
-        self.sources: deque[Niu] = deque()  # whose first message waits for a place
+        self.sources: deque[Niu] = deque()  # NIUs with a message here at the head of their queue, in order of asking
 
 
 class NiuFabric(RdmaFabric, Protocol):

@@ -1,11 +1,12 @@
 """The RDMA engines of an NIU: one that sends, one that receives, each one transfer at a time.
 
 A process *arms* a transfer out of pinned memory.  It begins when the receiver's *grant* arrives, and
-needs no processor from then on.  It goes in pieces; while a piece is being packetized no message of
+needs no processor from then on.  It goes in pieces.  While a piece is being packetized no message of
 high priority may be stored, because both use the path to the high-priority network: that is the
 conflict, and the NIU reports it.  *Hold* stops the engine after its piece.
 
-The receiving engine is opened for one transfer, and takes nothing else until that is whole.
+The receiving engine is opened for one transfer, and takes nothing else until that is complete: so the right to send
+to an NIU is exclusive, and software must agree on it first (a rendezvous).
 
 Source: the paper, sections 2 and 4; what the conflict is, and that the NIU takes the grant itself, is
 assumed (facts sx.rdma.conflict, sx.rdma.connection, sx.rdma.cpu).

@@ -94,7 +94,7 @@ class InterruptRange:
     """A range in the tables of a host whose lines go to a processor.
 
     Args:
-        interface: whose counters it is in.
+        interface: the NI that counts it.
         processor: which CPU of the host the table names.
         taken: called as `taken(line)` in the event of an arrival; returns when the CPU has dealt with it.
     """

@@ -1,9 +1,9 @@
-"""One rank's end of the network: Active Messages in datagrams that may be lost, doubled or overtaken.
+"""One rank's end of the network: Active Messages in datagrams that may be lost, duplicated or overtaken.
 
 To each other rank two streams lead, of requests and of replies, each with a window and a timer of its own: so a reply
-never waits behind requests.  Each datagram carries the acknowledgement of what has come from there; one that finds
-nothing to ride on goes alone, after a delay or when half a window is owed.  A message is handed over when all its parts
-are there, whatever comes before it in its stream.
+never waits behind requests.  Acknowledgements are piggybacked on every datagram the other way.  Without any, one is
+sent by itself, after a delay or when half a window has come.  A message is handed over when all its parts are there,
+whatever comes before it in its stream.
 
 All of this is done by the rank itself, in its polls (rule P1): a rank that does not poll sends nothing again and
 acknowledges nothing.  What a poll pass has to do without a message is `work`.
@@ -221,7 +221,7 @@ class UdpTransport(TransportWithWork):
         done(self.kernel.now)
 
     def work(self) -> Steps:
-        """Send again what is due, parts for which a window has room now, and acknowledgements that are owed."""
+        """Send again what is due, parts for which a window has room now, and acknowledgements that cannot wait."""
         self.work_due = False
         while self._streams:
             stream = next(iter(self._streams))

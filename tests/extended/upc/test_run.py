@@ -37,6 +37,35 @@ def test_from_inside_a_trio_program():
     assert [value[0] for value in trio.run(outer).values] == [0, 1]
 
 
+async def _one_by_one(t, readers, elements):
+    a = await t.all_alloc(elements, dtype="i8", block=1)
+    if t.MYTHREAD in readers:
+        for i in range(elements):
+            await a[i]
+
+
+@pytest.mark.parametrize(
+    ("readers", "who"),
+    [(range(8), "ranks 0-7"), (range(4), "ranks 0-3"), ((2, 5), "ranks 2, 5"), ((6,), "rank 6")],
+)
+def test_all_threads_that_read_one_by_one_are_named(readers, who):
+    line = _one_by_one.__code__.co_firstlineno + 4
+    with pytest.warns(conduit.ConduitWarning) as seen:
+        upc.run(_one_by_one, readers, 100, threads=8)
+    assert [str(each.message) for each in seen] == [
+        f"{who}: elements of other threads were read one by one at {__file__}:{line}, 64 or more between two "
+        "synchronisations, a message and its way back for each; where the indices are known beforehand, "
+        "`await a[indices]` with an index array or a slice reads them all with one message per owner"
+    ]
+
+
+@pytest.mark.parametrize(("elements", "told"), [(72, 0), (73, 0), (74, 1)])
+@pytest.mark.filterwarnings("ignore::conduit.ConduitWarning")
+def test_reading_is_told_from_64_elements_of_others_on(elements, told):
+    """Every eighth is thread 0's own: of 73 elements 63 are others', of 74 one more."""
+    assert len(upc.run(_one_by_one, (0,), elements, threads=8).warnings[0]) == told
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -1,7 +1,7 @@
 """How the messages of one rank travel through rings.
 
-By size: data in the entry itself (inline); data in an eager buffer that the entry names; or an entry alone, whose
-receiver answers when it has found the receive, and then the data in pieces (what MPI calls rendezvous).  Where the
+By size: data in the entry itself (inline); data in an eager buffer that the entry names; or a rendezvous: an entry
+alone (request to send), the receiver's answer when it has found the receive, and then the data in pieces.  Where the
 receiver has no room for inline or eager data, messages of these sizes go as large ones do: so envelopes always get
 through, and all that a receiver keeps for others is bounded but for them.
 

@@ -12,7 +12,7 @@ from conduits.mpi.libraries.rings.writer import Writer
 
 
 class RingTransfer:
-    """A message whose data go in pieces, its receive having been found.
+    """A message that has been matched (rendezvous): its data go in pieces.
 
     Attributes:
         send: what sends it.
@@ -82,7 +82,7 @@ class RingPair:
         return self.entries - self.credits()[0] < self.layout.entries
 
     def has_inline(self, nbytes: int) -> bool:
-        """Return whether the other can hold so many bytes of inline data more."""
+        """Return whether the other has room for `nbytes` more of inline data."""
         return self.inline + nbytes - self.credits()[1] <= self.layout.inline_pool
 
     def has_piece(self) -> bool:

@@ -20,7 +20,7 @@ class RingWay:
     """How stores into a ring get there.
 
     Attributes:
-        store: picoseconds of a store of so many bytes, of the sender's CPU.
+        store: picoseconds of the sender's CPU for a store, given its bytes.
         way: from there until the receiver can see it, picoseconds.
         byte: seconds of each byte of a long store.
         rate: what the memory gives through which both sides copy, bytes per second; None where the sender stores

@@ -1,12 +1,16 @@
 """How MPI-StarT moves the messages of a rank.
 
-Between SMPs, by size: a control message with the data; or one without, the request to send, whose receiver answers when
-it has found the receive, and then the data by RDMA.  Control messages are cut into packets that processors store and
-load, all of low priority.  A receiver keeps a bounded number of bytes of each sender; beyond that a short message goes
-as a request to send too, and then its data in a control message.  So envelopes always get through, and all that a
-receiver keeps for others is bounded but for them.
+Between SMPs a short message is eager: a control message with the data.  A longer one is a rendezvous: a control message
+without data (request to send), the receiver's answer when it has found the receive (ok to send), and the data by
+RDMA.  Control messages are cut into packets that processors store and load, all of low priority, since packets of high
+priority would stop the RDMA engine.
 
-A poll takes packets out of the NIU, wanted or not, whosever they are, and files those of others of its SMP.
+A receiver keeps a bounded number of bytes of each sender's eager data.  Beyond that a short message is a rendezvous
+too, with its data in a control message.  So envelopes always get through, and what a receiver keeps is bounded but
+for these.
+
+A poll loads the packets that are in the NIU, for whichever process of its SMP they are, and files those of others.
+Else a process that computes would block the queue for all.
 
 Within an SMP messages go through rings and buffers in its memory.
 
@@ -62,7 +66,7 @@ class StartConfig:
 
 
 class PacketRun:
-    """Packets that wait to be stored.
+    """A control message whose packets wait to be stored.
 
     Args:
         host: where to.
@@ -82,7 +86,7 @@ class PacketRun:
 
     @property
     def next(self) -> tuple[int, bytes]:
-        """ControlHeader word and payload of the next packet."""
+        """Header word and payload of the next packet."""
         first = 0 if self.stored or self.tag & wire.ASK else wire.FIRST
         return self.tag | first, self.payloads[self.stored]
 
@@ -127,7 +131,7 @@ class StartDevice(Device):
         self._receives: dict[int, Receive] = {}
         self._sending = RdmaSending(engine, smp, memory, driver, self._ask, config.right_ps)
         self._receiving = RdmaReceiving(engine, smp, memory, driver, self._receives, config.right_ps, config.rest_ps)
-        self._turn = False  # whether the host's own messages are next
+        self._turn = False  # whether the host's own messages are next: neither rings nor network may starve the other
         self._finds = False  # whether this poll has found a packet in its first look
         self._counts = {"control": 0, "rendezvous": 0, "answers": 0, "packets": 0, "loaded": 0, "filed": 0}
         self.eager_limit = config.pool
@@ -137,13 +141,13 @@ class StartDevice(Device):
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
 
     def begin_pass(self) -> None:
-        """A look at the NIU that finds a packet is the first load of it."""
+        """The look that finds a packet is part of loading it, so it is not charged a second time."""
         if self._smp.loadable(self._local):
             self._finds = True
             self.engine.cpu.free -= POLL_PS
 
     def end_pass(self) -> None:
-        """The look that costs more is the last, which finds nothing."""
+        """Charge the last look, which finds nothing, where the first one has found a packet."""
         if self._finds:
             self._finds = False
             if not self._niu.low:
@@ -422,7 +426,7 @@ class StartDevice(Device):
             self._answer(peer, wire.about(wire.FREED, 0))
 
     def clear(self, message: _Message, receive: Receive) -> None:
-        """Tell the sender of a message whose data have not come to send them."""
+        """Answer a request to send: ok to send, for this receive."""
         if receive.room:
             self._receives[receive.number] = receive
         else:

@@ -135,7 +135,7 @@ class SmpMemory:
         self._processes[local].told()
 
     def take(self, local: int) -> bytes:
-        """Take the first packet out of an inbox; who could not load another because it was full may now."""
+        """Take the first packet out of an inbox.  If it was full, processes that found no room there may load again."""
         inbox = self.inboxes[local]
         was_full = inbox.full
         packet = inbox.take()

@@ -4,6 +4,8 @@ A sender waits for the system buffer of its SMP, asks the receiver for the right
 buffer, piece by piece; the NIU is told of each, and once the right is granted takes them as they come.  The receiver
 grants it at a poll, and is committed from then on: it copies each piece out as it lands, until it has all of the part.
 A message that is longer than the buffer goes in parts, each with a right of its own.
+
+Why the data pass through system buffers: RDMA needs pinned memory, and the driver pins two buffers once for each SMP.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from conduit.simnet.chain import Done, Steps
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.engine.transfer import Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
-from conduits.mpi.libraries.start.rights import RdmaRequest
+from conduits.mpi.libraries.start.rights import RdmaRequest, RightState
 from conduits.mpi.libraries.start.smp import SmpMemory
 from conduits.startx.driver import HIGH, LOCK_PS, POST_PS, StartXProcess
 
@@ -25,7 +27,7 @@ _UNIT = 8
 
 
 class RdmaMessage:
-    """A message whose data go by RDMA, its receive having been found.
+    """A message that has been matched (rendezvous): its data go by RDMA.
 
     Attributes:
         send: what sends it.
@@ -51,7 +53,7 @@ class RdmaSending:
         smp: what the processes of its host share.
         memory: what copies pass through.
         driver: the rank's use of the NIU.
-        ask: steps that ask a rank for the right to send, for a receive, so many bytes.
+        ask: steps that ask for the right to send, given the rank, the number of the receive and the bytes.
         right_ps: an entry in the list of rights.
 
     Attributes:
@@ -107,7 +109,7 @@ class RdmaSending:
         if large.copied == large.wanted:
             engine.sent(large.send)
         else:
-            self.queue.append(large)  # several take turns
+            self.queue.append(large)  # behind the others, so that a very long message does not hold them up
 
     def _claim(self, done: Done) -> None:
         """Take the system buffer for the next part, as an act; its outcome is the size, 0 where it is taken."""
@@ -128,7 +130,7 @@ class RdmaSending:
         done(self._engine.kernel.now)
 
     def _left(self) -> None:
-        """The last byte of the part has left: the system buffer is free for whoever comes first."""
+        """The last byte of the part has left: the system buffer is free for the process of the SMP that comes first."""
         self._leaving = False
         self._smp.rights.sent()
         self._smp.tell()
@@ -143,7 +145,7 @@ class RdmaReceiving:
         smp: what the processes of its host share.
         memory: what copies pass through.
         driver: the rank's use of the NIU.
-        receives: those whose data are awaited, by number.
+        receives: those that wait for data, by number.
         right_ps: an entry in the list of rights.
         rest_ps: for how long the rank leaves the engine to others that want it.
 
@@ -179,7 +181,7 @@ class RdmaReceiving:
 
     def _request(self, request: RdmaRequest, done: Done) -> None:
         self._smp.rights.request(request)
-        self.put_off += request.put_off
+        self.put_off += request.state is RightState.PUT_OFF
         if self.due:
             self._engine.notify()
         done(self._engine.kernel.now)
@@ -269,9 +271,7 @@ class RdmaReceiving:
         done(now)
 
     def _rested(self) -> None:
-        rights = self._smp.rights
-        if rights.resting == self._engine.rank:
-            rights.resting = None
+        if self._smp.rights.rested(self._engine.rank):
             self._smp.tell()
 
 

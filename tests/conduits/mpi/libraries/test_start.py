@@ -10,7 +10,7 @@ from conduits.mpi import MPI
 from conduits.mpi.libraries.start import Start, installation, wire
 from conduits.mpi.libraries.start import constants as c
 from conduits.mpi.libraries.start.peer import ControlPeer
-from conduits.mpi.libraries.start.rights import RdmaRequest, RdmaRights
+from conduits.mpi.libraries.start.rights import RdmaRequest, RdmaRights, RightState
 from conduits.mpi.libraries.start.smp import PacketInbox
 from conduits.mpi.libraries.start.wire import HEADER, ControlHeader
 from conduits.startx import constants as startx
@@ -414,12 +414,12 @@ def test_an_inbox_gives_packets_as_they_were_put_in(acts, capacity):
 def test_rights_end_all_transfers_one_at_a_time(transfers, random):
     """Ranks 0 to 5 on three SMPs, in any interleaving of what they may do."""
     rights = [RdmaRights() for _ in range(3)]
-    left, asked, granted, done = list(transfers), [], [], 0
+    left, asked, granted, resting, done = list(transfers), [], [], set(), 0
     while left or asked or granted:
         steps = [("ask", pair) for pair in left if not rights[pair[0] % 3].sending]
         steps += [("grant", rank) for rank in range(6) if rights[rank % 3].grantable(rank)]
         steps += [("end", pair) for pair in granted]
-        steps += [("rest", smp) for smp in range(3) if rights[smp].resting is not None]
+        steps += [("rested", rank) for rank in resting]
         assert steps, (left, asked, granted)
         kind, what = random.choice(steps)
         if kind == "ask":
@@ -430,20 +430,24 @@ def test_rights_end_all_transfers_one_at_a_time(transfers, random):
             request = RdmaRequest(source, target, 0, 8)
             other_way = (target, source) in asked or (target, source) in granted
             rights[target % 3].request(request)
-            assert request.put_off == (other_way and target < source)
+            assert (request.state is RightState.PUT_OFF) == (other_way and target < source)
         elif kind == "grant":
             request = rights[what % 3].grant(what)
             asked.remove((request.source, request.target))
             granted.append((request.source, request.target))
+            resting -= {rank for rank in resting if rank % 3 == what % 3}
             assert len([pair for pair in granted if pair[1] % 3 == what % 3]) == 1
         elif kind == "end":
             granted.remove(what)
             rights[what[0] % 3].sent()
             if rights[what[1] % 3].emptied(what[1]):
                 assert not rights[what[1] % 3].grantable(what[1])
+                resting.add(what[1])
             done += 1
         else:
-            rights[what].resting = None
+            resting.remove(what)
+            assert rights[what % 3].rested(what)
+            assert not rights[what % 3].rested(what)
     assert done == len(transfers)
 
 
