@@ -169,7 +169,7 @@ def step(woken: list[Any]) -> bool:
     context = _run.GLOBAL_RUN_CONTEXT
     context.task = task = woken.pop()
     task._abort_func = None
-    ended: outcome.Outcome[object] | None = None
+    ended: outcome.Outcome[object]
     try:
         message = task.context.run(task.coro.send, None)
     except StopIteration as stop:
@@ -178,18 +178,18 @@ def step(woken: list[Any]) -> bool:
         trace = error.__traceback__
         ended = outcome.Error(error.with_traceback(trace and trace.tb_next))
         del trace
-    if ended is not None:
-        context.runner.task_exited(task, ended)
-        ended = None
-    elif type(message) is not types.MethodType:
-        _take(task, context.runner, message)
     else:
-        task._abort_func = message
-        if task._cancel_status.effectively_cancelled:
-            task._attempt_delivery_of_any_pending_cancel()
+        own = type(message) is types.MethodType
+        if own:
+            task._abort_func = message
+            if task._cancel_status.effectively_cancelled:
+                task._attempt_delivery_of_any_pending_cancel()
+        else:
+            _take(task, context.runner, message)
         del context.task
-        return False
-    del context.task
+        return not own
+    context.runner.task_exited(task, ended)
+    del ended, context.task
     return True
 
 

@@ -216,13 +216,7 @@ class SimulatedPort(Port):
             cpu.busy = True  # before time advances, as `cpu.acquire` does; `recheck` is then deferred (`_look_later`)
         sending = self._sending
         try:
-            if self._attention or (cpu.free > kernel.now and not kernel.advance(cpu.free)):
-                sending.begin(dest, message)
-                if not sending.done:
-                    await kernel.park(sending)
-                if not sending.sent:
-                    await self._send_later(sending, dest, message)
-            else:
+            if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
                 transport = self._network if self._alone else self.transport_to(dest)
@@ -231,10 +225,15 @@ class SimulatedPort(Port):
                     slot = await self._wait_for_slot(transport, dest)
                     cpu.free = max(cpu.free, kernel.now)
                 sending.done = False
-                sending.shielded = True
                 transport.send_request(dest, slot, message, sending.over)
                 if not sending.done:
                     await kernel.park(sending)
+            else:
+                sending.begin(dest, message)
+                if not sending.done:
+                    await kernel.park(sending)
+                if not sending.sent:
+                    await self._send_later(sending, dest, message)
         except BaseException:
             # An event may still be due for the one that was abandoned.
             self._sending = SendingRequest(self, sending.network)
@@ -259,7 +258,6 @@ class SimulatedPort(Port):
             slot = await self._wait_for_slot(transport, dest)
             self.cpu.free = max(self.cpu.free, self.kernel.now)
         sending.done = False
-        sending.shielded = True
         transport.send_request(dest, slot, message, sending.over)
         if not sending.done:
             await self.kernel.park(sending)

@@ -57,6 +57,7 @@ class SendingRequest(Waiter):
 
     def __init__(self, port: RequestingPort, network: Transport | None = None) -> None:
         super().__init__()
+        self.shielded = True  # but for the time before the poll
         self._port = port
         self.rank = port.rank
         self.sent = self.refused = False
@@ -93,7 +94,7 @@ class SendingRequest(Waiter):
         elif kernel.ending:
             self.wake()
         else:
-            self.shielded = True  # a pass goes on to its end
+            self.shielded = True
             if not port.begin_poll(self._go_on):
                 self._send()
 

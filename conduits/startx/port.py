@@ -202,10 +202,11 @@ class StartXPort(SimulatedPort):
     async def request(self, dest: int, message: Message) -> None:
         """Send; see `conduit.contract.Port.request`."""
         await super().request(dest, message)
-        transport = self.transports[0]
-        assert isinstance(transport, StartXTransport)
-        if message in transport.uncopied:
-            await self._block(ForCopy(self.kernel, transport, message, dest))
+        if message.nbytes:
+            transport = self.transports[0]
+            assert isinstance(transport, StartXTransport)
+            if message in transport.uncopied:
+                await self._block(ForCopy(self.kernel, transport, message, dest))
 
 
 class ForCopy(Blocked):
