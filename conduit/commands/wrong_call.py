@@ -1,4 +1,4 @@
-"""What a user is told whose words the command line cannot take: the command, the word, what to do."""
+"""What a user is told where the command line cannot take a word: the command, the word, what to do."""
 
 from itertools import chain
 from typing import Literal, get_args, get_origin

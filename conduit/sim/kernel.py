@@ -69,16 +69,16 @@ class Kernel(trio.abc.Clock):
         """Whether the job ever waited for something outside virtual time, or was told something by it."""
         self.events = 0
         self.owner: Owner | None = None
-        """What that task works for."""
+        """The rank that the task belongs to."""
         self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
         self.observe: Callable[[object], object] | None = None
-        """Is shown each link, route, engine and lock that is made, where somebody listens (`conduit.sim.observed`)."""
+        """Is shown each link, route, engine and lock made, where an observer listens (`conduit.sim.observed`)."""
         self.carried: Callable[[str, int, int, int], object] | None = None
         """Is told what these carry."""
         self.tells_copies = False
-        """Whether somebody listens to what CPUs do, so that hosts say which of their costs are copies."""
+        """Whether an observer listens to CPUs, so that hosts say which of their costs are copies."""
         self.end = SimulationEnd()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
@@ -233,7 +233,7 @@ class Kernel(trio.abc.Clock):
         return False
 
     def _horizon(self) -> int:
-        """Return the last instant whose work comes before the next timeout's and the next background event's."""
+        """Return the last instant with events that come before the next timeout and the next background event."""
         limit = self._next_deadline()
         return min(limit, self._background[0][0] - 1) if self._background else limit
 

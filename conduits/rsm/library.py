@@ -1,6 +1,6 @@
 """Where a process begins with RSM: controllers and the topology.
 
-    rsm = Rsm(provider, exchange)
+    rsm = Rsm(provider, directory)
     topology = rsm.get_topology()
     controller = rsm.get_controller(topology.controllers[0].name)
     export side:  create, publish, (transfers), unpublish, destroy

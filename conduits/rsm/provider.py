@@ -5,7 +5,7 @@ provider knows what a call costs and how bytes travel.  One provider object is o
 network from one host.
 
 Time.  A call begins in an event, at the kernel's time, with the caller's CPU free.  `RsmProvider.cost` is CPU
-time of the caller.  `put`, `get`, `fence` and `signal` are acts on shared hardware: they are called in the
+time of the caller.  `put`, `get`, `fence` and `signal` touch shared hardware: they are called in the
 event that is their time (rule T2), take no software cost of their own, and tell by `then` when the caller's
 CPU goes on.
 
@@ -132,7 +132,7 @@ class ImportWindow(ABC):
 
     @abstractmethod
     def signal(self, then: Done) -> None:
-        """Interrupt the exporter's host, whose kernel then calls the backing's `signalled`; `then` as for `put`."""
+        """Interrupt the exporter's host; its kernel then calls the backing's `signalled`; `then` as for `put`."""
 
     @abstractmethod
     def map(self, permission: Permission) -> Mapped:

@@ -2,6 +2,11 @@
 
 It is built on the public names of `extended` and `conduit` alone.
 
+An access happens inside an epoch, which says which ranks may be reached: between two fences (all), between `Start` and
+`Complete` (a group), between `Lock` and `Unlock` (one).  `epochs` keeps which one is open and refuses accesses outside.
+`records` looks for accesses that conflict.  `locks` has, for each rank, the counts of those that hold its lock, and a
+queue of those that wait for it.
+
 Source: MPI: A Message-Passing Interface Standard 3.1, chapter 11; the names are those of mpi4py 4.1.
 """
 

@@ -48,7 +48,7 @@ class Change:
         kind: which of `DTYPES`.
         count: of elements.
         given: operands; for a swap what is compared, then what is stored; None where none are needed.
-        out: where the elements before go, None where nobody wants them.
+        out: where the elements before go, None where the caller does not want them.
     """
 
     code: int

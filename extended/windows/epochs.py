@@ -50,9 +50,9 @@ class Epochs:
     Attributes:
         fence: the Fence that opened the epoch which is open.
         touched: the first access in it.
-        start: the Start whose Complete has not come.
+        start: the Start that no Complete has ended.
         started: its group.
-        post: the Post whose Wait has not come.
+        post: the Post that no Wait has ended.
         posted: its group.
         locks: held, by their rank.
         all: the Lock_all that is open.

@@ -2,9 +2,9 @@
 
 Each rank has two words of 8 bytes in its segment that are changed by atomic operations alone.  One counts those that
 have the lock together, and names the rank that wants it alone.  The other names the last in a queue of those that have
-to wait.  Who finds no such wish takes a share at once.  Everybody else stands in the queue, and is told by the one
-before when it is the first.  Then it takes its share and leaves the queue; or it says its wish, waits for those that
-have shares, the last of whom tells it, and leaves the queue when it unlocks.
+to wait.  A task that finds no rank named takes a share at once.  All others stand in the queue, and each is told by the
+one before when it is the first.  Then it takes its share and leaves the queue.  Or, to have the lock alone, it names
+itself, waits for those that have shares, the last of which tells it, and leaves the queue when it unlocks.
 
 Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors" (1991), for
 the queue, whose members wait for a message of the one before and for nothing in the memory of others.

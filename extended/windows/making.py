@@ -74,7 +74,7 @@ class WindowShape:
     """A window, as all its ranks know it.
 
     Attributes:
-        team: its ranks; nobody else calls on it.
+        team: its ranks; only the window calls on it.
         members: its ranks' parts, by their number.
         memory: this rank's part.
         block: offset of what was taken of the symmetric heap.

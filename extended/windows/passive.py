@@ -25,7 +25,7 @@ class Passive(WindowBase):
         Args:
             rank: of the window.
             lock_type: LOCK_EXCLUSIVE or LOCK_SHARED.
-            assertion: MODE_NOCHECK, where nobody else locks it.
+            assertion: MODE_NOCHECK, where no other rank locks it.
 
         Raises:
             conduit.BadRequest: a wrong argument.
@@ -77,7 +77,7 @@ class Passive(WindowBase):
         """Begin an epoch of accesses to all ranks, shared with others; each is locked at the first access to it.
 
         Args:
-            assertion: MODE_NOCHECK, where nobody locks one of them alone.
+            assertion: MODE_NOCHECK, where no rank locks one of them alone.
 
         Raises:
             conduit.BadRequest: another assertion.

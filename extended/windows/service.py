@@ -228,7 +228,7 @@ class Service:
             kind: which of `DTYPES`.
             given: operands; for a compare-and-swap what is compared, then what is stored; None where none are needed.
             count: of the elements.
-            out: bytes that the elements before go to, None where nobody wants them.
+            out: bytes that the elements before go to, None where the caller does not want them.
         """
         size = DTYPES[kind].itemsize
         swap = code == COMPARE_AND_SWAP

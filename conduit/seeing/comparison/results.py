@@ -46,7 +46,7 @@ class BenchmarkResult:
         program: the benchmark.
         conduit: the spec.
         ranks: how many.
-        clock: whose seconds: virtual or wall.
+        clock: of the seconds, virtual or wall.
         label: what legends call it.
         rows: in the order measured.
         views: title, quantity and operations of pictures, as the benchmark says; none of old files.

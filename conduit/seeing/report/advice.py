@@ -227,7 +227,7 @@ def _unaligned(recording: ReportRecording, found: Profile) -> list[Advice]:
         if isinstance(landed.origin, Identity) and landed.origin in longs:
             start[landed.origin] = min(start.get(landed.origin, landed.offset), landed.offset)
         elif landed.offset % _ALIGNED:
-            loose += 1  # whose origin the hardware does not say
+            loose += 1  # with an origin that the hardware does not name
     odd = [message for message, offset in start.items() if offset % _ALIGNED]
     if not odd and loose:
         odd = list(longs)[:loose]

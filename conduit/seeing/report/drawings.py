@@ -111,7 +111,7 @@ def _classes(sizes: Mapping[int, int], *, by_bytes: bool) -> dict[int, int]:
 
 
 def _class(bits: int) -> str:
-    """Name the sizes with so many bits."""
+    """Name the sizes with `bits` bits."""
     return ("none", "1")[bits] if bits < 2 else f"{1 << bits - 1} to {(1 << bits) - 1}"
 
 

@@ -1,4 +1,4 @@
-"""What happened in a job and when: recorded through the doors, added up, and written as a trace."""
+"""What happened in a job and when: recorded through the hooks, added up, and written as a trace."""
 
 from conduit.seeing.timeline.accounts import Account, accounts
 from conduit.seeing.timeline.chrome import ChromeTrace

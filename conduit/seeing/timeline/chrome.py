@@ -30,7 +30,7 @@ _BUNCH = 2000  # events written at once
 
 
 class ChromeTrace:
-    """A trace that is being written: a context, at whose end it is complete.
+    """A trace that is being written: a context; the trace is complete at its end.
 
     Args:
         file: where to.
@@ -74,7 +74,7 @@ class ChromeTrace:
             self._write(self._cpu(recording, rank, pid))
             self._write(self._waits(recording, rank, pid))
         self._write(self._messages(recording, pids))
-        if not real:  # of whose hardware nobody tells
+        if not real:  # with hardware that reports nothing
             hardware = next(self._pids)
             self._write(_process(hardware, f"{before or f'{recording.conduit} '}hardware"))
             self._write(self._hardware(recording, hardware))

@@ -59,7 +59,8 @@ def join_parts(
     Args:
         recording: of the whole job.
         parts: by rank, from those that have been heard of.
-        moved: returns when on one clock for all, from its begin on, a rank's own clock has shown so many picoseconds.
+        moved: returns the time on the common clock, from the job's begin on, at which a rank's own clock shows the
+            given picoseconds.
         number: returns the number of a request that a rank has told of by another (`Identity.number`).
         clock_errors: by rank, by how many picoseconds its times may be wrong against those of rank 0.
     """

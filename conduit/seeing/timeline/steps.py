@@ -29,7 +29,7 @@ class PathEdge(NamedTuple):
         name: what the event does that begins it, in words; "" where that is no network's own.
         owner: the rank to which that belongs, -1 if to none.
         until: what ends it: "notice" where that is a rank's polling loop, "timer" where it is a timer, else "".
-        rank: whose that is.
+        rank: of which rank.
         parts: what it is made of, backwards from its end: picoseconds, and names of constants behind a colon.
     """
 

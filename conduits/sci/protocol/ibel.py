@@ -213,7 +213,7 @@ class SingleBuffer(Ibel):
         return [] if self._waits_for is None else [f"the one outstanding request, to rank {self._waits_for}"]
 
     def slot_holders(self, dest: int) -> tuple[int, ...]:
-        """Return the rank whose reply is awaited, for whichever rank the next request is."""
+        """Return the rank that is to reply: until then no request leaves, to any rank."""
         return (dest,) if self._waits_for is None else (self._waits_for,)
 
 
@@ -227,7 +227,7 @@ class SplitQueue(Ibel):
         self._used: dict[int, int] = {}
         self._consumed: dict[int, int] = {}
         self._controls: dict[int, SegmentMapping] = {}
-        self._stuck: int | None = None  # whose ring has no slot for a reply
+        self._stuck: int | None = None  # a requester with no free slot for a reply in its ring
         self._go_on: Done | None = None  # continues that reply
         self._counts = bytearray(config.ranks * self.COUNT_BYTES)
         own = self.driver.create_segment(self.number(self.rank, CONTROL), len(self._counts), Flat(self._counts))

@@ -1,10 +1,11 @@
 """Paired request and reply slots: the design of the conduit's paper.
 
 A sender owns its slots at the receiver and keeps their free list itself.  Request slot i there goes
-with reply slot i here, so a reply always has its place.  A message is stored into its slot; when all
-of it has landed (store barrier, DMA completion) two flags are: message-ready of the slot, then
-message-exist.  A poll that finds message-exist clear has cost one look; otherwise it is cleared
-*first*, then the message-ready flags are swept once around.
+with reply slot i here, so a reply always has its place.  A message is stored into its slot. When all of it has landed
+(store barrier, DMA completion), two flags are set: message-ready of the slot, then message-exist. A poll that finds
+message-exist clear has cost one look. Otherwise it is cleared *first*, then the message-ready flags are swept once
+around: in the other order a message that arrives during the sweep could lose its flag, and wait until another one
+arrives.
 
 Source: the conduit's paper, sections 4.1, 4.2, 5.2.
 """
@@ -41,12 +42,12 @@ _MEDIUM = Category.MEDIUM << CATEGORY_SHIFT
 
 
 class FilledSlot:
-    """A slot of this rank's, as a pass finds it.
+    """A slot in this rank's memory that has been used. Made once and kept, since a slot is filled again and again.
 
     Attributes:
         record: the bytes of the slot.
-        message: what is in it; the slot holds a message at a time, and so does this.
-        free: where the slot pair goes back to, None of a request's slot.
+        message: what is in it; used again for each message of the slot, of which there is one at a time.
+        free: the free list of the slot pair, for replies; None for a request, which frees nothing.
     """
 
     __slots__ = ("free", "message", "record")
@@ -235,7 +236,7 @@ class PairedSlots(SciTransport):
             self._finish_long(message, memoryview(record)[HEADER_MAX:])
 
     def _finish_long(self, message: Message, area: memoryview) -> None:
-        """Copy to the segment what of a long payload came through the slot."""
+        """Copy to the segment the part of a long payload that came through the slot."""
         nbytes = message.nbytes
         if nbytes < self.config.dma_threshold:
             self.copy_in(message, area[:nbytes])

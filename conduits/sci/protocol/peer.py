@@ -10,7 +10,7 @@ class SciPeer:
 
     Attributes:
         rank: the peer.
-        free: slot pairs that no request is in.
+        free: slot pairs without a request.
         command: the peer's command segment for this rank, imported.
         control: the peer's control segment, imported.
         payload: the peer's payload segment, once it has been connected.

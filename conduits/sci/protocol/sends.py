@@ -1,4 +1,4 @@
-"""The chains of acts of which sends with a payload through paired slots consist.
+"""Sends with a payload through paired slots, as chains of acts (`conduit.simnet.chain`).
 
     ThroughSlot     header; payload; barrier; flags
     by_dma          header; head and tail, if any; DMA of the body; completion and barrier; flags
@@ -101,7 +101,7 @@ class ThroughSlot:
 
 
 def store(driver: Sisci, mapping: SegmentMapping, offset: int, data: Buffer, announced: bool = True) -> Act:
-    """Return the act of storing `data`; `announced`: flags that follow tell of them, nothing else does."""
+    """Return the act of storing `data`; `announced`: the receiver looks for it only at flags that are set later."""
 
     def act(done: Done) -> None:
         end = driver.store(mapping, offset, data, done, announced)

@@ -54,8 +54,8 @@ class TransferRequest:
         target: the rank that receives.
         channel: of the sender's NIU.
         nbytes: how much.
-        place: where the receiver keeps what belongs to the transfer; the owner's business.
-        put_off: the channels here whose transfers the other way go first.
+        place: for the transport's own use.
+        put_off: the channels here with transfers the other way, which go first.
         state: how far the transfer has come.
     """
 

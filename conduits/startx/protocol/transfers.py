@@ -302,7 +302,7 @@ class Reception:
             self._over()
 
     def _copy(self, size: int) -> None:
-        """Charge the copy of a piece to the segment; `_emptied` moves the bytes, since nobody reads them before."""
+        """Charge the copy of a piece to the segment; `_emptied` moves the bytes, since no handler reads them before."""
         transport = self._transport
         cpu, now = transport.cpu, transport.kernel.now
         cpu.free = (cpu.free if cpu.free > now else now) + transport.config.cluster.host.copy_ticks(size)

@@ -85,7 +85,7 @@ def safely(
         host: where to.
         remote: what is stored through.
         stores: offsets and whole lines.
-        announced: postboxes that follow tell of them, nothing else does.
+        announced: the receiver looks for them only when it takes the postboxes that follow.
 
     Raises:
         NetworkError: no path to the host is left, or nothing gets over those there are.

@@ -1,4 +1,4 @@
-"""The chains of acts of which sends consist.
+"""Sends, as chains of acts (`conduit.simnet.chain`).
 
     short, or payload up to the limit    postboxes
     larger medium                        blocks; barrier; postboxes with pointers
@@ -173,7 +173,7 @@ class Sends:
         return stores
 
     def _long_request(self, peer: SunfirePeer, message: Message) -> Steps:
-        """Send a request that is the first one, and so connects, or whose payload is too large for postboxes."""
+        """Send a request that connects, being the first, or with a payload too large for postboxes."""
         if peer.requests is None:
             yield from self._connect(peer)
         postboxes, area = peer.requests, peer.area
@@ -269,7 +269,7 @@ class Sends:
         return postboxes.place(wire.pack(head, form, postboxes.tail))
 
     def _long_reply(self, peer: SunfirePeer, back: BarrierImport, acks: Stores, message: Message) -> Steps:
-        """Send a reply whose payload is too large for postboxes."""
+        """Send a reply with a payload too large for postboxes."""
         for offset, lines in acks:
             yield store(back, offset, lines)
         head = header.pack(message)

@@ -67,7 +67,7 @@ class AreaService:
         kernel.at(cpu.free, done, cpu.free)
 
     def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Lines have landed: tell the rank whose queue it is; blocks of the pool concern nobody yet."""
+        """Lines have landed: in a queue, tell its rank; blocks of the pool count once a postbox names them."""
         if offset < self._pool_at:
             self._readers[offset // self._queue_bytes].landed(writer, memory, len(data) // LINE)
 
@@ -113,7 +113,7 @@ class PostboxArea:
 
 @attrs.define(eq=False)
 class PiecewiseSend:
-    """A message whose data go, or go on, in pieces.
+    """A matched message (rendezvous): its data go, or go on, in pieces.
 
     Attributes:
         send: what sends it.
@@ -157,11 +157,11 @@ class Outward:
     Attributes:
         peer, area: as given.
         acks: the other's acknowledgements, here; None until connected.
-        room: postboxes that are free and promised to nobody.
+        room: postboxes that are free and not reserved.
         waiting: sends, and headers of other entries, for which there is no room yet, in order.
         large: messages that are under way in pieces; they take turns.
         sent: entries that are not acknowledged, in order.
-        kept: blocks whose data the other has kept, by the number of the first postbox of their entry.
+        kept: blocks with data that the other keeps as unexpected, by the number of the first postbox of their entry.
         short: bytes of short messages, since the beginning, that the other may have kept.
     """
 
@@ -260,7 +260,7 @@ class Outward:
         return looks
 
     def may_keep(self, nbytes: int) -> bool:
-        """Return whether the other can keep so many bytes of short messages more."""
+        """Return whether the other can keep `nbytes` more of unexpected short messages."""
         if self.short + nbytes <= self._layout.short_pool:
             return True  # whatever the other has taken
         taken = 0 if self.acks is None else wire.NUMBER.unpack(self.acks.read(self._layout.taken_at, 8))[0]

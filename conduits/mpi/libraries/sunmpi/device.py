@@ -1,9 +1,9 @@
 """How Sun MPI moves the messages of a rank.
 
 By size: data in the postboxes themselves (short); data in blocks of the sender's pool that postboxes name, piece by
-piece (long, eager); or a postbox alone, whose receiver answers when it has found the receive, and then the data in the
-same way (rendezvous).  Where there is no room for the data of a short or an eager message it goes as the last kind
-does: so envelopes always get through, and all that a receiver keeps for others is bounded but for them.
+piece (long, eager); or a rendezvous: a postbox alone (request to send), the receiver's answer when it has found the
+receive, and then the data in the same way.  Where there is no room for the data of a short or an eager message it goes
+as a rendezvous.  So envelopes always get through, and all that a receiver keeps for others is bounded but for them.
 
 A receiver takes every entry out of its postboxes at each poll, wanted or not, and acknowledges them; data in blocks
 stay there until they are wanted.
@@ -262,7 +262,7 @@ class SunmpiDevice(Device):
         return wire.count(nbytes) if nbytes <= self._layout.short else self._layout.piece_postboxes
 
     def _has_room(self, way: Outward, postboxes: int) -> bool:
-        """Return whether so many postboxes are free, by now."""
+        """Return whether `count` postboxes are free by now."""
         if way.room < postboxes:
             self._reclaim(way)
         return way.room >= postboxes

@@ -68,7 +68,7 @@ class SunmpiOptions(SunfireMachine):
     )  # fmt: skip
 
     def layout(self, receivers: int) -> AreaLayout:
-        """Return the sizes between hosts, with up to so many ranks on one."""
+        """Return the sizes between hosts, with up to `ranks` ranks on one."""
         piece = c.whole(c.PIECE)
         if self.config == "sis":
             small, large = c.whole(c.SIS_SMALL), c.whole(c.SIS_LARGE)

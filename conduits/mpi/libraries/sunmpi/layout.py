@@ -66,7 +66,7 @@ class AreaLayout:
         postboxes: of a queue.
         short_pool: bytes of short messages that a receiver may keep of one sender.
         pool: how a pool is cut.
-        reserve: bytes of a pool that messages whose receive was found alone may take.
+        reserve: bytes of a pool that only matched messages may take.
         receivers: ranks on a host, at most.
         page: segments are multiples of it.
     """

@@ -2,7 +2,7 @@
 
 Sun MPI's directed poll looks at the connection that the call names.  What comes from others must be taken all the same,
 else ranks that wait in a ring would wait for ever.  So queues take turns, poll by poll: those of the ranks that are
-waited for at every second poll, the others in between; where nobody in particular is waited for, all of them.
+waited for at every second poll, the others in between; where no rank in particular is waited for, all of them.
 
 Source: Q IV-B, sf.q.pollall; the turns are assumed.
 """

@@ -75,7 +75,7 @@ class DeviceRepair:
         self.due = False
 
     def unacknowledged(self) -> bool:
-        """Return whether anything was sent that nobody has acknowledged; free of cost."""
+        """Return whether anything was sent that is not acknowledged; free of cost."""
         return any(way.sent and not _all_acknowledged(way) for way in self._outward.values())
 
     def _read(self) -> int:
