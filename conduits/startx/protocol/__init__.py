@@ -3,7 +3,7 @@
 A message of up to some packets is stored into the NIU packet by packet (`sending`).  A longer payload goes by RDMA
 (`transfers`), part by part, and each part needs a rendezvous with its receiver (`rendezvous`):
 
-    asked      the request to send (RTS) has come; the bytes wait in a pinned buffer of the sender
+    requested  the request to send (RTS) has come; the bytes wait in a pinned buffer of the sender
     put off    a transfer of the same two ranks the other way goes first
     granted    the clear to send (CTS) has been given; engine and buffer of the receiver are this transfer's
     arrived    all bytes are in the buffer
