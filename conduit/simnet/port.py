@@ -104,7 +104,7 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_alone", "_attention", "_beginnings", "_calls", "_chosen", "_ends", "_job_scope", "_left",
+        "_after_pass", "_alone", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left",
         "_look_later", "_loop_start", "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over",
         "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
         "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
@@ -124,8 +124,8 @@ class SimulatedPort(Port):
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
-        self._beginnings: list[Callable[[], None]] = []  # what these do at the beginning of a pass
-        self._ends: list[Callable[[], None]] = []
+        self._begin: Callable[[], None] | None = None  # what these do at the beginning of a pass
+        self._end: Callable[[], None] | None = None
         self.blocked = BlockedQueue()
         self.hosts = conduit.setup.hosts
         self.host = self.hosts[rank]
@@ -394,12 +394,12 @@ class SimulatedPort(Port):
         self._network = self.transports[0]
         self._alone = len(self.transports) == 1
         self._sending.network = self._network if self._alone else None
-        kind = type(transport)  # which may have nothing to do there
-        if kind.begin_pass is not Transport.begin_pass:
-            self._beginnings.append(transport.begin_pass)
-        if kind.end_pass is not Transport.end_pass:
-            self._ends.append(transport.end_pass)
-        self._take = transport.take if len(self.transports) == 1 else self._take_in_turn
+        self._take = transport.take if self._alone else self._take_in_turn
+        plain = Transport  # what a transport does not define does nothing
+        self._begin = _together(
+            [each.begin_pass for each in self.transports if type(each).begin_pass is not plain.begin_pass]
+        )
+        self._end = _together([each.end_pass for each in self.transports if type(each).end_pass is not plain.end_pass])
         self.miss_changed()
 
     def miss_changed(self) -> None:
@@ -632,8 +632,8 @@ class SimulatedPort(Port):
         self._passes += 1
         self._left = PASS
         self._after_pass = after
-        for begin in self._beginnings:
-            begin()
+        if self._begin is not None:
+            self._begin()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -666,8 +666,8 @@ class SimulatedPort(Port):
                 return
         else:
             self._attention = True  # the pass is full: there may be more
-        for end in self._ends:
-            end()
+        if self._end is not None:
+            self._end()
         after = self._after_pass
         after()
 
@@ -716,3 +716,15 @@ def _segment(nbytes: int, auxiliary: int) -> Bytes:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"
         ) from None
+
+
+def _together(methods: Sequence[Callable[[], None]]) -> Callable[[], None] | None:
+    """Return what calls all of `methods`, None where there are none."""
+    if len(methods) < 2:
+        return methods[0] if methods else None
+
+    def every() -> None:
+        for method in methods:
+            method()
+
+    return every
