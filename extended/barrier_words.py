@@ -4,8 +4,9 @@ A message to a rank takes a place in its queue, and is answered; a word that a p
 signal that a rank may get from another it has two words behind its segment, which take turns: the one for phase p + 2
 is not put before this rank has begun p + 1, and so has seen the one for p.
 
-Where they are, a rank tells whoever signals it by a message, in the answer; from then on that one puts.  So a rank that
-has no room for words is signalled by messages for ever, and nobody has to agree on anything.
+A signal from one rank to another is a message at first.  The answer says where the words for that signal are; from
+then on it is put.  A rank that has no room for words does not say so, and goes on to get messages.  So ranks need
+not agree on anything beforehand.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ BYTES = 4096
 """Wanted behind the segment of each rank.  Assumed: the words of twenty to forty teams."""
 
 LEADS = 8
-"""Parts of a team whose first ranks signal each other in all steps.
+"""Into how many parts a team is divided at most.
 
-Assumed.  With n ranks that takes n log(n) signals where each rank is a part, and is quickest.  A tree takes 2 n, which
-matters to a machine and to who simulates it.  Eight parts take 24 signals beside those of their trees.
+Each part combines along a tree; the first ranks of the parts run a dissemination barrier.  The number is assumed.
+Were each of n ranks a part, a barrier would be quickest, but take n log(n) signals; one tree takes 2 n.  Fewer
+signals load a machine less, and are quicker to simulate.  Eight parts take 8 x 3 signals beside those of the trees.
 """
 
 Edge = tuple[int, int]
@@ -54,7 +56,10 @@ class Arrival(NamedTuple):
 
 
 def parts_of(size: int) -> Topology:
-    """Return the ranks of a team in so many parts of consecutive ranks that combine first."""
+    """Return the ranks of a team in at most `LEADS` parts of consecutive ranks.
+
+    The ranks of a part combine first, as those of a host do elsewhere.
+    """
     width = -(-size // LEADS)
     return topology(tuple(rank // width for rank in range(size)))
 

@@ -23,6 +23,8 @@ from conduit.core.token import Token
 from conduit.core.wrong_count import wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
 
+# Below, `word & 255` is a message's handler and `word >> 9 & 3` its category (`conduit.contract.Message`).  They are
+# written out, since the properties of `Message` would cost calls for every message.
 _SHORT, _MEDIUM, _LONG_ASYNC = int(Category.SHORT), int(Category.MEDIUM), int(Category.LONG_ASYNC)
 
 
@@ -39,7 +41,7 @@ class Dispatch:
 
     Attributes:
         local: messages of this rank to itself, which never touch the network.
-        attached: handlers of the attaches that have returned.
+        attached: how many handlers were attached by calls of `attach` that have returned.
         running: name of the handler that runs now, "" if none does.
         progress: functions of the layers above (`ep.on_progress`), to be run after a pass.
         wanted: whether a layer has asked for them since they were last run.

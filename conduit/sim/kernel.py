@@ -69,7 +69,7 @@ class Kernel(trio.abc.Clock):
         """Whether the job ever waited for something outside virtual time, or was told something by it."""
         self.events = 0
         self.owner: Owner | None = None
-        """The rank that the task belongs to."""
+        """The rank that goes into `recheck` after this step of Trio's loop.  None where that is not needed."""
         self.on_stall: Callable[[str, str | trio.lowlevel.Task], BaseException] = plain_stall
         self.on_interrupt: Callable[[BaseException], object] | None = None
         """Told of the Ctrl-C that ends the job, while its tasks are still where they were."""
@@ -82,6 +82,7 @@ class Kernel(trio.abc.Clock):
         self.end = SimulationEnd()
         """What has ended the job."""
         self.recheck: list[tuple[Owner, trio.lowlevel.Task]] = []
+        """Tasks that have run, with their ranks: these have yet to look at their predicates (P3)."""
         self.deadlines: Sequence[object] = ()
         """Empty while Trio has no timeout; may be longer than needed."""
         self.timers: dict[RunningTimer, None] = {}
@@ -92,7 +93,11 @@ class Kernel(trio.abc.Clock):
         self.runnable = 0
         """How many tasks Trio has in its queue (`conduit.sim.hooks`)."""
         self.program_ran = False
-        """Set by an event that ran program code: there may be tasks for Trio now, or other timeouts."""
+        """Whether `_run_work` has to look again at what limits it.
+
+        Set by an event that ran program code, after which Trio may have tasks or other timeouts, and by
+        `background`.
+        """
         self._budget = BUDGET
         self._steps = False
         self._stepped = -1
@@ -175,7 +180,7 @@ class Kernel(trio.abc.Clock):
             for left in range(self._budget - 1, -1, -1):
                 try:
                     when, ticket, action = heappop(heap)
-                except IndexError:  # nearly never, and so it costs nothing
+                except IndexError:  # no event is left: so rare that this is cheaper than a test before each pop
                     left += 1
                     return True
                 if when > limit:

@@ -124,7 +124,7 @@ class SimulatedPort(Port):
         self.kernel = conduit.kernel
         self.cpu = Cpu(self.kernel, rank, self._idle)
         self.transports: list[Transport] = []
-        self._begin: Callable[[], None] | None = None  # what these do at the beginning of a pass
+        self._begin: Callable[[], None] | None = None  # what transports do as a pass begins; None: nothing
         self._end: Callable[[], None] | None = None
         self.blocked = BlockedQueue()
         self.hosts = conduit.setup.hosts
@@ -133,8 +133,8 @@ class SimulatedPort(Port):
         self._loop_start = 0
         self._notice_at = NEVER
         self._passes = 0
-        self._left = 0
-        self._turn = 0
+        self._left = 0  # messages that the pass may still handle
+        self._turn = 0  # index of the transport that was looked at last
         self._alone = True
         self._attention = False  # whether a poll may find something; always true when it would
         self._take: Callable[[], Message | None] = self._take_in_turn
@@ -417,7 +417,7 @@ class SimulatedPort(Port):
         self._attention = True
         if self.blocked and self._notice_at < 0 and not self.cpu.busy:
             now, when = self.kernel.now, self._loop_start
-            if when < now:  # the first step of the loop that is not before now
+            if when < now:  # the first `_loop_start + k * _miss_ps` that is not before now
                 when = now + (when - now) % self._miss_ps
             self._notice_at = when
             self.kernel.call(when, self._notice)

@@ -41,7 +41,7 @@ class SendingRequest(Waiter):
 
     Attributes:
         rank: the rank, for errors of events.
-        sent: whether the send has begun; when the wait is over, it is.
+        sent: whether events have begun the send.  If it is true when the wait is over, the send is over too.
         refused: whether no slot was free.
         error: what kept the message from being sent.
         network: as given.
@@ -57,7 +57,7 @@ class SendingRequest(Waiter):
 
     def __init__(self, port: RequestingPort, network: Transport | None = None) -> None:
         super().__init__()
-        self.shielded = True  # but for the time before the poll
+        self.shielded = True  # `begin` lifts it until the poll: so long a request can be cancelled (S2)
         self._port = port
         self.rank = port.rank
         self.sent = self.refused = False

@@ -36,9 +36,8 @@ class MessageCounter(Protocol):
     """What a transport sees of its job's network.
 
     Attributes:
-        messages_sent: counts what ports send.  A transport that drops a message on purpose subtracts it: the job ends
-        when
-            as many messages have been handled as were sent.
+        messages_sent: counts what ports send.  A transport that drops a message on purpose subtracts it: the job
+            ends when as many messages have been handled as were sent.
     """
 
     messages_sent: int

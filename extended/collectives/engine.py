@@ -113,7 +113,7 @@ class CollectiveEngine:
             CollectiveMismatch: another rank makes another call.
         """
         place = program_line()
-        # Of a rank in this process the line is known; another one is told.
+        # The program's line, for errors.  Simulated ranks find it in this process, real ones in messages.
         signature = sign(kind, asked, root, text, 0 if self._ep.simulated else line_word(place))
         if work.description:
             signature = described(signature, used, work.description, number=work.number)
@@ -134,7 +134,11 @@ class CollectiveEngine:
         return call
 
     async def _end_job(self, team_calls: TeamCalls, error: CollectiveMismatch) -> None:
-        """End the job because of an error found where a call begins: raised there alone, a program could catch it."""
+        """End the job because of an error that was found where a call begins.
+
+        Raised by the call alone, a program could catch it.  So this rank sends
+        itself a message, whose handler raises it.
+        """
         self.handlers.mismatch = error
         with trio.CancelScope(shield=True):
             await self._ep.request_medium(self._ep.rank, self.handlers.collective_broken, b"", *team_calls.identity, 0)
@@ -265,6 +269,10 @@ class CollectiveEngine:
             self._fence(team_calls, fence)
 
     def _fence(self, team_calls: TeamCalls, epoch: int) -> None:
+        """Begin the hidden barrier after an epoch of calls, which keeps ranks from running far ahead (`team_calls`).
+
+        Its number is negative, so that it is none of a program's calls.
+        """
         call = self._call_of(team_calls, -1 - epoch, sign("fence", "", 0, ""), Work())
         self._enter(team_calls, call, "dissemination")
 

@@ -25,8 +25,9 @@ _NOTHING = -1
 class Worker:
     """Does one act after the other, each when the CPU is free, in the order in which they were given.
 
-    What is given begins when its end is asked for: `at_once`, then `when_idle`, as whoever has the turn does.  Only
-    the CPU's time before the first act is spent before.
+    The acts do not begin when they are given, but when the owner of the CPU's turn asks for their end: by `at_once`,
+    and by `when_idle` if something is left.  If the
+    worker is idle, the CPU time before the first act is charged at once; no other is.
 
     Args:
         kernel: the job's time.
@@ -86,8 +87,8 @@ class Worker:
     def at_once(self) -> bool:
         """Do what was given, as long as nothing else can happen meanwhile; return whether nothing is left.
 
-        As a call does whose CPU is busy (rule I), it lets the time until each act pass by itself, without an event.  So
-        nothing may be unfinished around it: not from what an act of the hardware calls, which is in the midst of it.
+        It lets the time until each act pass without an event, as a call does whose CPU is busy (rule I).
+        So it must not be called from a callback of the hardware: time would pass in the midst of an event.
         """
         advance = self._kernel.advance
         try:

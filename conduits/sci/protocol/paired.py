@@ -277,4 +277,4 @@ class PairedSlots(SciTransport):
 
 
 def _nothing() -> None:
-    """Stand in for what follows the first message."""
+    """Do nothing: what `_then` is until the first message is sent."""

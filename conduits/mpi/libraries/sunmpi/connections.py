@@ -1,9 +1,10 @@
-"""Connections: half duplex, each made at the first message, and kept.
+"""Connections: one for each direction between two ranks, made at the first message, and kept.
 
-An id of a segment says what it is:
+Rank s writes messages as entries of *postboxes*, lines of 64 bytes, into queues of its *area* on the reader's host.
+The id of a segment says what it is, with n ranks in the job:
 
-    s                  the area of rank s, one on each host, exported by that host's service process
-    ranks (1 + s) + d  the acknowledgements of rank d to rank s, exported by s
+    s                the area of rank s, one on each host, exported by that host's service process
+    n * (1 + s) + d  the acknowledgements of rank d to rank s, exported by s
 
 An area serves all ranks of its host and belongs to none of them, so the host's *service process* makes it, on a CPU of
 its own, and tells the ranks through the host's shared memory which queues there are.
@@ -130,10 +131,11 @@ class PiecewiseSend:
 
 @attrs.define(eq=False)
 class UnacknowledgedEntry:
-    """Postboxes that are not acknowledged.
+    """An entry of one or more postboxes that is not acknowledged.
 
     Attributes:
-        first, count: their numbers.
+        first: number of its first postbox.
+        count: how many it has.
         blocks: what they point to.
         short: bytes of a short message in them.
     """
@@ -234,7 +236,10 @@ class Outward:
         )
 
     def reclaim(self) -> int:
-        """Take back what the other has acknowledged; return how many lines were looked at."""
+        """Take back what the other has acknowledged; return how many lines were looked at.
+
+        The last look, at an entry that is not acknowledged yet, is not counted.
+        """
         looks, size, acks = 0, self._layout.postboxes, self.acks
         if acks is None:
             return 0
@@ -272,7 +277,7 @@ class Inward:
 
     Args:
         peer: the other.
-        memory: the area of the other.
+        memory: the other's area on this host.
         base: where the queue begins in it.
         layout: sizes.
         keep: whether to keep what was written last into each line of acknowledgements.
