@@ -149,7 +149,7 @@ async def all_to_one(comm):
 def test_advice_speaks_of_mpi():
     (told,) = reported(element_wise)[1].advice
     assert " sends to rank 1 element by element at " in told.what
-    assert ": 100 messages of 8 bytes: " in told.what
+    assert ": 100 messages of 8 bytes. " in told.what
     assert told.remedy == "Send a whole block at once, or begin all sends (Isend) and wait once (Waitall)."
     (told,) = reported(all_to_one, ranks=8)[1].advice
     assert told.what.startswith("Rank 0 is a hot spot: 140 of 140 messages go to it, from 7 ranks, ")
