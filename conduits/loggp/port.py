@@ -191,7 +191,6 @@ class LoggpTransport(Transport):
         "gap",
         "gap_per_byte",
         "gap_waits",
-        "injection",
         "kernel",
         "latency",
         "memory",
@@ -200,7 +199,6 @@ class LoggpTransport(Transport):
         "receive_ps",
         "receive_waits",
         "send_ps",
-        "sending",
         "slots",
     )
 
@@ -222,8 +220,6 @@ class LoggpTransport(Transport):
         self.gap_waits = 0  # messages that waited for it
         self.receive_free = 0  # when the network can bring this rank its next message
         self.receive_waits = 0  # messages that waited for it
-        self.sending: tuple[int, int, Message, Then]  # what the network gets next
-        self.injection = self.inject  # made once, since every message needs it
         # Two messages are never ordered (rule O).  These draw an extra delay for some or all, so that
         # programs which count on an order are found out.
         drawn = options.order == "weak" or options.late or options.overtake
@@ -275,18 +271,16 @@ class LoggpTransport(Transport):
         """
         cpu = self.port.cpu
         cpu.free += self.send_ps
-        self.sending = dest, slot, message, then  # a rank is in one send at a time
-        self.kernel.call(cpu.free, self.injection)
+        self.kernel.at(cpu.free, self.inject, dest, slot, message, then)
 
-    def inject(self) -> None:
+    def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
         now = self.kernel.now
         if self.network_free > now:
             self.gap_waits += 1
             self.port.cpu.free = self.network_free
-            self.kernel.call(self.network_free, self.injection)
+            self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
-        dest, slot, message, then = self.sending
         nbytes = message.nbytes
         train = (nbytes - 1) * self.gap_per_byte if nbytes else 0
         busy = train if train > self.gap else self.gap
