@@ -1,58 +1,73 @@
-"""Trio's side of the kernel: what its loop tells of the steps that it makes itself.
+"""Trio's side of the kernel: what Trio's loop tells of the steps that it makes itself.
 
 Hooks must not raise, or Trio would call them no more (I7).
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import trio
 
 from conduit.sim import inspect_tasks
-from conduit.sim.kernel import Kernel
-from conduit.sim.waiter import OWNER
+from conduit.sim.livelock import LivelockCounter
+from conduit.sim.waiter import OWNER, Owner, Waiter
 
 
 class TaskHooks(trio.abc.Instrument):
-    """Tells a kernel how many tasks Trio has yet to run, and which one runs.
+    """The part of a kernel that counts the tasks which Trio has yet to run, and notes which one runs.
 
-    Attributes:
-        kernel: the kernel.
+    A kernel is its own instrument, so that a test needs nothing beside it: pytest-trio takes a fixture that is a clock
+    and an instrument for both.
     """
 
-    __slots__ = ("_messengers", "kernel")
+    __slots__ = (
+        "events", "livelock", "messengers", "now", "over", "owner", "program_ran", "recheck", "runnable", "task",
+        "untimed",
+    )  # fmt: skip
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self._messengers: Sequence[trio.lowlevel.Task] = ()
+    # The kernel sets these, and says what they are.
+    now: int
+    events: int
+    runnable: int
+    program_ran: bool
+    untimed: bool
+    task: trio.lowlevel.Task | None
+    owner: Owner | None
+    over: Waiter
+    livelock: LivelockCounter
+    recheck: list[tuple[Owner, trio.lowlevel.Task]]
+    messengers: Sequence[trio.lowlevel.Task]
+
+    @abstractmethod
+    def give_up(self, task: trio.lowlevel.Task) -> None:
+        """End the job, in which time does not pass any more while `task` runs."""
 
     def watch_messengers(self) -> None:
         """Take note of Trio's own tasks: a step of one is news from outside virtual time; called by the main task."""
-        self._messengers = inspect_tasks.messengers()
+        self.messengers = inspect_tasks.messengers()
 
     @trio.lowlevel.enable_ki_protection
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """Count the tasks that Trio has in its queue."""
-        self.kernel.runnable += 1
-        self.kernel.program_ran = True
+        self.runnable += 1
+        self.program_ran = True
 
     @trio.lowlevel.enable_ki_protection
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """Note which rank runs, and that time has not passed since the last step."""
-        kernel = self.kernel
-        kernel.runnable -= 1
-        kernel.task = task
-        owner = kernel.owner = task.context.get(OWNER)
-        if owner is None and kernel.events and not kernel.over.done and task in self._messengers:
-            kernel.untimed = True
-        if kernel.livelock.step(kernel.now, owner, task):
-            kernel.give_up(task)
+        self.runnable -= 1
+        self.task = task
+        owner = self.owner = task.context.get(OWNER)
+        if owner is None and self.events and not self.over.done and task in self.messengers:
+            self.untimed = True
+        if self.livelock.step(self.now, owner, task):
+            self.give_up(task)
 
     @trio.lowlevel.enable_ki_protection
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """Trio's own loop runs now; what the step changed may be waited for."""
-        kernel = self.kernel
-        if kernel.owner is not None:
-            kernel.recheck.append((kernel.owner, task))
-        kernel.task = kernel.owner = None
+        if self.owner is not None:
+            self.recheck.append((self.owner, task))
+        self.task = self.owner = None

@@ -30,6 +30,7 @@ import trio
 from conduit.sim import trio_private
 from conduit.sim.actions import RunningTimer, nothing, rank_of
 from conduit.sim.ending import SimulationEnd
+from conduit.sim.hooks import TaskHooks
 from conduit.sim.interrupts import attend
 from conduit.sim.livelock import LivelockCounter
 from conduit.sim.stalls import plain_stall, wait_or_end
@@ -42,7 +43,7 @@ FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs b
 BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
-class Kernel(trio.abc.Clock):
+class Kernel(TaskHooks, trio.abc.Clock):
     """The event queue and the clock of one job.
 
     Args:
@@ -53,9 +54,8 @@ class Kernel(trio.abc.Clock):
     """
 
     __slots__ = (
-        "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "carried", "deadlines", "end",
-        "ending", "events", "inline", "livelock", "now", "observe", "on_interrupt", "on_stall", "over", "owner",
-        "program_ran", "recheck", "runnable", "seed", "task", "tells_copies", "timers", "untimed",
+        "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "carried", "deadlines",
+        "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "seed", "tells_copies", "timers",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -92,6 +92,8 @@ class Kernel(trio.abc.Clock):
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self.runnable = 0
         """How many tasks Trio has in its queue (`conduit.sim.hooks`)."""
+        self.messengers: Sequence[trio.lowlevel.Task] = ()
+        """Tasks of Trio's own, once a job runs."""
         self.program_ran = False
         """Whether `_run_work` has to look again at what limits it.
 

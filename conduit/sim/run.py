@@ -8,7 +8,6 @@ import trio
 
 from conduit.sim import trio_private
 from conduit.sim.collector import PatientCollector
-from conduit.sim.hooks import TaskHooks
 from conduit.sim.kernel import Kernel
 from conduit.sim.waiter import Ending, Waiter
 
@@ -52,17 +51,16 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
                 nursery.start_soon(run_one, rank, body, start, name=f"rank {rank}")
             if not bodies:
                 kernel.finish()
-            hooks.watch_messengers()
+            kernel.watch_messengers()
             await kernel.guard()
             if kernel.ending:
                 nursery.cancel_scope.cancel()
 
-    hooks = TaskHooks(kernel)
     order = trio_private.job_order()
     previous = order.enter(lambda: kernel.seed * 1_000_003 + kernel.now)
     try:
         with PatientCollector(len(bodies)):
-            trio.run(main, clock=kernel, instruments=[hooks], strict_exception_groups=True)
+            trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
         if not (kernel.end.abandoned and kernel.end.errors):
