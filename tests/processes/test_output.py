@@ -111,8 +111,8 @@ if os.environ.get("PMI_RANK") == "0":
     advance = Progress.advance
 
     def telling(self, doing=""):
-        print("begins a row", flush=True)
         advance(self, doing)
+        print("begins a row", flush=True)  # the launcher has heard by then how far that is
 
     Progress.advance = telling
 """
