@@ -14,7 +14,6 @@ import trio
 
 import conduit
 from conduit.sim import Kernel, Waiter, kernel, simulate
-from conduit.sim.hooks import TaskHooks
 from conduit.simnet import port as common_port
 
 # -- the programs ----------------------------------------------------------------------------------
@@ -498,8 +497,8 @@ def test_I7_an_interrupt_in_an_instrument_hook_is_not_lost(driven):
     hits = []
 
     def profile(frame, event, arg):
-        if event == "call" and frame.f_code is TaskHooks.task_scheduled.__code__ and not hits:
-            world = frame.f_locals["self"].kernel
+        if event == "call" and frame.f_code is Kernel.task_scheduled.__code__ and not hits:
+            world = frame.f_locals["self"]
             if world.now and (world.task is not None) == driven:
                 hits.append(world.now)
                 signal.raise_signal(signal.SIGINT)
