@@ -34,7 +34,8 @@ BYTES = 4096
 LEADS = 8
 """Into how many parts a team is divided at most.
 
-Each part combines along a tree; the first ranks of the parts run a dissemination barrier.  The number is assumed.
+Each part combines along a tree; the first ranks of the parts run a dissemination barrier.  The number is assumed, and
+it was chosen with an anchor in view: docs/models/origin.md has what 16 parts would give.
 Were each of n ranks a part, a barrier would be quickest, but take n log(n) signals; one tree takes 2 n.  Fewer
 signals load a machine less, and are quicker to simulate.  Eight parts take 8 x 3 signals beside those of the trees.
 """

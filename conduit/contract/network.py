@@ -149,8 +149,7 @@ class Conduit(ABC):
         if chosen < smallest or (most is not None and chosen > most):
             raise BadRequest(
                 f"ranks_per_host={chosen} does not fit {many(ranks, 'rank')} on {cls.name!r}; the smallest that does "
-                "is "
-                f"{smallest}" + (f", the largest {most}" if most is not None else "")
+                f"is {smallest}" + (f", the largest {most}" if most is not None else "")
             )
         return tuple(rank // chosen for rank in range(ranks))
 

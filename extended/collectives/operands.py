@@ -46,8 +46,7 @@ def check_rows(call: str, array: Array, size: int) -> None:
     if array.ndim == 0 or array.shape[0] != size:
         raise conduit.BadRequest(
             f"{call}: array of shape {array.shape} must have one row for each of the {many(size, 'rank')} of the "
-            "team: its "
-            f"first axis must be {size}"
+            f"team: its first axis must be {size}"
         )
 
 

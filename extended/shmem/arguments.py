@@ -121,8 +121,7 @@ def elements(call: str, size: Any, rooms: dict[str, int], times: int = 1) -> int
             needed = f"{count}" if times == 1 else f"{times} times {count}"
             raise conduit.BadRequest(
                 f"{call}: size={count} is too much: {name} has room for {many(room, 'element')}, and {needed} are "
-                "needed; "
-                "give less, or a longer array"
+                "needed; give less, or a longer array"
             )
     return count
 

@@ -81,8 +81,7 @@ class ShmemCollectives(Base):
             if found.size != count or found.dtype != there.dtype:
                 raise extended.CollectiveMismatch(
                     f"{call}: PE {members.rank} wants {many(count, 'element')} of dtype {there.dtype}, and the root, "
-                    "PE "
-                    f"{first}, gives {found.size} of dtype {found.dtype}; give the same size on every PE"
+                    f"PE {first}, gives {found.size} of dtype {found.dtype}; give the same size on every PE"
                 )
             self._x.ep.charge(copied=found.nbytes)
             there[:count] = found

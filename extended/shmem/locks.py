@@ -30,8 +30,7 @@ class ShmemLocks(Base, ShmemAllocation):
         if elements.dtype != _LOCK_TYPE or elements.size != 1:
             raise conduit.BadRequest(
                 f"{call}: lock has {many(elements.size, 'element')} of dtype {elements.dtype}; give what pe.new_lock "
-                "returned, "
-                "or an array of one i8"
+                "returned, or an array of one i8"
             )
         place = self._blocks.offset(block, elements) - block.offset
         return self._x.lock(f"shmem {block.serial} {place}")

@@ -275,8 +275,7 @@ class ShmemTransfers(Base):
         if elements.dtype != SIGNAL_TYPE or elements.size != 1:
             raise conduit.BadRequest(
                 f"{call}: signal has {many(elements.size, 'element')} of dtype {elements.dtype}; give what "
-                "pe.new_signal "
-                "returned, or an array of one u8"
+                "pe.new_signal returned, or an array of one u8"
             )
         return place, elements
 

@@ -129,8 +129,7 @@ def one(call: str, name: str, shape: tuple[int, ...], index: Any) -> int:
     if not chosen.single:
         raise WrongIndex(
             f"{call}: {name}[{_shown(index)}] is {many(chosen.flat.size, 'element')} of shape {chosen.shape}; give "
-            "the index "
-            "of one: an integer, or a tuple of one for each dimension"
+            "the index of one: an integer, or a tuple of one for each dimension"
         )
     return int(chosen.flat[0])
 

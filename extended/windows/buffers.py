@@ -71,8 +71,7 @@ def elements(call: str, name: str, spec: Any, *, writable: bool = False) -> Arra
     if count > room:
         raise conduit.BadRequest(
             f"{call}: {name} stands for {many(count, 'element')} of dtype {kind} from element {first} on, but the "
-            "array has "
-            f"{raw.nbytes} bytes; give a smaller count, or a longer array"
+            f"array has {raw.nbytes} bytes; give a smaller count, or a longer array"
         )
     return raw[first * kind.itemsize : (first + count) * kind.itemsize].view(kind)
 

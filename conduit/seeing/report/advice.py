@@ -75,8 +75,7 @@ def _late_polls(found: Profile) -> list[Advice]:
             Advice(
                 f"Rank {late.rank} did not poll while others waited for it: it computed for {_us(late.unpolled)}, "
                 f"up to {_us(late.longest)} at a time, with {many(late.messages, 'message')} under way to it. That "
-                "cost the "
-                f"others {_us(late.cost)}{where}.",
+                f"cost the others {_us(late.cost)}{where}.",
                 "Call `await ep.poll()` in long computations, or cut them into shorter ones: only a poll runs "
                 "handlers.",
                 share,

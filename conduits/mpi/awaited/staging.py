@@ -70,8 +70,7 @@ def reduced_scattered(
         if sum(counts) != operand.count:
             raise BadRequest(
                 f"Comm.{call}: sendbuf has {many(operand.count, 'element')}, the receive buffers of all have "
-                f"{counts}; they "
-                "must come to as many"
+                f"{counts}; they must come to as many"
             )
     data, combine = _operand(channel, operand, operand, op)
     blocks = Blocks.of_sizes(data, [count * extent for count in counts])
