@@ -6,8 +6,9 @@ import _thread
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,20 +44,25 @@ def _tried_again() -> Iterator[None]:
     spends nearly all of its time there, in the warning.
     """
     before = sys.unraisablehook
-    again: list[threading.Timer] = []
+    dropped: list[None] = []  # one entry for each that is still to be tried again
 
-    def hook(dropped: UnraisableHookArgs) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
-            again[:] = [threading.Timer(_SOON, _thread.interrupt_main)]
-            again[0].start()
+    def hook(what: UnraisableHookArgs) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            dropped.append(None)
+            _thread.start_new_thread(try_again, (_SOON,))  # by itself: to wait for its start would be a place, too
         else:
-            before(dropped)
+            before(what)
+
+    def try_again(seconds: float) -> None:
+        time.sleep(seconds)
+        with suppress(IndexError):
+            dropped.pop()
+            _thread.interrupt_main()
 
     sys.unraisablehook = hook
     try:
         yield
     finally:
         sys.unraisablehook = before
-        if again and not again[0].finished.is_set():  # the job has ended first
-            again[0].cancel()
-            _thread.interrupt_main()
+        if dropped:  # the job has ended first
+            try_again(0)
