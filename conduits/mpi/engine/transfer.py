@@ -155,6 +155,14 @@ class Receive(Transfer):
         self.nbytes = self.room = self.received = 0
         self.number = number
 
+    def match(self, source: int, tag: int, nbytes: int) -> None:
+        """Take note of the message that it gets."""
+        self.source = source
+        self.tag = tag
+        self.nbytes = nbytes
+        room = len(self.data)
+        self.room = nbytes if nbytes < room else room
+
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""
         self.engine.cancel(self)
