@@ -21,6 +21,21 @@ _LOWER = {
 """mpi4py's calls for objects."""
 
 
+class _ForObjects:
+    """What a communicator has instead of such a call; a `__getattr__` would make all its other names slow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, comm: object, kind: type) -> _ForObjects:
+        if comm is None:
+            return self
+        raise BadRequest(
+            f"Comm.{self._name}: calls that pickle objects are not here; send arrays with "
+            f"Comm.{self._name.capitalize()}, or pickle to bytes yourself"
+        )
+
+
 class CommBase:
     """A communicator, as one of its ranks has it; false where it is null.
 
@@ -111,14 +126,6 @@ class CommBase:
     def __repr__(self) -> str:
         return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _LOWER:
-            raise BadRequest(
-                f"Comm.{name}: calls that pickle objects are not here; send arrays with Comm.{name.capitalize()}, or "
-                "pickle to bytes yourself"
-            )
-        raise AttributeError(f"'Comm' object has no attribute {name!r}")
-
     # -- checks ----------------------------------------------------------------------------------------
 
     def _alive(self, call: str) -> Any:
@@ -137,6 +144,8 @@ class CommBase:
 
     def _peer(self, rank: Any, call: str, name: str, *, any_source: bool = False) -> int:
         plain = self._alive(call)
+        if rank.__class__ is int and 0 <= rank < len(plain.group):  # nearly always
+            return rank
         number = whole(rank, f"Comm.{call}: {name}", low=-(1 << 31))
         size = plain.Get_size()
         if number == PROC_NULL or (any_source and number == ANY_SOURCE) or 0 <= number < size:
@@ -145,6 +154,8 @@ class CommBase:
         raise MpiError(ErrorClass.ERR_RANK, f"Comm.{call}: {name}={number} is no rank of {plain.name}; use {allowed}")
 
     def _tag(self, tag: Any, call: str, name: str = "tag", *, any_tag: bool = False) -> int:
+        if tag.__class__ is int and 0 <= tag <= TAG_UB:  # nearly always
+            return tag
         number = whole(tag, f"Comm.{call}: {name}", low=-(1 << 31))
         if 0 <= number <= TAG_UB or (any_tag and number == ANY_TAG):
             return number
@@ -171,3 +182,7 @@ class CommBase:
         if peer == ANY_SOURCE:
             return [each for each in group if each != self._running().rank]
         return [] if peer == PROC_NULL else [group[peer]]
+
+
+for _name in _LOWER:
+    setattr(CommBase, _name, _ForObjects(_name))

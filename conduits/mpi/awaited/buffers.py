@@ -173,7 +173,7 @@ def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ER
     return number
 
 
-_BYTES = np.dtype(np.uint8)
+_ARRAY, _BYTES = np.ndarray, np.dtype(np.uint8)
 
 
 def bytes_of(given: Any, call: str, name: str = "buf", *, writable: bool = False) -> memoryview:
@@ -185,7 +185,7 @@ def bytes_of(given: Any, call: str, name: str = "buf", *, writable: bool = False
         name: of the argument, for errors.
         writable: whether something is received into it.
     """
-    if given.__class__ is np.ndarray and given.dtype is _BYTES and given.ndim == 1 and given.size:
+    if given.__class__ is _ARRAY and given.dtype is _BYTES and given.ndim == 1:
         view: memoryview = given.data
         if view.c_contiguous and not (writable and view.readonly):
             return view

@@ -16,14 +16,17 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 def _sending(call: str) -> Any:
     def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
-        return self, *self._to_send(call, buf, dest, tag)
+        return self, bytes_of(buf, call), self._peer(dest, call, "dest"), self._tag(tag, call)
 
     return check
 
 
 def _receiving(call: str) -> Any:
     def check(self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> tuple[Any, ...]:
-        return self, *self._to_receive(call, buf, source, tag)
+        return (
+            self, bytes_of(buf, call, writable=True), self._peer(source, call, "source", any_source=True),
+            self._tag(tag, call, any_tag=True),
+        )  # fmt: skip
 
     return check
 
@@ -72,7 +75,12 @@ class PointToPoint(CommBase):
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> Coroutine[Any, Any, None]:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
-        data, dest, tag = self._to_send("Send", buf, dest, tag)
+        data, plain = bytes_of(buf, "Send"), self.plain
+        # What is nearly always given needs no look at what else is allowed.
+        if plain is None or not (
+            dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
+        ):
+            dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
         return self._guarded_send(call_guard("PointToPoint.Send"), data, dest, tag)
 
     @checked_call(_sending("Ssend"))
@@ -146,7 +154,13 @@ class PointToPoint(CommBase):
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
-        data, source, tag = self._to_receive("Recv", buf, source, tag)
+        data, plain = bytes_of(buf, "Recv", writable=True), self.plain
+        if plain is None or not (
+            source.__class__ is int and tag.__class__ is int and 0 <= source < len(plain.group)
+            and ANY_TAG <= tag <= TAG_UB
+        ):  # fmt: skip
+            source = self._peer(source, "Recv", "source", any_source=True)
+            tag = self._tag(tag, "Recv", any_tag=True)
         return self._guarded_recv(call_guard("PointToPoint.Recv"), data, source, tag, status)
 
     @checked_call(_receiving("Irecv"))
@@ -223,25 +237,6 @@ class PointToPoint(CommBase):
         return None if found is None else self._message(found, source, tag, status)
 
     # -- inside ----------------------------------------------------------------------------------------
-
-    def _to_send(self, call: str, buf: Any, dest: Any, tag: Any) -> tuple[memoryview, int, int]:
-        """Return the bytes of a send, its receiver and its tag."""
-        data, plain = bytes_of(buf, call), self.plain
-        # What is nearly always given needs no look at what else is allowed.
-        if not (dest.__class__ is int and plain is not None and 0 <= dest < len(plain.group)):
-            dest = self._peer(dest, call, "dest")
-        if not (tag.__class__ is int and 0 <= tag <= TAG_UB):
-            tag = self._tag(tag, call)
-        return data, dest, tag
-
-    def _to_receive(self, call: str, buf: Any, source: Any, tag: Any) -> tuple[memoryview, int, int]:
-        """Return where a receive puts bytes, its sender and its tag."""
-        data, plain = bytes_of(buf, call, writable=True), self.plain
-        if not (source.__class__ is int and plain is not None and 0 <= source < len(plain.group)):
-            source = self._peer(source, call, "source", any_source=True)
-        if not (tag.__class__ is int and (0 <= tag <= TAG_UB or tag == ANY_TAG)):
-            tag = self._tag(tag, call, any_tag=True)
-        return data, source, tag
 
     async def _guarded_send(self, unused: list[Any], data: memoryview, dest: int, tag: int) -> None:
         unused.clear()
