@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from conduits.mpi.engine.software import Software
 
@@ -89,10 +89,9 @@ class Send(Transfer):
         sent: whether the buffer may be used again.
         matched: whether this rank knows that its receive was found; only synchronous sends need that.
         number: of all sends of this rank, which names it in messages about it.
-        state: for the device's own use.
     """
 
-    __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
+    __slots__ = ("dest", "matched", "mode", "number", "sent", "source")
 
     def __init__(
         self,
@@ -116,7 +115,6 @@ class Send(Transfer):
         self.mode = mode
         self.sent = self.matched = False
         self.number = number
-        self.state: Any = None
 
     def Cancel(self) -> None:
         """Do nothing: a send that has begun goes on."""

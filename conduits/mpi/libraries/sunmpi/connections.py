@@ -41,8 +41,8 @@ _FREED = wire.ACKS[wire.FREED]
 class PostboxReader(Protocol):
     """A rank that has queues in areas of its host."""
 
-    def landed(self, source: int, memory: Store, lines: int) -> None:
-        """Take note that so many lines of rank `source` have landed in this rank's queue."""
+    def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
+        """Take note that lines of rank `source` have landed in this rank's queue, at `offset` of its area."""
 
 
 class AreaService:
@@ -73,7 +73,7 @@ class AreaService:
     def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
         """Lines have landed: in a queue, tell its rank; blocks of the pool count once a postbox names them."""
         if offset < self._pool_at:
-            self._readers[offset // self._queue_bytes].landed(writer, memory, len(data) // LINE)
+            self._readers[offset // self._queue_bytes].landed(writer, memory, offset, data)
 
 
 @attrs.frozen
@@ -292,6 +292,7 @@ class Inward:
         peer, memory: as given.
         head: number of the first postbox that was not taken.
         landed: how many lines have landed; as many as `head`: there is nothing to take.
+        last: where in the area the last of them have landed, and what.
         remote: the acknowledgements, at the other; None until connected.
         store: stores lines there; None until connected.
         taken: bytes of short messages that were kept, and were taken since.
@@ -300,13 +301,15 @@ class Inward:
     """
 
     __slots__ = (
-        "_base", "_keep", "_size", "head", "landed", "memory", "peer", "remote", "store", "taken", "told", "written",
+        "_base", "_keep", "_size", "head", "landed", "last", "memory", "peer", "remote", "store", "taken", "told",
+        "written",
     )  # fmt: skip
 
     def __init__(self, peer: int, memory: Store, base: int, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.memory = memory
         self.head = self.landed = self.taken = self.told = 0
+        self.last: tuple[int, Buffer] = -1, b""
         self.remote: SafeImport | None = None
         self.store: LineStore | None = None
         self.written: dict[int, bytes] = {}
@@ -316,7 +319,9 @@ class Inward:
 
     def peek_single(self) -> tuple[Any, ...]:
         """Return the fields of the postbox at the head, as if it were a message by itself (`wire.unpack_single`)."""
-        return unpack_single(self.memory.read(self._base + self.head % self._size * LINE, LINE))
+        wanted = self._base + self.head % self._size * LINE
+        offset, data = self.last
+        return unpack_single(data if offset == wanted else self.memory.read(wanted, LINE))
 
     def peek(self) -> list[bytes]:
         """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""

@@ -238,7 +238,7 @@ class SunmpiDevice(Device):
         connection.remote = SafeImport(self._controller.import_connect(host, number), host)
         connection.store = connection.remote.mapping.store
 
-    def landed(self, source: int, memory: Store, lines: int) -> None:
+    def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
         connection = self._inward.get(source)
         if connection is None:
@@ -248,9 +248,11 @@ class SunmpiDevice(Device):
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
             self.engine.miss_changed()
-        connection.landed += lines
+        connection.landed += len(data) // LINE
+        connection.last = offset, data
         self._arrived[connection] = None
-        self.engine.notify()
+        notify = self.engine.notify
+        notify()
 
     def _acknowledged(self, area: PostboxArea, offset: int, data: Buffer) -> None:
         """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
