@@ -351,7 +351,7 @@ def _run(
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         tracebacks = whole() if whole_traceback else nullcontext()
-        with warnings.catch_warnings(), file.importable(), tracebacks, shown(file.progress, sys.stderr):
+        with warnings.catch_warnings(), file.importable(args), tracebacks, shown(file.progress, sys.stderr):
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
