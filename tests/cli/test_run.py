@@ -104,6 +104,14 @@ def test_counts_of_many_ranks_in_three_columns(run):
     assert rows["requests_sent"] == ["0", "4.0", "8"]
 
 
+def test_counts_of_ranks_for_which_there_is_no_room_in_three_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = table(run(COUNTED, "--ranks", "8", "--stats")[1])
+    assert rows["count"] == ["least", "mean", "most"]
+    assert rows["requests_sent"] == ["0", "3.5", "7"]
+    assert "rank" in table(run(COUNTED, "--ranks", "4", "--stats")[1])["count"]
+
+
 def test_no_counts_unasked(run):
     assert len(run(COUNTED)[1].splitlines()) == 1
 
