@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 import trio
@@ -124,6 +125,62 @@ def _computes_for_ever(where):
         await ep.block_until(look)
 
     return main
+
+
+def test_E8_an_interrupt_that_python_drops_is_tried_again():
+    """It comes while an object dies, out of which nothing can be raised: Python would print it, and go on."""
+    before = sys.unraisablehook
+
+    async def main(ep):
+        class Thing:
+            pass
+
+        thing = Thing()
+        dying = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+        del thing
+        for _ in range(10**8):
+            pass
+        return dying
+
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, ranks=1, conduit="loggp")
+    assert sys.unraisablehook is before
+
+
+def test_E8_an_interrupt_that_python_drops_at_the_end_of_a_job_is_not_lost():
+    async def main(ep):
+        class Thing:
+            def __init__(self):
+                self.dying = weakref.finalize(self, signal.raise_signal, signal.SIGINT)
+
+        Thing()
+
+    def run_and_go_on():
+        conduit.run(main, ranks=1, conduit="loggp")
+        for _ in range(10**8):
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        run_and_go_on()
+
+
+def test_E8_what_else_python_drops_is_told_as_before():
+    told = []
+
+    async def main(ep):
+        class Thing:
+            def __del__(self):
+                raise KeyError("lost")
+
+        Thing()
+
+    before = sys.unraisablehook
+    sys.unraisablehook = told.append
+    try:
+        conduit.run(main, ranks=1, conduit="loggp")
+    finally:
+        sys.unraisablehook = before
+    assert [each.exc_type for each in told] == [KeyError]
 
 
 @pytest.mark.parametrize("where", ["handler", "predicate"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any, ClassVar, NoReturn
 
 from conduit import BadRequest
 from conduits.mpi.awaited.buffers import whole
@@ -19,6 +20,8 @@ _LOWER = {
     "exscan",
 }  # fmt: skip
 """mpi4py's calls for objects."""
+_WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
+"""Those of them that carry none."""
 
 
 class CommBase:
@@ -31,6 +34,13 @@ class CommBase:
     Attributes:
         process, plain: as given.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
+        **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
+        **dict.fromkeys(("Create_cart", "Create_graph"), "topologies are not here; compute neighbours of `comm.rank`"),
+        "Wtime": "write `MPI.Wtime()`",
+    }
 
     __slots__ = ("_broken", "_calls", "plain", "process")
 
@@ -99,6 +109,13 @@ class CommBase:
         """End the job at once, everywhere."""
         raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)))
 
+    def __init_subclass__(cls) -> None:
+        """Let Python name the calls by the class that users know; which of its bases has one is nothing to tell."""
+        for name, call in vars(cls).items():
+            for each in (call, getattr(call, "check", None)):
+                if isinstance(each, FunctionType) and not name.startswith("_"):
+                    each.__qualname__ = f"Comm.{name}"
+
     def __bool__(self) -> bool:
         return self.plain is not None
 
@@ -112,9 +129,12 @@ class CommBase:
         return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
 
     def __getattr__(self, name: str) -> Any:
+        upper = name.capitalize()
+        if name in _WITHOUT_OBJECTS:
+            raise BadRequest(f"Comm.{name}: names begin with a capital here; write `await comm.{upper}()`")
         if name in _LOWER:
             raise BadRequest(
-                f"Comm.{name}: calls that pickle objects are not here; send arrays with Comm.{name.capitalize()}, or "
+                f"Comm.{name}: calls that pickle objects are not here; give arrays to `await comm.{upper}(...)`, or "
                 "pickle to bytes yourself"
             )
         raise AttributeError(f"'Comm' object has no attribute {name!r}")
