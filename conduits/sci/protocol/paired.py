@@ -87,7 +87,7 @@ class PairedSlots(SciTransport):
         config, driver = self.config, self.driver
         control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
         # In strict order all that lands here ends with message-exist.
-        control.on_landing = self._on_landing if driver.weak else self.port.notify
+        control.on_landing = self._on_landing if driver.weak else self.port.arrived
         control.export()
         driver.create_segments(
             self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes
