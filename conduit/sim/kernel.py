@@ -102,10 +102,9 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
         `background`.
         """
         self._budget = BUDGET
-        self._steps = False
-        self._stepped = -1
+        self._steps, self._stepped = False, -1
         self._apart = not inline
-        """Whether each event is one of its own."""
+        """Whether every event comes out of the queue, and time passes in no other way."""
         self._parked = Parked()
         self._woken = self._parked.woken
         self.over = Waiter()
@@ -129,18 +128,16 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
         would nest ever deeper.
         """
         if (
-            self._heap
-            or self.runnable
-            or self._woken
-            or self.recheck
-            or self.deadlines
-            or self._background
+            self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._background
             or self._apart
-        ):
+        ):  # fmt: skip
             heappush(self._heap, (when, self._ticket(), action))
         else:
             self.now = when
-            action()
+            try:
+                action()
+            except BaseException as error:  # it is no error of who schedules it (I5)
+                self.fail(error, rank_of(action))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
@@ -316,7 +313,7 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if self.inline and not self.runnable and not self.ending:
+        if not self._apart and not self.runnable:
             if self.recheck:
                 self._look_again()
             if (
