@@ -62,7 +62,7 @@ PLAN = StorePlan.__init__
 def plan_without_links(plan, *args):
     """Make a plan by which links are taken one by one."""
     PLAN(plan, *args)
-    plan.hops = ()
+    plan.links = ()
 
 
 def forgotten(lane, nbytes):

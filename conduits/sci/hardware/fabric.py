@@ -194,12 +194,12 @@ class Adapter:
                 return self._pio_in_a_crowd(plan, issued, landed)
             bus.wait(now, partial(self._pio_at, plan, issued, landed))
             return 0
-        if self._quiet > now or not plan.hops:
+        if self._quiet > now or not plan.links:
             return self._pio_in_a_crowd(plan, issued, landed)
         # Nothing of this adapter is under way: the window cannot fill.
         self._first, self._quiet = plan, now + plan.quiet
         bus.free_at = now + plan.bus
-        for link, head, tail in plan.hops:
+        for link, head, tail in zip(plan.links, plan.heads, plan.tails):  # noqa: B905  a keyword costs, here too
             if link.free_at > now + head:
                 return self._carry(plan, now + plan.takes, landed, plan.way.links.index(link))
             link.free_at = now + tail

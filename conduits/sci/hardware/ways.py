@@ -115,15 +115,15 @@ class StorePlan:
         nbytes: bytes of data.
         packets: their packets.
         stores: separate stores of the CPU, each with its start.
-        hops: the links of the way behind the bus, each with from when until when it is taken; none where the write is
-            not whole, others find room, or somebody listens.
-        uses: writes that found all of these free.
+        links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
+            it is not whole, others find room, or somebody listens.
+        uses: writes that found all of `links` free.
         others: the other writes.
     """
 
     __slots__ = (
-        "arrives", "bus", "hops", "nbytes", "others", "packets", "quiet", "stores", "takes", "uses", "way", "whole",
-        "wire",
+        "arrives", "bus", "heads", "links", "nbytes", "others", "packets", "quiet", "stores", "tails", "takes", "uses",
+        "way", "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -132,9 +132,10 @@ class StorePlan:
         self.packets = count
         self.stores = stores
         times = way.shape.times(nbytes, count, stores, piece)
-        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.bus, heads, tails = times
-        alike = self.whole and way.first.kernel.carried is None
-        self.hops = tuple(zip(way.behind, heads, tails, strict=False)) if alike else ()
+        self.takes, self.wire, self.arrives, self.quiet, self.whole, self.bus, self.heads, self.tails = times
+        self.links: Sequence[Link] = (
+            way.behind if self.heads and self.whole and way.first.kernel.carried is None else ()
+        )
         self.uses = self.others = 0
 
 

@@ -190,6 +190,9 @@ class PairedSlots(SciTransport):
         if not self._scanning:
             return None
         flags = self._flags
+        if 1 not in flags:  # nearly always, behind the one message of a pass
+            self._scanning = False
+            return None
         place = flags.find(1, self._place, self._start) if self._around else flags.find(1, self._place)
         if place < 0:
             if not self._around:
