@@ -108,9 +108,9 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
     if ep.call_listener is not None:
         listen(process, ep)
     yield world()
-    await process.finish()
     for text in process.warnings():
-        ep.warn(text)
+        ep.warn(text)  # before what may never end
+    await process.finish()
 
 
 def world() -> Comm:
