@@ -23,6 +23,7 @@ from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
+from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
 from conduit.launch.tracebacks import trim
@@ -176,6 +177,8 @@ def _prepare(
             "tasks of this one; leave it out" + (": a deadlock is found at once" if spec.simulated else "")
         )
     spec.cls.check_segment(spec.options, nbytes)
+    if text := copies(spec, 'conduit="{}"'):
+        warnings.warn(text, ConduitWarning, stacklevel=3)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),

@@ -12,6 +12,7 @@ import pytest
 import trio
 
 import conduit
+from conduit.core.endpoint import Endpoint
 
 pytestmark = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread"
@@ -54,6 +55,30 @@ def _busy(where):
                 await trio.sleep(1e-6)
 
     return main
+
+
+def test_a_call_that_it_breaks_off_is_not_said_to_be_forgotten(monkeypatch):
+    """It may come after the call was made and before it could be awaited."""
+    rounds = []
+    polled = Endpoint._poll
+
+    def poll(self, guard):
+        rounds.append(1)
+        if len(rounds) == 5:
+            del guard  # as Python does when it drops what the call had
+            signal.raise_signal(signal.SIGINT)
+        return polled(self, guard)
+
+    async def main(ep):
+        while True:
+            await ep.poll()
+
+    monkeypatch.setattr(Endpoint, "_poll", poll)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit="loggp")
+    (note,) = caught.value.__notes__
+    assert "where the ranks were" in note
+    assert "awaited" not in note
 
 
 PLACES = ["program", "handler", "predicate", "progress", "shield"]
