@@ -77,7 +77,9 @@ def run(
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
     _check_place()
-    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
+    around, make = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=4
+    )
     with around():
         return _finish(make().run(), stacklevel=4)
 
@@ -99,7 +101,9 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
-    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
+    _, make = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=3
+    )
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -153,8 +157,12 @@ def _prepare(
     time_limit: float | None,
     stall_limit: float | None,
     trace: bool,
+    stacklevel: int,
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
-    """Check the arguments of `run`; return the context for a job, and what makes it."""
+    """Check the arguments of `run`; return the context for a job, and what makes it.
+
+    Warnings are of the line that is `stacklevel` calls away.
+    """
     _check_main(main, args)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
@@ -178,7 +186,7 @@ def _prepare(
         )
     spec.cls.check_segment(spec.options, nbytes)
     if text := copies(spec, 'conduit="{}"'):
-        warnings.warn(text, ConduitWarning, stacklevel=3)
+        warnings.warn(text, ConduitWarning, stacklevel=stacklevel)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),

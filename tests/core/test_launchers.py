@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+import trio
 
 import conduit
 from conduit.launch import launchers, output, processes
@@ -65,6 +66,17 @@ def test_no_other_process_is_warned(environment, variables):
     for name, value in variables.items():
         environment.setenv(name, value)
     assert warned() == []
+
+
+def test_inside_trio_the_line_that_awaits_the_job_is_warned(environment):
+    environment.setenv("PMI_SIZE", "4")
+
+    async def program():
+        await conduit.run_async(main)
+
+    with pytest.warns(conduit.ConduitWarning, match="4 processes") as caught:
+        trio.run(program)
+    assert [each.filename for each in caught] == [__file__]
 
 
 def test_a_rank_of_real_processes_may_simulate_too(environment):
