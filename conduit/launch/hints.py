@@ -100,6 +100,10 @@ def elsewhere(package: str, name: str) -> str:
     for other in _public_modules():
         if other != package and name in getattr(importlib.import_module(other), "__all__", ()):
             return f"{name} is in {other}: write `from {other} import {name}`"
+    for other in _public_modules():
+        above, _, last = other.rpartition(".")
+        if above and last.casefold() == name.casefold():
+            return f"{package} has no {name}: write `from {above} import {last}`"
     own = [each for each in dir(module) if not each.startswith("_")]
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
 

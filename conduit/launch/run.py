@@ -221,8 +221,9 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
     except TypeError as error:
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
-            f"{many(len(args), 'argument')}: "
-            f"{error}; {_WRITE}"
+            f"{many(len(args), 'argument')}: {error}; {_WRITE}"
+            + "; what run takes itself is given by name: ranks=4"
+            * bool(args)
         ) from None
 
 

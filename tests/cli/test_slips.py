@@ -103,6 +103,8 @@ LINES = {
     "from mpi4py_of_none import MPI": "ModuleNotFoundError: No module named 'mpi4py_of_none'",
     "import shmem4py": "there is no shmem4py here: write `from extended import shmem`",
     "from conduit.upc import run": "there is no conduit.upc here: write `from extended import upc`",
+    "from conduits import MPI": "conduits has no MPI: write `from conduits.mpi import MPI`",
+    "from extended import UPC": "extended has no UPC: write `from extended import upc`",
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
     CORE + "await ep.rank": "ep.rank is an int, which is there at once: write it without `await`",
