@@ -103,6 +103,12 @@ LINES = {
     "from mpi4py_of_none import MPI": "ModuleNotFoundError: No module named 'mpi4py_of_none'",
     "import shmem4py": "there is no shmem4py here: write `from extended import shmem`",
     "from conduit.upc import run": "there is no conduit.upc here: write `from extended import upc`",
+    MPI + "other = 1 - comm.rank\n    await comm.Sendrecv(b, other, 0, b.copy(), other, 0, MPI.Status)": (
+        "conduit.errors.BadRequest: status=<class 'conduits.mpi.awaited.status.Status'> is a type; give an object of "
+        "its class, status=MPI.Status()"
+    ),
+    MPI + "await comm.Recv(b, src=0)": "TypeError: Comm.Recv() got an unexpected keyword argument 'src'",
+    MPI + "await comm.bcst(b)": "Comm has no bcst (did you mean Bcast?)",
     "from conduits import MPI": "conduits has no MPI: write `from conduits.mpi import MPI`",
     "from extended import UPC": "extended has no UPC: write `from extended import upc`",
     # Called, awaited, entered.

@@ -9,7 +9,7 @@ from conduit import BadRequest, checked_call
 from conduit.words import is_a
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.process import Process, RequestPlace
-from conduits.mpi.awaited.status import UNDEFINED, Status
+from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
@@ -175,7 +175,7 @@ class Request:
         if status is None:
             return
         if self._receives and self._counts():
-            status.fill(getattr(self._plain, "active", None) or self._plain)
+            fill_status(status, getattr(self._plain, "active", None) or self._plain)
         else:
             status.clear()
 
