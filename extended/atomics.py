@@ -11,7 +11,7 @@ Source: GASNet-EX, remote atomics (`gex_AD_OpNB`).
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, overload
 
 import conduit
 from extended import accumulate
@@ -210,6 +210,13 @@ class Atomic:
         bounds: as given.
         kind: which of the types.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("fetch_and_add", "fadd"), "write `await d.fetch_add(dest, offset, v)`"),
+        **dict.fromkeys(("cas", "compare_and_swap"), "write `await d.compare_swap(dest, offset, expected, new)`"),
+        **dict.fromkeys(("load", "read", "fetch"), "write `await d.get(dest, offset)`"),
+        **dict.fromkeys(("store", "write"), "write `await d.set(dest, offset, v)`"),
+    }
 
     def __init__(self, atomics: Atomics, bounds: Bounds, type_index: int) -> None:
         self._atomics = atomics

@@ -17,7 +17,7 @@ The home's handlers cannot send.  They list grants and ask for progress, which s
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from zlib import crc32
 
 import attrs
@@ -378,6 +378,11 @@ class Lock:
     Raises:
         conduit.BadRequest: another name, or one that is too long for a message.
     """
+
+    _instead: ClassVar = {
+        "lock": "write `await lock.acquire()`, or `async with lock:`",
+        "unlock": "write `await lock.release()`",
+    }
 
     def __init__(self, locks: Locks, name: str | int) -> None:
         self._locks = locks

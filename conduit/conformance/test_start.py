@@ -214,6 +214,10 @@ async def _async_generator(token: Token) -> Any:
     yield token
 
 
+def _without_token(*, number: int = 0) -> None:
+    """No handler: the token has no place."""
+
+
 class _Callable:
     def __call__(self, token: Token) -> None:
         """No function, though it can be called."""
@@ -230,6 +234,7 @@ NO_HANDLERS: dict[str, Any] = {
     "class": _Callable,
     "callable": _Callable(),
     "partial": partial(_alpha),
+    "tokenless": _without_token,
 }
 
 

@@ -99,6 +99,14 @@ class Endpoint:
         **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
         **dict.fromkeys(("send", "request"), "write `await ep.request_short(dest, handler, *args)`"),
         "sleep": "write `await ep.compute(seconds)`",
+        "AMPoll": "write `await ep.poll()`",
+        "AMGetMsgSource": "write `token.rank`, in a handler",
+        "AMRequestShort": "write `await ep.request_short(dest, handler, *args)`",
+        "AMRequestMedium": "write `await ep.request_medium(dest, handler, payload, *args)`",
+        "AMRequestLong": "write `await ep.request_long(dest, handler, payload, offset, *args)`",
+        "AMReplyShort": "write `token.reply_short(handler, *args)`, in a handler",
+        "AMReplyMedium": "write `token.reply_medium(handler, payload, *args)`, in a handler",
+        "AMReplyLong": "write `token.reply_long(handler, payload, offset, *args)`, in a handler",
     }
     """Names of other libraries, with what to write here, for hints (`conduit.launch.hints`)."""
 

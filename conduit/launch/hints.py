@@ -16,7 +16,8 @@ from conduit.launch import registry
 from conduit.launch.misuse import misuse, program_node
 from conduit.options import closest, like
 
-_FOREIGN = "trio.run received unrecognized yield message"
+_FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
+"""How Trio refuses what asyncio wants, and asyncio what Trio wants."""
 _ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
 _WAITING = (
     "`await ep.compute(seconds)` for work that takes time, `await ep.block_until(predicate)` to wait for messages, "
@@ -30,6 +31,7 @@ _OTHERWISE = {
     **dict.fromkeys(("gather", "create_task", "ensure_future", "TaskGroup", "wait", "as_completed"), _AT_ONCE),
     **dict.fromkeys(("wait_for", "timeout"), "`with trio.fail_after(seconds):` around what may not take longer"),
     **dict.fromkeys(("Event", "Condition", "Lock", "Semaphore"), "the same of Trio, such as `trio.Event()`"),
+    "run": "`await` before the call, and nothing else: main runs already",
     "Queue": "`send, receive = trio.open_memory_channel(size)`",
 }
 """What to write for names of asyncio."""
@@ -43,6 +45,10 @@ def hint(error: BaseException) -> str:
     match error:
         case AttributeError(name=str() as name, obj=there):
             return _attribute(there, name, error)
+        case NameError(name=str() as name):
+            return _bare(name, error)
+        case RuntimeError() if str(error) == "Attempted to call run() from inside a run()":
+            return "main runs in Trio already: `await` the function instead, with its arguments"
         case ModuleNotFoundError(name=str() as missing):
             return _no_module(missing)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
@@ -94,8 +100,24 @@ def elsewhere(package: str, name: str) -> str:
     for other in _public_modules():
         if other != package and name in getattr(importlib.import_module(other), "__all__", ()):
             return f"{name} is in {other}: write `from {other} import {name}`"
+    for other in _public_modules():
+        above, _, last = other.rpartition(".")
+        if above and last.casefold() == name.casefold():
+            return f"{package} has no {name}: write `from {above} import {last}`"
     own = [each for each in dir(module) if not each.startswith("_")]
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
+
+
+def _bare(name: str, error: BaseException) -> str:
+    """Say of which object of this project, that the failed line has, a name is that was written alone."""
+    step, found = error.__traceback__, ""
+    while step is not None:
+        for variable, value in step.tb_frame.f_locals.items():
+            with suppress(Exception):  # out of a property, while the report of another error is made
+                if not name.startswith("_") and _is_ours(type(value)) and hasattr(value, name):
+                    found = f"{name} is of {variable}: write `{variable}.{name}`"
+        step = step.tb_next
+    return found
 
 
 def _no_module(name: str) -> str:
@@ -103,7 +125,7 @@ def _no_module(name: str) -> str:
     last = name.rpartition(".")[2]
     for other in _public_modules():
         package, _, own = other.rpartition(".")
-        ours = name.partition(".")[0] in _packages() and own.casefold() == last.casefold()
+        ours = (name == last or name.partition(".")[0] in _packages()) and own.casefold() == last.casefold()
         if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
             return f"there is no {name} here: write `from {package} import {own}`"
     return ""
@@ -117,7 +139,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if not _is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
-    for each in (name, name.partition("_")[2]):  # the latter of upc_barrier, shmem_put, gasnet_mynode
+    bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
+    for each in (name, bare, bare.rstrip("M0123456789")):  # AMRequestShort2, AMReplyMedium0M
         if text := getattr(kind, "_instead", {}).get(each):
             return f"{kind.__name__} has no {name}; {text}"
         if each in own:

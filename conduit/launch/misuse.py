@@ -168,7 +168,8 @@ def _entered(failed: ProgramNode, node: ast.expr) -> str:
     if failed.is_method(node):
         return f"{_shown(node)} is a method: call it, `async with {_called_as(failed, node)}:`"
     value = failed.value(node)
-    if failed.calls_ours(node) or (value is not _UNKNOWN and failed.ours(type(value))):
+    made = node.value if isinstance(node, ast.Await) else node
+    if failed.calls_ours(made) or (value is not _UNKNOWN and failed.ours(type(value))):
         return f"to enter it may take time: write `async with {_shown(node)}:`"
     return ""
 

@@ -203,8 +203,8 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         main.close()  # it never ran, and Python would say less of it
         name = main.__name__
         raise BadRequest(
-            f"run: main={name}(...) is a call of {name}, made already; pass the function, which every rank calls for "
-            f"itself: run({name}, ...), what it takes besides the endpoint behind it"
+            f"run: main={name}(...) is a call of {name}, made already; pass the function, which every rank calls: "
+            f"conduit.run({name}, ...)"
         )
     if not callable(main):
         raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
@@ -221,8 +221,9 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
     except TypeError as error:
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
-            f"{many(len(args), 'argument')}: "
-            f"{error}; {_WRITE}"
+            f"{many(len(args), 'argument')}: {error}; {_WRITE}"
+            + "; what run takes itself is given by name: ranks=4"
+            * bool(args)
         ) from None
 
 

@@ -63,7 +63,7 @@ def run_tasks(kernel: Kernel, bodies: Sequence[Body]) -> None:
             trio.run(main, clock=kernel, instruments=[kernel], strict_exception_groups=True)
     except trio.TrioInternalError:
         # A wait that was ended by force can upset Trio; what ended the job is what matters.
-        if not (kernel.end.abandoned and kernel.end.errors):
+        if not kernel.end.errors:
             raise
     finally:
         order.leave(previous)

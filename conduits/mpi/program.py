@@ -10,11 +10,18 @@ from typing import Any
 import conduit
 from conduit import BadRequest
 from conduit import run as _run
+from conduit.options import like
 from conduits.mpi.adapter import RealProcess
 from conduits.mpi.awaited.comm import Comm
 from conduits.mpi.awaited.listened import listen
 from conduits.mpi.awaited.process import CURRENT, current
 
+_MEANT = {
+    **dict.fromkeys(("pes", "threads", "np", "n", "size"), " (did you mean ranks?)"),
+    "timeout": " (did you mean time_limit?)",
+    "conduit": " (did you mean library?)",
+}
+"""What others call the arguments of `run`."""
 Main = Callable[..., Awaitable[Any]]
 
 
@@ -55,7 +62,10 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
     known = [name for name in inspect.signature(conduit.run).parameters if name not in ("main", "args", "conduit")]
     for name in options:
         if name not in known:
-            raise conduit.BadRequest(f"MPI.run: there is no argument {name}=; give {', '.join(['library', *known])}")
+            meant = like(name, ["library", *known]) or _MEANT.get(name, "")
+            raise conduit.BadRequest(
+                f"MPI.run: there is no argument {name}={meant}; give {', '.join(['library', *known])}"
+            )
     if not isinstance(library, str):
         raise conduit.BadRequest(
             f"MPI.run: library={library!r} is no text; give 'scampi', 'sunmpi', 'start' or 'mpi4py'"
@@ -108,9 +118,9 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
     if ep.call_listener is not None:
         listen(process, ep)
     yield world()
-    await process.finish()
     for text in process.warnings():
-        ep.warn(text)
+        ep.warn(text)  # before what may never end
+    await process.finish()
 
 
 def world() -> Comm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,11 @@ class ShmemLock:
         pe: its PE.
         array: the symmetric array that stands for it.
     """
+
+    _instead: ClassVar = {
+        "lock": "write `await lock.acquire()`, or `async with lock:`",
+        "unlock": "write `await lock.release()`",
+    }
 
     def __init__(self, pe: ShmemLocks, array: Any) -> None:
         self._pe = pe

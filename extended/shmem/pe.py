@@ -48,6 +48,10 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         "g": "write `await pe.get(target, a[i:i+1], dest)`, into an array of one element, or `await "
         "pe.atomic_fetch(a[i:i+1], dest)`",
         "barrier": "write `await pe.barrier_all()`",
+        **{
+            f"{op}_to_all": f"write `await pe.{op}_reduce(target, source)`"
+            for op in ("and", "or", "xor", "max", "min", "sum", "prod")
+        },
     }
 
     def __init__(self, x: Extended, alone: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from extended.front_ends import public
 
@@ -21,6 +21,11 @@ class SharedLock:
     Attributes:
         name: as given.
     """
+
+    _instead: ClassVar = {
+        "lock": "write `await lock.acquire()`, or `async with lock:`",
+        "unlock": "write `await lock.release()`",
+    }
 
     def __init__(self, runtime: Runtime, lock: Lock) -> None:
         self._runtime = runtime

@@ -51,13 +51,28 @@ def test_what_run_takes_can_be_looked_up():
     [
         (upc.run, "upc.run: there is no argument rnks=; give threads, write_buffer, conduit, seed, "),
         (shmem.run, "shmem.run: there is no argument rnks=; give pes, conduit, seed, "),
-        (MPI.run, "MPI.run: there is no argument rnks=; give library, ranks, seed, "),
+        (MPI.run, "MPI.run: there is no argument rnks= (did you mean ranks?); give library, ranks, seed, "),
     ],
 )
 def test_the_front_ends_refuse_it_too(run, said):
     with pytest.raises(conduit.BadRequest) as caught:
         run(main, rnks=4)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("pes", "ranks"), ("timeout", "time_limit"), ("conduit", "library"), ("libary", "library")]
+)
+def test_mpi_knows_what_others_call_its_arguments(given, meant):
+    with pytest.raises(
+        conduit.BadRequest, match=rf"\AMPI\.run: there is no argument {given}= \(did you mean {meant}\?"
+    ):
+        MPI.run(main, **{given: 4})
+
+
+def test_ranks_are_given_by_name():
+    with pytest.raises(conduit.BadRequest, match=r"; what run takes itself is given by name: ranks=4\Z"):
+        conduit.run(main, 4)
 
 
 @pytest.mark.parametrize(
@@ -68,4 +83,4 @@ def test_a_call_of_main_is_no_main(run, call):
     with pytest.raises(conduit.BadRequest) as caught:
         run(main(None), **{} if call == "MPI.run" else {"conduit": "loggp"})
     assert str(caught.value).startswith(f"{call}: main=main(...) is a call of main, made already; pass the function")
-    assert f"{call}(main, ...)" in str(caught.value)
+    assert str(caught.value).endswith(f"{'conduit.' * (call == 'run')}{call}(main, ...)")

@@ -134,6 +134,9 @@ class CommBase:
                 if isinstance(each, FunctionType) and not name.startswith("_"):
                     each.__qualname__ = f"Comm.{name}"
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _LOWER]
+
     def __bool__(self) -> bool:
         return self.plain is not None
 

@@ -9,7 +9,7 @@ from conduit import call_guard, checked_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
-from conduits.mpi.awaited.status import Status
+from conduits.mpi.awaited.status import Status, fill_status
 from conduits.mpi.engine.plain import TAG_UB
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
@@ -202,7 +202,7 @@ class PointToPoint(CommBase):
         """Wait until there is a message for such a receive; it stays where it is."""
         found = await self._probe("Probe", "Iprobe", source, tag)
         if status is not None:
-            status.fill(found)
+            fill_status(status, found)
         return True
 
     @checked_call(_probing("Iprobe"))
@@ -212,7 +212,7 @@ class PointToPoint(CommBase):
         await process.poll()
         found = await process.call(plain.Iprobe, source, tag)
         if found is not None and status is not None:
-            status.fill(found)
+            fill_status(status, found)
         return found is not None
 
     @checked_call(_probing("Mprobe"))
@@ -260,7 +260,7 @@ class PointToPoint(CommBase):
                 begun.Cancel()
                 raise
         if status is not None:
-            status.fill(begun)
+            fill_status(status, begun)
         if begun.error is not None:
             raise begun.error
 
@@ -304,7 +304,7 @@ class PointToPoint(CommBase):
                 receive.Cancel()
                 raise
         if status is not None:
-            status.fill(receive)
+            fill_status(status, receive)
         if receive.error is not None:
             raise receive.error
 
@@ -321,7 +321,7 @@ class PointToPoint(CommBase):
 
     def _message(self, found: Any, source: int, tag: int, status: Status | None) -> MatchedMessage:
         if status is not None:
-            status.fill(found)
+            fill_status(status, found)
         return MatchedMessage.found(self._running(), found, self._receives("Message.Recv", source, tag))
 
     def _no_message(self, status: Status | None) -> MatchedMessage:

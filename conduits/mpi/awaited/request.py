@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from conduit import BadRequest, checked_call
+from conduit.words import is_a
 from conduits.mpi.awaited.buffers import Span, span
 from conduits.mpi.awaited.process import Process, RequestPlace
-from conduits.mpi.awaited.status import UNDEFINED, Status
+from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
@@ -174,7 +175,7 @@ class Request:
         if status is None:
             return
         if self._receives and self._counts():
-            status.fill(getattr(self._plain, "active", None) or self._plain)
+            fill_status(status, getattr(self._plain, "active", None) or self._plain)
         else:
             status.clear()
 
@@ -237,7 +238,11 @@ class Prequest(Request):
 REQUEST_NULL = Request()
 
 
-def _checked(requests: Sequence[Request], *_: Any) -> None:
+def _checked(requests: Any, *_: Any) -> None:
+    if isinstance(requests, Request):
+        raise BadRequest("Request: requests is a single one; give a list, [request], or `await request.Wait()`")
+    if not isinstance(requests, Sequence):
+        raise BadRequest(f"Request: requests={requests!r} {is_a(requests)}; give a list of requests")
     for place, request in enumerate(requests):
         if not isinstance(request, Request):
             raise BadRequest(

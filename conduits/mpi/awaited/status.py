@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from conduit import BadRequest
+from conduit.words import is_a
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG
 from conduits.mpi.errors import ErrorClass
 
 UNDEFINED = -32766
+
+
+def fill_status(status: Any, plain: Any) -> None:
+    """Make what a program gave as `status` that of a plain request, or of a message that was found.
+
+    Raises:
+        BadRequest: it is no `Status`.
+    """
+    if not isinstance(status, Status):
+        raise BadRequest(f"status={status!r} {is_a(status)}; give an object of its class, status=MPI.Status()")
+    status.fill(plain)
 
 
 class Status:
