@@ -26,7 +26,7 @@ from functools import partial
 import attrs
 
 from conduit.simnet.chain import Done, Steps
-from conduits.mpi.engine.device import Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
@@ -175,10 +175,10 @@ class StartDevice(Device):
         """Return whether there is a packet to load or to store, a transfer to begin, or anything of the host's own."""
         return self._rings.pending() or self._due()
 
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing, something of the host's own and of the network's by turns."""
         if not self.pending():
-            return False
+            return NOTHING
         self._turn = not self._turn
         if self._rings.pending() and (self._turn or not self._due()):
             self._rings.progress()
@@ -192,7 +192,7 @@ class StartDevice(Device):
             self.engine.worker.do(self._receiving.steps())
         elif self._sending.due:
             self.engine.worker.do(self._sending.steps())
-        return True
+        return MORE
 
     def quiet(self) -> bool:
         """Return whether no control message waits to be stored and no transfer to leave."""

@@ -22,7 +22,7 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import SMALL, HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
@@ -142,20 +142,22 @@ class SunmpiDevice(Device):
         """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
         return bool(self._arrived or self._movable or self._repair.due or self._on_host)
 
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing: repair; else something of the host's own and of the network's, by turns."""
         if self._repair.due:
             self.engine.worker.do(self._repair.steps())
-            return True
+            return MORE
         arrived, movable, on_host = self._arrived, self._movable, self._on_host
         if not (arrived or movable or on_host):
-            return False
+            return NOTHING
         self._turn = turn = not self._turn
         if arrived and not (turn and (movable or on_host)):
             connection = next(iter(arrived))
             del arrived[connection]
             if connection.landed != connection.head:
                 self._take(connection)
+            elif not (arrived or movable or on_host):
+                return LAST
         elif on_host and (turn or not movable):
             self._node.progress()
         else:
@@ -163,7 +165,7 @@ class SunmpiDevice(Device):
             del movable[way]
             if self._begin_waiting(way) or self._send_piece(way):
                 movable[way] = None
-        return True
+        return MORE
 
     def quiet(self) -> bool:
         """Return whether nothing waits to be sent, and nothing can have been lost."""
