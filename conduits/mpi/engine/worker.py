@@ -170,7 +170,7 @@ class Worker:
             self._then = None
             then()
 
-    # -- a single store ------------------------------------------------------------------------------
+    # -- a single store, or act ----------------------------------------------------------------------
 
     def _stored(self, when: int) -> None:
         if when > self._cpu.free:
@@ -179,6 +179,9 @@ class Worker:
         if over is not None:
             over()
         if self._line or self._then is not None:
-            self._take_next()
+            try:
+                self._take_next()
+            except NetworkError as error:
+                self._kernel.fail(error, self.rank)  # as in `_done`
         else:
             self.idle = True

@@ -412,15 +412,27 @@ class StartDevice(Device):
 
     # -- for messages that have come -----------------------------------------------------------------
 
-    def copy_out(self, message: _Message, receive: Receive) -> Steps:
+    def copy_out(self, message: _Message, receive: Receive) -> None:
         """Bring the data of a message to their place."""
+        worker, room = self.engine.worker, receive.room
+        if room and worker.idle:  # nearly always
+            worker.act(partial(self._memory.copy, room), partial(self._copied, message, receive))
+        else:
+            worker.do(self._copy_out(message, receive))
+
+    def _copy_out(self, message: _Message, receive: Receive) -> Steps:
+        if receive.room:
+            yield partial(self._memory.copy, receive.room)
+        self._copied(message, receive)
+
+    def _copied(self, message: _Message, receive: Receive) -> None:
+        """The time of a copy is over."""
         peer, room = message.peer, receive.room
         if room:
-            yield partial(self._memory.copy, room)
             receive.data[:room] = message.data[:room]
         self.engine.received(receive)
         peer.freed += message.nbytes
-        if message.synchronous:
+        if message.mode == Mode.SYNCHRONOUS:
             self._answer(peer, wire.about(wire.MATCHED, message.send))
         elif (peer.freed - peer.told) * 4 >= self._config.pool and peer.freed != peer.told:
             self._answer(peer, wire.about(wire.FREED, 0))
@@ -459,4 +471,4 @@ class _Message(IncomingMessage):
         if self.kind == wire.REQUEST:
             self._device.clear(self, receive)
         else:
-            self._device.engine.worker.do(self._device.copy_out(self, receive))
+            self._device.copy_out(self, receive)
