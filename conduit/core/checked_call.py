@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from sys import _getframe
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
 from conduit.core.arguments import shown
@@ -74,6 +75,7 @@ def _decorate(
     function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None, wrap: Wrap | None = None
 ) -> Callable[P, Any]:
     name = function.__qualname__
+    check = _under_name(check, name)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -86,7 +88,18 @@ def _decorate(
         guard = Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine))
         return _run(guard) if wrap is None else wrap(_run(guard), guard.forgive)
 
+    vars(call)["check"] = check
     return call
+
+
+def _under_name(check: Callable[..., object] | None, name: str) -> Callable[..., object] | None:
+    """Return a check under the name of its call: Python tells that where arguments are missing."""
+    if type(check) is not FunctionType or check.__qualname__ == name:
+        return check
+    named = FunctionType(check.__code__, check.__globals__, check.__name__, check.__defaults__, check.__closure__)
+    named.__kwdefaults__ = check.__kwdefaults__
+    named.__qualname__ = name
+    return named
 
 
 @overload

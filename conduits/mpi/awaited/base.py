@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any, ClassVar, NoReturn
 
 from conduit import BadRequest
 from conduits.mpi.awaited.buffers import whole
@@ -19,6 +20,8 @@ _LOWER = {
     "exscan",
 }  # fmt: skip
 """mpi4py's calls for objects."""
+_WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
+"""Those of them that carry none."""
 
 
 class _ForObjects:
@@ -30,9 +33,12 @@ class _ForObjects:
     def __get__(self, comm: object, kind: type) -> _ForObjects:
         if comm is None:
             return self
+        name, upper = self._name, self._name.capitalize()
+        if name in _WITHOUT_OBJECTS:
+            raise BadRequest(f"Comm.{name}: names begin with a capital here; write `await comm.{upper}()`")
         raise BadRequest(
-            f"Comm.{self._name}: calls that pickle objects are not here; send arrays with "
-            f"Comm.{self._name.capitalize()}, or pickle to bytes yourself"
+            f"Comm.{name}: calls that pickle objects are not here; give arrays to `await comm.{upper}(...)`, or "
+            "pickle to bytes yourself"
         )
 
 
@@ -46,6 +52,13 @@ class CommBase:
     Attributes:
         process, plain: as given.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
+        **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
+        **dict.fromkeys(("Create_cart", "Create_graph"), "topologies are not here; compute neighbours of `comm.rank`"),
+        "Wtime": "write `MPI.Wtime()`",
+    }
 
     __slots__ = ("_broken", "_calls", "plain", "process")
 
@@ -113,6 +126,13 @@ class CommBase:
     def Abort(self, errorcode: int = 0) -> NoReturn:
         """End the job at once, everywhere."""
         raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)))
+
+    def __init_subclass__(cls) -> None:
+        """Let Python name the calls by the class that users know; which of its bases has one is nothing to tell."""
+        for name, call in vars(cls).items():
+            for each in (call, getattr(call, "check", None)):
+                if isinstance(each, FunctionType) and not name.startswith("_"):
+                    each.__qualname__ = f"Comm.{name}"
 
     def __bool__(self) -> bool:
         return self.plain is not None
