@@ -64,4 +64,4 @@ class UnknownConduit(ConduitError):
 
 
 class ConduitWarning(UserWarning):
-    """Something that a layer wants users to know, issued after the job."""
+    """Something that users should know: of a layer, issued after the job; of copies of a job, before it."""

@@ -23,6 +23,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import attrs
@@ -35,6 +36,8 @@ MOST_OPTION_SECONDS = 1_000_000
 """Of an option that is a time: some ten days; what the longest message takes at that for each byte can be told."""
 _SUFFIXES = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """By how many decimal places a suffix moves the point."""
+_SHORT = 3
+"""Letters of a word that is like many names, and meant to be few of them."""
 _DURATION = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(s|ms|us|µs|ns|ps)", re.IGNORECASE)
 
 
@@ -159,6 +162,17 @@ def describe(cls: type) -> list[OptionDoc]:
         )
         for name, field in _fields(cls).items()
     ]
+
+
+def named_values(cls: type) -> dict[str, str]:
+    """Return the values that have names of their own, each with its option: `{"weak": "order"}`."""
+    return {
+        str(value): name
+        for name in _fields(cls)
+        for member in _members(_hints(cls)[name])
+        if typing.get_origin(member) is Literal
+        for value in typing.get_args(member)
+    }
 
 
 def render(options: object, *, defaults: bool = False) -> str:
@@ -319,10 +333,20 @@ def _unknown(conduit_name: str, name: str, fields: Mapping[str, object]) -> str:
 
 def closest(word: str, known: Iterable[str]) -> str:
     """Return the name that is most like a word, "" if none is; case, hyphens and underscores count for nothing."""
-    plain = {_plain(name): name for name in known}
-    if len(word) == 1:  # is half of every name of two letters
-        return plain.get(_plain(word), "")
-    return next((plain[name] for name in get_close_matches(_plain(word), plain, n=1, cutoff=0.65)), "")
+    plain, given = {_plain(name): name for name in known}, _plain(word)
+    if given in plain or len(word) == 1:  # which is half of every name of two letters
+        return plain.get(given, "")
+    found = get_close_matches(given, plain, n=3, cutoff=0.65)
+    if len(given) <= _SHORT:  # two of whose three letters are in many names
+        found = [name for name in found if _is_slip(given, name)]
+    return next((plain[name] for name in found), "")
+
+
+def _is_slip(word: str, name: str) -> bool:
+    """Return whether a letter too many, too few or another one, or two in the wrong order, makes a word of a name."""
+    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False)))
+    word, name = word[begin:], name[begin:]
+    return word[1:] == name[1:] or word[1:] == name or word == name[1:] or word == name[1::-1] + name[2:]
 
 
 def like(word: str, known: Iterable[str]) -> str:

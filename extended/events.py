@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import trio
 
@@ -323,6 +323,11 @@ class Handle(Generic[T_co]):
         call: the call that made it.
         awaited: what it waits for.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("wait", "Wait", "sync"), "`await` the handle itself"),
+        **dict.fromkeys(("test", "Test", "is_done"), "look at its `done`"),
+    }
 
     __slots__ = ("_events", "_line", "_result", "awaited", "call")
 

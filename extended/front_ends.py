@@ -59,6 +59,13 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
         conduit.BadRequest: it cannot be called, is not async, or takes other arguments.
     """
     write = f"write `async def main({name}, *args)`"
+    if inspect.iscoroutine(main):
+        main.close()  # it never ran, and Python would say less of it
+        name = main.__name__
+        raise conduit.BadRequest(
+            f"{front}.run: main={name}(...) is a call of {name}, made already; pass the function: {front}.run({name}, "
+            "...)"
+        )
     if not callable(main):
         raise conduit.BadRequest(f"{front}.run: main={shown(main)} cannot be called; {write}")
     if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):

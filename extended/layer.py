@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
 import conduit
@@ -116,6 +116,15 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         ep: the endpoint.
         bounds: how far the segments of the ranks reach.
     """
+
+    _instead: ClassVar = {
+        "bcast": "write `await x.broadcast(array, root)`",
+        **dict.fromkeys(("fence", "quiet", "flush"), "write `await x.sync()`"),
+        **dict.fromkeys(("malloc", "alloc"), "write `await x.all_alloc(nbytes)`"),
+        **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
+        **dict.fromkeys(("mynode", "my_rank", "me"), "write `x.rank`"),
+        **dict.fromkeys(("nodes", "n_ranks", "nranks"), "write `x.size`"),
+    }
 
     def __init__(self, parts: Attachment) -> None:
         if not isinstance(parts, Attachment):

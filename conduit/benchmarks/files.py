@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 from conduit import BadRequest, ConduitError
+from conduit.benchmarks.names import Value
 from conduit.contract import RankKind
 from conduit.launch.registry import DISTRIBUTION, Spec
 
@@ -26,7 +27,11 @@ def _file(type_: Any, tokens: Sequence[Token]) -> Path:
     return Path(word)
 
 
-File = Annotated[Path, Parameter(converter=_file, allow_leading_hyphen=True, negative=())]
+File = Annotated[
+    Path,
+    Parameter(converter=_file, allow_leading_hyphen=True, negative=()),
+    Value("a file; name one, or write - for standard output"),
+]
 """The type of an option that names a file for results; - is standard output."""
 
 
@@ -38,7 +43,9 @@ def _folder(type_: Any, tokens: Sequence[Token]) -> Path:
     return Path(word)
 
 
-Folder = Annotated[Path, Parameter(converter=_folder, allow_leading_hyphen=True, negative=())]
+Folder = Annotated[
+    Path, Parameter(converter=_folder, allow_leading_hyphen=True, negative=()), Value("a folder; name one")
+]
 """The type of an option that names a folder for results."""
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
+from conduit.benchmarks.names import Value
+
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
@@ -28,10 +30,15 @@ def _size(type_: Any, tokens: Sequence[Token]) -> int:
         raise ValueError(f"'{word}' is no size; give bytes, or as 64K, 1M, 2G (powers of 2)") from None
 
 
-Integer = Annotated[int, Parameter(converter=_integer)]
+_WHOLE = Value("a whole number")
+
+Integer = Annotated[int, Parameter(converter=_integer), _WHOLE]
 """The type of an option or argument that is a whole number."""
 
-Size = Annotated[int, Parameter(converter=_size)]
+RankCount = Annotated[int, Parameter(name=("--ranks", "-n"), converter=_integer), _WHOLE]
+"""The type of the option that says how many ranks there are: -n too, as launchers of MPI have it."""
+
+Size = Annotated[int, Parameter(converter=_size), Value("a number of bytes; K, M and G stand for powers of 2")]
 """The type of an option that is a number of bytes: a whole number, or with K, M or G for 2**10, 2**20, 2**30."""
 
 

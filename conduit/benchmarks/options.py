@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from conduit import BadRequest
 from conduit.benchmarks.columns import Columns
 from conduit.benchmarks.files import File
-from conduit.benchmarks.integers import Integer, Size
+from conduit.benchmarks.integers import Integer, RankCount, Size
 from conduit.benchmarks.names import ConduitNames
 
 SIMULATED_ITERATIONS = 20
@@ -28,7 +28,7 @@ class BenchmarkOptions:
     conduit: ConduitNames = ("sci",)
     """Conduit to measure, as NAME or NAME:option=value,...; repeat it to compare several. [default: sci]"""
 
-    ranks: Integer | None = None
+    ranks: RankCount | None = None
     """Number of ranks; by default 2, or as many as there are processes."""
 
     ranks_per_host: Integer | None = None

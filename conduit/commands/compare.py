@@ -15,8 +15,8 @@ from cyclopts import Parameter
 
 from conduit.benchmarks.console import make_console, print_table, print_text
 from conduit.benchmarks.files import json_text
-from conduit.benchmarks.integers import Integer, Size
-from conduit.benchmarks.names import BenchmarkNames, ConduitNames
+from conduit.benchmarks.integers import Integer, RankCount, Size
+from conduit.benchmarks.names import BenchmarkNames, ConduitNames, Value
 from conduit.commands.tables import grid
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch.registry import COMMANDS, commands, installed, parse_spec
@@ -62,8 +62,12 @@ def compare(
     from_: Annotated[
         tuple[Path, ...], Parameter(name="--from", consume_multiple=True, negative=(), show_default=False)
     ] = (),
-    diff: Annotated[tuple[Path, Path] | None, Parameter(negative=())] = None,
-    ranks: Integer | None = None,
+    diff: Annotated[
+        tuple[Path, Path] | None,
+        Parameter(negative=()),
+        Value("two files of results, as --diff before.json after.json"),
+    ] = None,
+    ranks: RankCount | None = None,
     ranks_per_host: Integer | None = None,
     iterations: Integer | None = None,
     min_size: Size | None = None,

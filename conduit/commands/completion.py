@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from cyclopts import App
 from cyclopts.argument import ArgumentCollection
 
-from conduit.benchmarks.names import Names
+from conduit.benchmarks.names import Names, OfConduit
 from conduit.commands.cli import app
 from conduit.commands.compare import benchmarks
 from conduit.launch.registry import CONDUITS, installed
@@ -19,9 +19,12 @@ class _Completing(App):
         """Return the arguments of a command."""
         arguments = super().assemble_argument_collection(**settings)
         for argument in arguments:
-            names = next((part for part in get_args(argument.field_info.annotation) if isinstance(part, Names)), None)
-            if names is not None:
-                argument.hint = Literal[tuple(_INSTALLED[names]())]
+            for part in get_args(argument.field_info.annotation):
+                match part:
+                    case OfConduit(name):
+                        argument.hint = Literal[name]
+                    case Names():
+                        argument.hint = Literal[tuple(_INSTALLED[part]())]
         return arguments
 
 

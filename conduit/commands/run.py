@@ -27,8 +27,8 @@ from conduit.benchmarks.files import (
     package_version,
     write_file,
 )
-from conduit.benchmarks.integers import Integer, Size
-from conduit.benchmarks.names import ConduitNames
+from conduit.benchmarks.integers import Integer, RankCount, Size
+from conduit.benchmarks.names import ConduitNames, Value
 from conduit.commands.failure import failure
 from conduit.commands.program import NotAProgram, ProgramFile
 from conduit.commands.progress import shown
@@ -61,17 +61,20 @@ def _seconds(type_: Any, tokens: Sequence[Token]) -> float:
         raise ValueError(f"'{word}' is no time; give seconds as in 1e-6, or write 1us") from None
 
 
+_Seconds = Annotated[float, Parameter(converter=_seconds), Value("a time; give seconds as in 1e-6, or write 1us")]
+
+
 def run(
     program: Path,
     /,
     *args: str,
     conduit: ConduitNames = (),
-    ranks: Integer | None = None,
+    ranks: RankCount | None = None,
     seed: Integer = 0,
     segment: Size = 1 << 20,
     ranks_per_host: Integer | None = None,
-    time_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
-    stall_limit: Annotated[float, Parameter(converter=_seconds)] | None = None,
+    time_limit: _Seconds | None = None,
+    stall_limit: _Seconds | None = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
     json: File | None = None,
     trace: File | None = None,

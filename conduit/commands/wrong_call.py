@@ -1,7 +1,9 @@
 """What a user is told where the command line cannot take a word: the command, the word, what to do."""
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import Literal, get_args, get_origin
+from shlex import join
+from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import (
     CoercionError,
@@ -13,6 +15,8 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from conduit.benchmarks.names import Value
+from conduit.launch.registry import CONDUITS, installed
 from conduit.options import like
 
 
@@ -24,13 +28,21 @@ def explain(name: str, error: CycloptsError) -> str:
         error: what the parser says.
     """
     if isinstance(error, UnknownCommandError):
-        return f"conduit: there is no command '{name}'{like(name, _commands(error))}; conduit --help lists them"
+        return f"conduit: {_no_command(name, error)}"
     text, remedy = _text(error)
     return f"conduit {name}: {text}; {remedy or f'see conduit {name} --help'}"
 
 
-def _commands(error: CycloptsError) -> list[str]:
-    return [each for each in error.app or () if not each.startswith("-")]
+def _no_command(name: str, error: UnknownCommandError) -> str:
+    """Return what is wrong with the first word of a call, and what to do."""
+    known, words = list(error.app or ()), error.root_input_tokens or []
+    command = next((word for word in words if word in known), "")
+    if name.startswith("-") and command:
+        at = words.index(command)
+        return f"options follow the command; write conduit {join([command, *words[:at], *words[at + 1 :]])}"
+    if name.endswith(".py"):
+        return f"there is no command '{name}'; to run that program write conduit run {name}"
+    return f"there is no command '{name}'{like(name, known)}; conduit --help lists them"
 
 
 def _text(error: CycloptsError) -> tuple[str, str]:
@@ -41,17 +53,41 @@ def _text(error: CycloptsError) -> tuple[str, str]:
             known = chain.from_iterable(argument.names for argument in error.argument_collection)
             return f"has no option {word}{like(word, known)}", ""
         case UnusedCliTokensError():
-            return f"takes no argument '{(error.unused_tokens or [''])[0]}'", ""
+            word = (error.unused_tokens or [""])[0]
+            return f"takes no argument '{word}'", _option_for(error, word)
         case RepeatArgumentError():
             return f"{error.token.keyword} is given twice", "give it once"
         case MissingArgumentError() if error.argument is not None:
             option = error.keyword or error.argument.name
-            return (f"{option} needs a value" if option.startswith("-") else f"{option} is missing"), ""
+            if not option.startswith("-"):
+                return f"{option} is missing", ""
+            what, _, remedy = _needed(error.argument.field_info.annotation).partition("; ")
+            return f"{option} needs {what}", remedy
         case CoercionError() if error.token is not None:
             positional = error.argument.name if error.argument is not None else ""
             return _value(error, error.token.keyword or positional, error.token.value)
     error.verbose = False
     return str(error).strip().removesuffix("."), ""
+
+
+def _option_for(error: UnusedCliTokensError, word: str) -> str:
+    """Return what to write where a word is a conduit, and the command takes one by an option."""
+    if word.partition(":")[0] not in installed(CONDUITS) or error.app is None:
+        return ""
+    options = [argument.name for argument in error.app.assemble_argument_collection()]
+    return f"write --conduit {word}" if "--conduit" in options else ""
+
+
+def _needed(annotation: Any) -> str:
+    """Return what the type of a parameter says of its value."""
+    return next((part.text for part in _parts(annotation) if isinstance(part, Value)), "a value")
+
+
+def _parts(annotation: Any) -> Iterator[object]:
+    """Yield what stands in a type, at any depth."""
+    for part in get_args(annotation):
+        yield part
+        yield from _parts(part)
 
 
 def _value(error: CoercionError, option: str, word: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ import operator
 import re
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ def shown(value: object) -> str:
     """Return how messages show a value: what has no end, or cannot be shown, by its kind."""
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         return f"an int of {value.bit_length()} bits"
+    if isinstance(value, FunctionType):
+        return value.__name__  # and not where it lies in memory
     try:
         text = repr(value)
     except Exception:

@@ -26,15 +26,21 @@ T = TypeVar("T")
 _HELD = 1000
 """Calls in one list of a program's that are looked at when an error rises."""
 
+MOST_FORGOTTEN = 1000
+"""Calls that a rank may forget before the next one raises: a loop that awaits nothing would go on for ever."""
+
 
 class Caller(Protocol):
     """The object with the calls that are guarded: the endpoint.
 
     Attributes:
-        forgotten: errors for the calls of it that were never awaited.
+        forgotten: errors for the calls of it that were never awaited, at most `MOST_FORGOTTEN`.
     """
 
     forgotten: list[BadRequest]
+
+    def refuse_calls(self) -> None:
+        """Let every further call raise the last of these errors."""
 
 
 class Guard(list[Any]):
@@ -55,7 +61,7 @@ class Guard(list[Any]):
             if inspect.iscoroutine(coroutine):
                 coroutine.close()  # quietly: it never ran
         if endpoint is not None:
-            endpoint.forgotten.append(BadRequest(_forgotten(self)))
+            _note(endpoint, self)
 
     def forgive(self) -> None:
         """Disarm the guard without running the call: another error already reports this call to its author."""
@@ -64,11 +70,28 @@ class Guard(list[Any]):
         self.clear()
 
 
-def _forgotten(unused: Guard) -> str:
+def _note(endpoint: Caller, unused: Guard) -> None:
+    """Take note of a call that was thrown away, and of many that the program makes nothing but such calls."""
+    forgotten = endpoint.forgotten
+    if len(forgotten) < MOST_FORGOTTEN:
+        text = _forgotten(unused)
+        forgotten.append(BadRequest(text))
+        if len(forgotten) < MOST_FORGOTTEN:
+            return
+        same = [number for number, error in enumerate(forgotten) if str(error) == text]
+        error = BadRequest(_forgotten(unused, len(same)))
+        for number in same:
+            forgotten[number] = error
+    endpoint.refuse_calls()
+
+
+def _forgotten(unused: Guard, times: int = 1) -> str:
     _, call, code, lasti, *_ = unused
     made = written.call(code, lasti, call)
+    often = f" {times} times" if times > 1 else ""
     return (
-        f"{made} at {written.place(code, lasti)} was called but never awaited, so it did nothing; write `await {made}`"
+        f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
+        f"write `await {made}`"
     )
 
 
@@ -114,7 +137,8 @@ def guard(endpoint: Caller | None, call: str) -> Guard:
 
 def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
-    warnings.filterwarnings("ignore", message=r"coroutine '((Endpoint|Rma)\._|conduit call)", category=RuntimeWarning)
+    ours = r"((Endpoint|Rma)\._|conduit call|(\w+\.)*_guarded)"
+    warnings.filterwarnings("ignore", message=f"coroutine '{ours}", category=RuntimeWarning)
 
 
 Action = Callable[[], Awaitable[object]]

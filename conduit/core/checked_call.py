@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from sys import _getframe
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
 from conduit.core.arguments import shown
@@ -22,6 +23,35 @@ Wrap = Callable[[Coroutine[Any, Any, Any], Callable[[], None]], Any]
 
 CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=None)
 """The endpoint of the rank whose task runs."""
+
+
+def call_guard(call: str) -> Guard:
+    """Return the guard of a call that checks its arguments itself, for what programs call so often that layers count.
+
+    Such a call is a plain function, with the same rules as one of `checked_call`.  It returns a coroutine that keeps
+    the guard, and clears it as soon as it runs:
+
+        def send(self, data, dest):
+            ...  # raises BadRequest
+            return self._guarded_send(conduit.call_guard("Comm.send"), data, dest)
+
+        async def _guarded_send(self, unused, data, dest):
+            unused.clear()
+            ...
+
+    The name of the async function begins with `_guarded`; of such a one Python itself says nothing.
+
+    Args:
+        call: the name that users know the call by.
+
+    Raises:
+        HandlerError: a handler makes the call.
+    """
+    endpoint = CURRENT.get()
+    if endpoint is not None and endpoint._dispatch.running:
+        endpoint.refuse_in_handler(call)
+    frame = _getframe(2)
+    return Guard((endpoint, call, frame.f_code, frame.f_lasti))
 
 
 async def _run(unused: Guard) -> Any:
@@ -45,6 +75,7 @@ def _decorate(
     function: Callable[P, Coroutine[Any, Any, T]], check: Callable[..., object] | None, wrap: Wrap | None = None
 ) -> Callable[P, Any]:
     name = function.__qualname__
+    check = _under_name(check, name)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -57,7 +88,18 @@ def _decorate(
         guard = Guard((endpoint, name, frame.f_code, frame.f_lasti, coroutine))
         return _run(guard) if wrap is None else wrap(_run(guard), guard.forgive)
 
+    vars(call)["check"] = check
     return call
+
+
+def _under_name(check: Callable[..., object] | None, name: str) -> Callable[..., object] | None:
+    """Return a check under the name of its call: Python tells that where arguments are missing."""
+    if type(check) is not FunctionType or check.__qualname__ == name:
+        return check
+    named = FunctionType(check.__code__, check.__globals__, check.__name__, check.__defaults__, check.__closure__)
+    named.__kwdefaults__ = check.__kwdefaults__
+    named.__qualname__ = name
+    return named
 
 
 @overload

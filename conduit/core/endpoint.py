@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from sys import _getframe
 from types import CodeType
-from typing import Any, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 from zlib import crc32
 
 import attrs
@@ -37,6 +37,7 @@ _MOST_SECONDS = arguments.MOST_SECONDS
 _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
+_NO_MORE = "nothing: a loop that awaits none of its calls"  # in the place of a handler's name
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -90,6 +91,16 @@ class Endpoint:
         max_segment: bytes of the largest segment that the network gives a rank, None where it gives any.
         rma: the network's native one-sided operations, None where it has none.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("mynode", "my_node", "my_rank", "me", "id"), "write `ep.rank`"),
+        **dict.fromkeys(("nodes", "n_ranks", "nranks", "num_ranks"), "write `ep.size`"),
+        **dict.fromkeys(("wtime", "time", "clock"), "write `ep.now`"),
+        **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
+        **dict.fromkeys(("send", "request"), "write `await ep.request_short(dest, handler, *args)`"),
+        "sleep": "write `await ep.compute(seconds)`",
+    }
+    """Names of other libraries, with what to write here, for hints (`conduit.launch.hints`)."""
 
     __slots__ = (
         "_attached",
@@ -793,9 +804,16 @@ class Endpoint:
         more = arguments.amount("ep.count", "n", n, 0, _MOST_COUNTED)
         self._of_layers[name] = self._of_layers.get(name, 0) + more
 
+    def refuse_calls(self) -> None:
+        """Let every further call raise: so many were forgotten that the program makes them in a loop (E4)."""
+        # Where a handler's name stands, because every call looks there already: no second test on the hot path.
+        self._dispatch.running = _NO_MORE
+
     def refuse_in_handler(self, call: str) -> None:
         """Raise HandlerError where a handler of this rank is running, which may not make `call`."""
         if self._dispatch.running:
+            if self._dispatch.running is _NO_MORE:
+                self._refuse_forgetful()
             raise HandlerError(
                 f"{call}: called in handler {self._dispatch.running!r}, which may not wait; "
                 + _INSTEAD.get(call, _LATER)
@@ -807,6 +825,13 @@ class Endpoint:
             return None
         offset = _address(np.frombuffer(data, np.uint8)) - self._segment_start
         return offset if 0 <= offset <= self._segment_bytes - data.nbytes else None
+
+    def _refuse_forgetful(self) -> NoReturn:
+        error = BadRequest(str(self.forgotten[-1]))
+        if not self._told:
+            self._told = True
+            self._port.fail(error)
+        raise error
 
     def _tell_forgotten(self) -> None:
         """Raise the error of a call that was never awaited, which ends the job, once; or that the job is over."""

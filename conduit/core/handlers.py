@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest
+from conduit.words import is_a
 
 Handler: TypeAlias = Callable[..., object]
 
@@ -42,9 +43,17 @@ class HandlerTable:
             return self.indices[handler]
         except (KeyError, TypeError):
             raise BadRequest(
-                f"{call}: handler={describe(handler)} is not attached on this rank; pass it to `await ep.attach(...)` "
-                f"first (attached: {self._some_names()})"
+                f"{call}: handler={describe(handler)} {self._not_attached(handler)} (attached: {self._some_names()})"
             ) from None
+
+    def _not_attached(self, handler: object) -> str:
+        """Say why something is no attached handler, and what to do."""
+        if callable(handler):
+            return "is not attached on this rank; pass it to `await ep.attach(...)` first"
+        for function, name in self.entries:
+            if name == handler:
+                return f"{is_a(handler)}; pass the function itself, {name}, of {place_of(function)}"
+        return f"{is_a(handler)}; pass the function itself, as it was given to `await ep.attach(...)`"
 
     def names(self) -> list[str]:
         """Return the names of the attached functions, by index."""
@@ -62,7 +71,7 @@ class HandlerTable:
         for handler in handlers:
             problem = "" if _is_plain(handler) else _problem(handler)
             if problem:
-                raise BadRequest(f"attach: handler={describe(handler)} {problem}")
+                raise BadRequest(f"attach: handler={_described(handler)} {problem}")
             if handler in self.indices or handler in new:
                 raise BadRequest(f"attach: handler={describe(handler)} is attached already; attach each function once")
             new.add(handler)
@@ -90,6 +99,13 @@ def describe(handler: object) -> str:
     return _name(handler) if callable(handler) else shown(handler)
 
 
+def _described(handler: object) -> str:
+    """Return how `attach` names what it was given, several handlers in a list too."""
+    if isinstance(handler, list | tuple):
+        return f"[{', '.join(map(describe, handler))}]"
+    return describe(handler)
+
+
 def code_of(function: object) -> CodeType | None:
     """Return the code that a call of `function` begins with, a plain one where none can be seen.
 
@@ -114,7 +130,26 @@ def _name(handler: object) -> str:
 def _is_plain(handler: Any) -> bool:
     """Say, at a glance, whether `handler` is an ordinary function or method with a name."""
     function = handler.__func__ if type(handler) is MethodType else handler
-    return type(function) is FunctionType and not function.__code__.co_flags & WAITS and function.__name__ != "<lambda>"
+    return (
+        type(function) is FunctionType
+        and not function.__code__.co_flags & WAITS
+        and function.__name__ != "<lambda>"
+        and function.__code__.co_argcount > (type(handler) is MethodType)
+    )
+
+
+def _takes_token(handler: Any) -> bool:
+    """Say whether a function can be called with one argument, at least as far as its first one goes."""
+    kinds = {each.kind for each in inspect.signature(handler).parameters.values()}
+    return bool(kinds & {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}) or (
+        inspect.Parameter.VAR_POSITIONAL in kinds
+    )
+
+
+def place_of(function: Any) -> str:
+    """Return file and line of a function, as Python was given them."""
+    code = code_of(function)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else "an unknown line"
 
 
 def _problem(handler: Any) -> str:
@@ -125,10 +160,18 @@ def _problem(handler: Any) -> str:
         return "is a generator function; a handler is an ordinary function that runs to its end"
     if inspect.iscoroutine(handler):
         return "is a coroutine; pass the function itself, without calling it"
+    if isinstance(handler, str):
+        return (
+            f"is a str; pass the function itself: {handler}" if handler.isidentifier() else "is a str; pass a function"
+        )
+    if isinstance(handler, list | tuple) and any(map(callable, handler)):
+        return f"{is_a(handler)}; pass each function by itself, `await ep.attach(f, g)`: none has a number of its own"
     if not (inspect.isfunction(handler) or inspect.ismethod(handler)):
         return "is no function; pass an ordinary function or a bound method"
     if handler.__name__ == "<lambda>":
         return "is a lambda, which all ranks would call by the same name; use `def`"
+    if not _takes_token(handler):
+        return f"({place_of(handler)}) takes no token; write `def {handler.__name__}(token, ...)`"
     return ""
 
 

@@ -9,7 +9,7 @@ Who may send what from where:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from conduit.contract import Category, Message, word_of
 from conduit.core import arguments
@@ -28,6 +28,11 @@ class Token:
         ep: the endpoint that the handler runs on.
         is_request: whether the message is a request, to which one reply may be made.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("src", "source", "sender", "src_rank"), "write `token.rank`"),
+        "reply": "write `token.reply_short(handler, *args)`, with bytes `token.reply_medium(handler, payload, *args)`",
+    }
 
     __slots__ = ("_alive", "_name", "_reply", "ep", "is_request", "rank")
 

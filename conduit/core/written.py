@@ -6,7 +6,7 @@ import ast
 import linecache
 from types import CodeType
 
-_SHOWN = 60
+SHOWN = 60
 """Characters of a call that a message has room for; a longer one is shown without its arguments."""
 
 
@@ -29,10 +29,27 @@ def call(code: CodeType, lasti: int, name: str) -> str:
         made = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         return known
-    if isinstance(made, ast.Call | ast.Subscript) and len(text) <= _SHOWN:
+    if isinstance(made, ast.Call | ast.Subscript) and len(text) <= SHOWN:
         return text
     function = ast.get_source_segment(text, made.func) if isinstance(made, ast.Call) else None
-    return f"{function}(...)" if function and len(function) <= _SHOWN else known
+    return f"{function}(...)" if function and len(function) <= SHOWN else known
+
+
+def node(code: CodeType, lasti: int) -> ast.AST | None:
+    """Return the expression or statement that an instruction belongs to, None where its source cannot be found."""
+    try:
+        whole = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return None
+    wanted = _position(code, lasti)
+    for each in ast.walk(whole):
+        if (
+            isinstance(each, ast.expr | ast.stmt)
+            and not isinstance(each, ast.Expr)
+            and (each.lineno, each.end_lineno, each.col_offset, each.end_col_offset) == wanted
+        ):
+            return each
+    return None
 
 
 def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:

@@ -45,16 +45,26 @@ def wrong_count(function: Callable[..., Any], args: int, *, payload: bool, reque
     carries = f"a payload and {args}" if payload else str(args)
     return (
         f"handler {name!r} ({file}:{code.co_firstlineno}) takes {takes}; the {kind} of rank {source}{sent} carries "
-        f"{carries}"
+        f"{carries}{_without_token(signature, name, payload + args)}"
     )
+
+
+def _without_token(signature: inspect.Signature, name: str, carried: int) -> str:
+    """Return what to write where a handler takes just what the message carries, and no token."""
+    names = [each.name for each in signature.parameters.values() if each.kind in _POSITIONAL]
+    try:
+        signature.bind(*[None] * carried)
+    except TypeError:
+        return ""
+    if not names or names[0].startswith("tok"):
+        return ""
+    return f"; its first parameter, {names[0]}, is given the token: write `def {name}(token, {', '.join(names)})`"
 
 
 def _takes(signature: inspect.Signature, *, payload: bool) -> str:
     """Return what a handler takes after its token, in words; "" where these say nothing of its fault."""
     each = [one for one in signature.parameters.values() if one.kind in _POSITIONAL][1 + payload :]
     given = sum(one.kind in _POSITIONAL for one in signature.parameters.values())
-    if not given:
-        return "no token; write `def handler(token, ...)`"
     if payload and given < 2:
         return "no payload; write `def handler(token, payload, ...)`"
     kinds = {one.kind for one in signature.parameters.values() if one.default is inspect.Parameter.empty}

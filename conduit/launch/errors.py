@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from conduit.contract import World
 from conduit.contract.world import End
 from conduit.core.calls import held_unawaited
+from conduit.core.written import place
 from conduit.errors import HandlerError
 from conduit.launch.hints import hint
 from conduit.launch.life import Rank
@@ -58,9 +59,19 @@ def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
     said = []
     for part in _parts(error):
         said += [*held_unawaited(part), hint(part)]
-    if forgotten is not None and forgotten is not error:
+    if forgotten is not None and forgotten is not error and not _broken_off(error, str(forgotten)):
         said.append(str(forgotten))
     return [text for text in dict.fromkeys(said) if text and text != str(error)]
+
+
+def _broken_off(error: BaseException, forgotten: str) -> bool:
+    """Say whether Ctrl-C came in the very line whose call was not awaited: it may have come before it could be."""
+    step = error.__traceback__ if isinstance(error, KeyboardInterrupt) else None
+    while step is not None:
+        if f" at {place(step.tb_frame.f_code, step.tb_lasti)} was called" in forgotten:
+            return True
+        step = step.tb_next
+    return False
 
 
 def _parts(error: BaseException) -> Iterator[BaseException]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,40 +13,100 @@ from types import ModuleType
 
 from conduit.core.endpoint import Endpoint
 from conduit.launch import registry
+from conduit.launch.misuse import misuse, program_node
 from conduit.options import closest, like
 
-_ASYNCIO = (
-    "programs run on Trio, where nothing of asyncio works: write `await ep.compute(seconds)` for work that takes time, "
-    "`await ep.block_until(predicate)` to wait for messages, `await trio.sleep(seconds)` for time alone"
+_FOREIGN = "trio.run received unrecognized yield message"
+_ASYNCIO = "programs run on Trio, where nothing of asyncio works: write "
+_WAITING = (
+    "`await ep.compute(seconds)` for work that takes time, `await ep.block_until(predicate)` to wait for messages, "
+    "`await trio.sleep(seconds)` for time alone"
 )
+_AT_ONCE = (
+    "`async with trio.open_nursery() as nursery:` and in it `nursery.start_soon(ep.poll)` for each call that is to be "
+    "made at the same time, the function and its arguments without parentheses"
+)
+_OTHERWISE = {
+    **dict.fromkeys(("gather", "create_task", "ensure_future", "TaskGroup", "wait", "as_completed"), _AT_ONCE),
+    **dict.fromkeys(("wait_for", "timeout"), "`with trio.fail_after(seconds):` around what may not take longer"),
+    **dict.fromkeys(("Event", "Condition", "Lock", "Semaphore"), "the same of Trio, such as `trio.Event()`"),
+    "Queue": "`send, receive = trio.open_memory_channel(size)`",
+}
+"""What to write for names of asyncio."""
 _RELEASED = "the payload of a medium message is the handler's until it returns; keep a copy of it: bytes(payload)"
 
 
 def hint(error: BaseException) -> str:
     """Return what to do about an error, "" where this package knows nothing of it."""
+    if str(error).startswith(_FOREIGN) or _raised_in_asyncio(error):
+        return _asyncio(error)
     match error:
         case AttributeError(name=str() as name, obj=there):
             return _attribute(there, name, error)
+        case ModuleNotFoundError(name=str() as missing):
+            return _no_module(missing)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
             return elsewhere(package, found[1])
-        case RuntimeError() if str(error) == "no running event loop":
-            return _ASYNCIO
-        case TypeError() if "asyncio" in str(error) and _raised_in_trio(error):
-            return _ASYNCIO
+        case TypeError():
+            return misuse(error, _is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
     return ""
 
 
+def _asyncio(error: BaseException) -> str:
+    """Say what to write for what a program has called of asyncio."""
+    failed = program_node(error, _is_ours, beyond=_of_asyncio)
+    step, words = error.__traceback__, []
+    while step is not None:
+        if _of_asyncio(step.tb_frame.f_code.co_filename):
+            words += step.tb_frame.f_code.co_qualname.split(".")
+        step = step.tb_next
+    if failed is not None:
+        words += [node.attr for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)]
+        words += [node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)]
+    return _ASYNCIO + next((_OTHERWISE[word] for word in words if word in _OTHERWISE), _WAITING)
+
+
+def _raised_in_asyncio(error: BaseException) -> bool:
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and _of_asyncio(step.tb_frame.f_code.co_filename)
+
+
+def _of_asyncio(file: str) -> bool:
+    return os.path.basename(os.path.dirname(file)) == "asyncio"
+
+
 def elsewhere(package: str, name: str) -> str:
-    """Return where a public name is that a package of this project has not, "" where none is like it."""
-    if package not in _packages():
+    """Return where a public name is that a package or module of this project has not, "" where none is like it."""
+    if package.partition(".")[0] not in _packages() or name.startswith("_"):
         return ""
-    own = getattr(importlib.import_module(package), "__all__", ())
-    for other in _packages():
+    module = importlib.import_module(package)
+    if text := getattr(module, "_instead", {}).get(name):
+        return f"{package} has no {name}; {text}"
+    word, kind = getattr(module, "_given", ("", object))
+    if word and name in dir(kind):
+        return (
+            f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{word}.{name}`"
+        )
+    for other in _public_modules():
         if other != package and name in getattr(importlib.import_module(other), "__all__", ()):
             return f"{name} is in {other}: write `from {other} import {name}`"
+    own = [each for each in dir(module) if not each.startswith("_")]
     return f"{package} has no {name}{close}" if (close := like(name, own)) else ""
+
+
+def _no_module(name: str) -> str:
+    """Say where a module is that is not there: one of this project, or what stands for another one."""
+    last = name.rpartition(".")[2]
+    for other in _public_modules():
+        package, _, own = other.rpartition(".")
+        ours = name.partition(".")[0] in _packages() and own.casefold() == last.casefold()
+        if package and (ours or name.partition(".")[0] == getattr(importlib.import_module(other), "_stands_for", "")):
+            return f"there is no {name} here: write `from {package} import {own}`"
+    return ""
 
 
 def _attribute(there: object, name: str, error: BaseException) -> str:
@@ -51,8 +114,14 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
     kind = type(there)
-    if kind.__module__.partition(".")[0] not in _packages():
+    if not _is_ours(kind):
         return ""
+    own = [each for each in dir(there) if not each.startswith("_")]
+    for each in (name, name.partition("_")[2]):  # the latter of upc_barrier, shmem_put, gasnet_mynode
+        if text := getattr(kind, "_instead", {}).get(each):
+            return f"{kind.__name__} has no {name}; {text}"
+        if each in own:
+            return f"{kind.__name__} has no {name} (did you mean {each}?)"
     if isinstance(there, Endpoint) and (fronts := _fronts_with(name)):
         here = _in_layer(kind, name, exact=True)
         if here and "ep" in _names_of(there, error):  # who calls it so has an endpoint in mind
@@ -61,10 +130,25 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         return "; ".join(
             [here, *(f'if this is a program of {each}, put `api = "{each}"` at its top' for each in fronts)]
         )
-    own = [each for each in dir(there) if not each.startswith("_")]
+    if text := _in_part(there, name, error):
+        return text
     if close := like(name, own):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _in_part(there: object, name: str, error: BaseException) -> str:
+    """Say which part of an object has a name that it has not itself: the layer that it stands on, the endpoint."""
+    for part, value in inspect.getmembers_static(there):
+        kinds = Endpoint, *_layers()
+        if part.startswith("_") or inspect.isroutine(value) or isinstance(value, property):
+            continue
+        found = getattr(there, part)
+        if isinstance(found, kinds) and name in dir(found):
+            called = min(_names_of(there, error), default="")
+            write = f"`{called}.{part}.{name}`" if called else f"`{name}` of its `{part}`"
+            return f"{type(there).__name__} has no {name}, but its {part} has: write {write}"
+    return ""
 
 
 def _in_layer(kind: type, name: str, *, exact: bool = False) -> str:
@@ -120,18 +204,30 @@ def _layers() -> Iterator[type]:
                 yield found
 
 
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _packages()
+
+
 def _packages() -> list[str]:
     return ["conduit", *sorted({name.partition(".")[0] for name in registry.layers()})]
 
 
+def _public_modules() -> list[str]:
+    """Return the packages and modules that programs import names from: those with `__all__`."""
+    entries = [
+        *registry.installed(registry.FRONT_ENDS).values(),
+        *registry.installed(registry.SUITES).values(),
+    ]
+    found = [*_packages(), *(each for entry in entries for each in (entry.module, entry.module.rpartition(".")[0]))]
+    return [each for each in dict.fromkeys(found) if each and _has_public_names(each)]
+
+
+def _has_public_names(module: str) -> bool:
+    try:
+        return hasattr(importlib.import_module(module), "__all__")
+    except ImportError:
+        return False
+
+
 def _public(layer: type) -> str:
     return layer.__module__.partition(".")[0]
-
-
-def _raised_in_trio(error: BaseException) -> bool:
-    step = error.__traceback__
-    names = []
-    while step is not None:
-        names.append(step.tb_frame.f_globals.get("__name__", ""))
-        step = step.tb_next
-    return any(name.startswith(("trio.", "asyncio.")) for name in names)

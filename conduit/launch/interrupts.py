@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_SOON = 1e-3
+"""Seconds after which Ctrl-C is tried again, assumed: long enough for a program to go on, too short to be noticed."""
 
 
 @contextmanager
@@ -14,12 +24,45 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.getsignal(signal.SIGINT)
-    if previous in (None, signal.SIG_IGN, signal.default_int_handler):
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with _tried_again():
+        previous = signal.getsignal(signal.SIGINT)
+        if previous in (None, signal.SIG_IGN, signal.default_int_handler):
+            yield
+            return
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def _tried_again() -> Iterator[None]:
+    """Try a Ctrl-C again that came where nothing can be raised, and that Python has dropped.
+
+    Such places are what Python does when an object dies: a program that forgets to await its own coroutines in a loop
+    spends nearly all of its time there, in the warning.
+    """
+    before = sys.unraisablehook
+    dropped: list[None] = []  # one entry for each that is still to be tried again
+
+    def hook(what: UnraisableHookArgs) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            dropped.append(None)
+            _thread.start_new_thread(try_again, (_SOON,))  # by itself: to wait for its start would be a place, too
+        else:
+            before(what)
+
+    def try_again(seconds: float) -> None:
+        time.sleep(seconds)
+        with suppress(IndexError):
+            dropped.pop()
+            _thread.interrupt_main()
+
+    sys.unraisablehook = hook
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        sys.unraisablehook = before
+        if dropped:  # the job has ended first
+            try_again(0)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -124,9 +127,13 @@ class ProcessJob:
             ticks = self._clock.now
             watch.failed(_status(error))
             self._recorded(ticks, failed=True)
+            if isinstance(error, KeyboardInterrupt):
+                self._tell_interrupt(error)
             raise
         if watch.end is not None:
             self._recorded(ticks, failed=True)
+            if text := watch.where():  # Ctrl-C has reached others alone
+                print(text, file=sys.stderr)
             watch.left()
             raise SystemExit(watch.end.status)
         shares = self._gather(value, ticks / 1e12)
@@ -203,7 +210,34 @@ class ProcessJob:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
-            error.add_note(stall.interrupted({self._processes.rank: state}))
+            self._watch.interrupted(state)
+
+    def _tell_interrupt(self, error: KeyboardInterrupt) -> None:
+        """Let rank 0 alone tell where all ranks were, where a launcher of another kind has started them.
+
+        Raises:
+            SystemExit: this is another rank.
+        """
+        if output.speak(self._processes.rank).framed:
+            return
+        if self._processes.rank:
+            raise SystemExit(INTERRUPTED) from None
+        with _deaf():
+            if text := self._watch.where():
+                error.add_note(text)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C: of one, a process may hear from the terminal and from its launcher."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from conduit.contract import RankKind
 from conduit.core import arguments
+from conduit.launch import output
 from conduit.launch.crossing import hear
+from conduit.launch.launchers import started_together
 from conduit.launch.registry import Spec, networks
 from conduit.launch.starting import WORDS, Outcome
 from conduit.launch.starting import start as start_command
 
 DEFAULT_RANKS = 2
 MOST_RANKS = (1 << 31) - 1
-_OF_LAUNCHERS = ("PMI", "OMPI_")
-"""How names of environment variables begin that launchers of processes set, all of which speak PMI, PMI-2 or PMIx."""
+_WARNED: list[Spec] = []
+"""Of what this process has been warned: once is enough."""
 
 
 def wanted(spec: Spec) -> bool:
@@ -29,20 +30,35 @@ def announced(spec: Spec) -> int | None:
     return (spec.cls.announced(spec.options) or None) if spec.rank_kind is RankKind.PROCESS else None
 
 
+def copies(spec: Spec, way: str) -> str:
+    """Return a warning where a launcher has started several processes, and each runs a whole job of its own.
+
+    In the first of them, for its first such job; in all others "".
+
+    Args:
+        spec: the network of the job.
+        way: how a network is chosen, with {} for its spec.
+    """
+    together = started_together()
+    if together is None or together.count < 2 or together.number or _WARNED:
+        return ""
+    if spec.rank_kind is RankKind.PROCESS or output.speech() is not None or output.is_framed():
+        return ""  # it knows that it is one of several
+    _WARNED.append(spec)
+    found = networks().items()
+    others = [text for text, cls in found if isinstance(cls, type) and cls.rank_kind is RankKind.PROCESS]
+    instead = f"choose {way.format(others[0])} for a rank in each process, or " if others else ""
+    return (
+        f"a launcher has started {together.count} processes, and each of them runs all ranks on '{spec.text}' by "
+        f"itself; {instead}start it without the launcher"
+    )
+
+
 def warn_of_copies(specs: Iterable[Spec]) -> None:
-    """Warn on standard error where a launcher has started several processes, and each runs a whole job of its own."""
-    alone = [spec.text for spec in specs if spec.rank_kind is not RankKind.PROCESS]
-    if not alone or not any(name.startswith(_OF_LAUNCHERS) for name in os.environ):
-        return
-    for text, cls in networks().items():
-        if isinstance(cls, type) and cls.rank_kind is RankKind.PROCESS and (count := cls.announced(cls.Options())):
-            if count > 1:
-                print(
-                    f"warning: a launcher has started {count} processes, and each of them runs all ranks on "
-                    f"'{alone[0]}' by itself; give --conduit {text} for a rank in each process, or start one process",
-                    file=sys.stderr,
-                )
-            return
+    """Print that warning on standard error."""
+    for spec in specs:
+        if text := copies(spec, "--conduit {}"):
+            print(f"warning: {text}", file=sys.stderr)
 
 
 def start(

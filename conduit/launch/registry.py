@@ -15,6 +15,7 @@ import attrs
 from conduit.contract import Conduit, Costs, Limits, RankKind
 from conduit.core.arguments import shown
 from conduit.errors import BadRequest, UnknownConduit
+from conduit.launch import wrong_spec
 from conduit.options import like, options_problem, parse_options, render
 
 DISTRIBUTION = "conduit-am"
@@ -136,10 +137,7 @@ def find(name: str) -> type[Conduit]:
         _lookup.cache_clear()  # it may have been installed since the first look
         entry = installed(CONDUITS).get(name)
     if entry is None:
-        known = sorted(installed(CONDUITS))
-        raise UnknownConduit(
-            f"there is no conduit '{name}'{like(name, known)}; installed are: {', '.join(known) or 'none'}"
-        )
+        raise UnknownConduit(wrong_spec.no_such(name, sorted(installed(CONDUITS)), _chosen(), installed(FRONT_ENDS)))
     found = _load(name, entry)
     if isinstance(found, ImportFailure):
         raise UnknownConduit(f"conduit '{name}' ({found.target}) cannot be imported: {found}") from found.error
@@ -158,7 +156,7 @@ def parse_spec(spec: str) -> Spec:
     name, _, tail = spec.strip().partition(":")
     if not name.strip():
         raise BadRequest(f"the spec '{spec}' names no conduit; write it as NAME or NAME:option=value,option=value")
-    return resolve(name.strip(), _pairs(spec, tail))
+    return resolve(name.strip(), _pairs(spec, name.strip(), tail))
 
 
 def resolve(name: str, texts: Mapping[str, str]) -> Spec:
@@ -262,14 +260,36 @@ def _problem(name: str, found: Any) -> str:
     return ""
 
 
-def _pairs(spec: str, tail: str) -> dict[str, str]:
+def _chosen() -> dict[str, str]:
+    """Return the specs of the networks that share a name, by what chooses them: `{"mpi4py": "mpi:library=mpi4py"}`."""
+    return {
+        value: f"{name}:{cls.chooser}={value}"
+        for name, cls in available().items()
+        if isinstance(cls, type) and cls.chooser
+        for value in cls.variants()
+    }
+
+
+def _pairs(spec: str, name: str, tail: str) -> dict[str, str]:
     """Split `k=v,k=v`."""
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in tail.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value):
-            raise BadRequest(f"'{part}' in the spec '{spec}' is no option; write option=value, separated by commas")
-        if name in pairs:
-            raise BadRequest(f"option '{name}' is given twice in the spec '{spec}'; give it once")
-        pairs[name] = value
+        option, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (option and equals and value):
+            raise _no_pair(spec, name, part)
+        if option in pairs:
+            raise BadRequest(f"option '{option}' is given twice in the spec '{spec}'; give it once")
+        pairs[option] = value
     return pairs
+
+
+def _no_pair(spec: str, name: str, part: str) -> BadRequest:
+    """Return the error of a part of a spec that is no `option=value`."""
+    cls = find(name)
+    if part in installed(CONDUITS):
+        return BadRequest(wrong_spec.several(spec, [spec.partition(f",{part}")[0], part]))
+    if not cls.chooser:
+        return BadRequest(wrong_spec.no_pair(spec, part, cls.Options, {}))
+    known = cls.variants()
+    options = _variant(name, cls, cls.preferred or known[0]).Options
+    return BadRequest(wrong_spec.no_pair(spec, part, options, dict.fromkeys(known, cls.chooser)))

@@ -19,9 +19,11 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
 from conduit.launch.observing import observers_of
+from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
 from conduit.launch.tracebacks import trim
@@ -33,6 +35,7 @@ _WRITE = "write `async def main(ep, *args)`"
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
 
 
+@named
 def run(
     main: Main,
     *args: Any,
@@ -73,18 +76,15 @@ def run(
         KeyboardInterrupt: Ctrl-C; a note says where all ranks were.
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
-    try:
-        _check_place()
-        around, make = _prepare(
-            main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace
-        )
-        with around():
-            return _finish(make().run(), stacklevel=3)
-    except BaseException as error:
-        trim(error)
-        raise
+    _check_place()
+    around, make = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=4
+    )
+    with around():
+        return _finish(make().run(), stacklevel=4)
 
 
+@named
 async def run_async(
     main: Main,
     *args: Any,
@@ -101,7 +101,9 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
-    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
+    _, make = _prepare(
+        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=3
+    )
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -155,8 +157,12 @@ def _prepare(
     time_limit: float | None,
     stall_limit: float | None,
     trace: bool,
+    stacklevel: int,
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
-    """Check the arguments of `run`; return the context for a job, and what makes it."""
+    """Check the arguments of `run`; return the context for a job, and what makes it.
+
+    Warnings are of the line that is `stacklevel` calls away.
+    """
     _check_main(main, args)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
@@ -179,6 +185,8 @@ def _prepare(
             "tasks of this one; leave it out" + (": a deadlock is found at once" if spec.simulated else "")
         )
     spec.cls.check_segment(spec.options, nbytes)
+    if text := copies(spec, 'conduit="{}"'):
+        warnings.warn(text, ConduitWarning, stacklevel=stacklevel)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
@@ -191,6 +199,13 @@ def _prepare(
 
 
 def _check_main(main: Any, args: tuple[Any, ...]) -> None:
+    if inspect.iscoroutine(main):
+        main.close()  # it never ran, and Python would say less of it
+        name = main.__name__
+        raise BadRequest(
+            f"run: main={name}(...) is a call of {name}, made already; pass the function, which every rank calls for "
+            f"itself: run({name}, ...), what it takes besides the endpoint behind it"
+        )
     if not callable(main):
         raise BadRequest(f"run: main={arguments.shown(main)} cannot be called; {_WRITE}")
     function = main.func if isinstance(main, functools.partial) else main

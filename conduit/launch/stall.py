@@ -65,13 +65,13 @@ def stall(now: int, seconds: float, states: Sequence[RankState]) -> Report:
     return explain("stall", now, ranks, f"no rank has sent or handled a message for {seconds:.0f} s")
 
 
-def interrupted(states: Mapping[int, RankState]) -> str:
+def interrupted(states: Mapping[int, RankState], count: int) -> str:
     """Return the report of a job whose processes Ctrl-C has reached.
 
     Args:
         states: what ranks did, of those that could say.
+        count: how many ranks there are.
     """
-    count = max(states) + 1
     silent = [RankRecord(rank, "did not say", False, False, (), False, 0, (), ()) for rank in range(count)]
     ranks = [states[rank].record if rank in states else silent[rank] for rank in range(count)]
     report = explain("interrupted", 0, ranks)

@@ -149,7 +149,7 @@ class _Launcher:
         finally:
             self._sweep()
             if self._states and not self._outcome.results:
-                print(stall.interrupted(self._states), file=sys.stderr)
+                print(stall.interrupted(self._states, self._count), file=sys.stderr)
         if pressed is not None:
             if not self._outcome.results:
                 raise pressed

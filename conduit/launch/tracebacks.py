@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -76,15 +75,17 @@ def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackTyp
 def _on_purpose(error: BaseException) -> bool:
     """Say whether an error is a refusal: of this package's own, or as Python has them, of a name or of arguments.
 
-    A group of errors is made in Trio, which is nothing to tell either.
+    A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    last = "" if step is None else step.tb_frame.f_code.co_filename
-    lacks_arguments = isinstance(error, TypeError) and last == checked_call.__file__
-    no_such_name = isinstance(error, AttributeError) and last == sys.modules["conduit"].__file__
-    return isinstance(error, ConduitError | BaseExceptionGroup) or lacks_arguments or no_such_name
+    if step is None:
+        return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
+    last = step.tb_frame.f_code
+    lacks_arguments = isinstance(error, TypeError) and last.co_filename == checked_call.__file__
+    no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
+    return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt) or lacks_arguments or no_such_name
 
 
 def _hide_own_context(error: BaseException) -> None:

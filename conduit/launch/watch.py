@@ -7,6 +7,7 @@ over `Processes.tell`, apart from the job's own messages.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import pickle
 import sys
@@ -101,6 +102,10 @@ class Watch:
         self._states: dict[int, tuple[float, float, stall.RankState]] = {}  # by rank: when heard, how long silent, what
         self._silent = 0.0  # for how long all ranks were, when that was weighed last
         self._told = False
+        self._interrupted: dict[int, stall.RankState] = {}  # on rank 0: what ranks did when Ctrl-C reached them
+        self._all_said = threading.Event()
+        self._told_rank_0 = False  # the same, of this rank
+        self._where_at = math.inf  # when this thread tells where all were, if nobody has told by then
         self._over = threading.Event()
         self._worker = 0  # the job's thread
         self._thread = threading.Thread(target=self._run, name="conduit watch", daemon=True)
@@ -138,6 +143,8 @@ class Watch:
             if self.end is not None:
                 return
             self.end, self._own_end = EarlyEnd(self._processes.rank, status), True
+            if self._told_rank_0:  # which ends them all when it has shown where they were
+                self.end, self._own_end = EarlyEnd(0, status), False
             self._abort_at = time.monotonic() + ABORT_S
         self._tell_all(("end", self._number, status))
 
@@ -145,6 +152,29 @@ class Watch:
         """Say that this process has left the job that another has ended."""
         if self.end is not None and not self._own_end:
             self._tell(self.end.rank, ("left", self._number))
+
+    def interrupted(self, state: stall.RankState) -> None:
+        """Tell rank 0 what this rank did when Ctrl-C reached it."""
+        if self._processes.rank:
+            self._told_rank_0 = True
+            self._tell(0, ("interrupted", self._number, state))
+        else:
+            self._on_interrupted(0, self._number, state)
+
+    def where(self) -> str:
+        """Return, on rank 0, where all ranks were when Ctrl-C reached any; waits for those that have not said it yet.
+
+        Elsewhere, where no rank has said so, and once it has been told, it is "".
+        """
+        if self._where_at == math.inf:
+            return ""
+        self._all_said.wait(ANSWER_S)
+        return self._where()
+
+    def _where(self) -> str:
+        with self._lock:
+            self._where_at = math.inf
+            return stall.interrupted(self._interrupted, self._processes.size)
 
     # -- the end of the process ------------------------------------------------------------------
 
@@ -179,6 +209,9 @@ class Watch:
                 getattr(self, f"_on_{kind}")(source, number, *rest)
             if time.monotonic() > self._abort_at and self.end is not None:
                 self._abort(self.end.status)
+            if time.monotonic() > self._where_at:  # the job has not come to its end here: it computes
+                sys.stderr.write(f"{self._where()}\n")
+                sys.stderr.flush()
             with self._lock:
                 job = self._job if self.end is None else None
             if job is not None:
@@ -214,6 +247,15 @@ class Watch:
     def _on_left(self, source: int, number: int) -> None:
         """Another rank has left the job that this one has ended."""
         self._left.add(source)
+
+    def _on_interrupted(self, source: int, number: int, state: stall.RankState) -> None:
+        """Another rank was interrupted."""
+        with self._lock:
+            if not self._interrupted:
+                self._where_at = time.monotonic() + 2 * ANSWER_S
+            self._interrupted[source] = state
+            if len(self._interrupted) == self._processes.size:
+                self._all_said.set()
 
     # -- standstill ------------------------------------------------------------------------------
 

@@ -48,6 +48,15 @@ from conduits.mpi.program import run, run_async, run_program
 from conduits.mpi.program import world as _world
 
 Intracomm = Comm
+_BEGUN = "leave it out: MPI has begun when main is called, and ends after it"
+_instead = {
+    **dict.fromkeys(
+        ("Init", "Init_thread", "Finalize", "Is_initialized", "Is_finalized", "Query_thread", "Is_thread_main"), _BEGUN
+    ),
+    **dict.fromkeys(("File", "Info", "INFO_NULL", "Errhandler"), "it is not here"),
+}
+_given = "comm", Comm
+_stands_for = "mpi4py"
 globals().update(_datatypes.BY_NAME)
 globals().update(_ErrorClass.__members__)
 

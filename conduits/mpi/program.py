@@ -64,8 +64,14 @@ def _options(library: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "conduit": f"mpi:library={name.strip()}" + (f",{rest}" if rest.strip() else "")}
 
 
-def _program(main: Main, args: tuple[Any, ...]) -> Main:
+def _program(main: Any, args: tuple[Any, ...]) -> Main:
     write = "write `async def main(comm, *args)`"
+    if inspect.iscoroutine(main):
+        main.close()  # it never ran, and Python would say less of it
+        name = main.__name__
+        raise conduit.BadRequest(
+            f"MPI.run: main={name}(...) is a call of {name}, made already; pass the function: MPI.run({name}, ...)"
+        )
     if not callable(main):
         raise conduit.BadRequest(f"MPI.run: main={main!r} cannot be called; {write}")
     if inspect.isasyncgenfunction(main) or (inspect.isfunction(main) and not inspect.iscoroutinefunction(main)):
@@ -103,6 +109,8 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
         listen(process, ep)
     yield world()
     await process.finish()
+    for text in process.warnings():
+        ep.warn(text)
 
 
 def world() -> Comm:

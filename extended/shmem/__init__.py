@@ -58,6 +58,9 @@ from extended.shmem.pe import PE, attach
 from extended.shmem.run import run, run_async
 from extended.shmem.teams import ShmemTeam
 
+_given = "pe", PE
+_stands_for = "shmem4py"
+
 __all__ = [
     "AMO",
     "AMO_ADD",

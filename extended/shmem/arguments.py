@@ -64,6 +64,11 @@ def array_of(call: str, name: str, value: Any, *, writable: bool = False) -> Arr
     Raises:
         conduit.BadRequest: no array of numpy, of objects, or read-only where it is written.
     """
+    if isinstance(value, np.generic):
+        raise conduit.BadRequest(
+            f"{call}: {name}={shown(value)} is the value of an element, and says no more where that lies; give a part "
+            "of the array, a[3:4] for a[3]"
+        )
     if not isinstance(value, np.ndarray):
         raise conduit.BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; give an array of numpy")
     if value.dtype.hasobject or value.dtype.itemsize == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import conduit
 from extended import Extended
@@ -35,6 +35,20 @@ class PE(ShmemConstants, Waits, ShmemAtomics, ShmemCollectives, ShmemLocks):
         CTX_INVALID: no context.
         Ctx: makes contexts.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("rank", "my_rank", "me", "id"), "write `pe.my_pe()`"),
+        **dict.fromkeys(("size", "npes", "num_pes"), "write `pe.n_pes()`"),
+        **dict.fromkeys(
+            ("malloc", "calloc", "align"),
+            "write `await pe.zeros(shape, dtype)` for an array, `await pe.alloc(count, size)` for memory",
+        ),
+        "p": "write `await pe.put(a[i:i+1], numpy.array([value], a.dtype), dest)`, or `await pe.atomic_set(a[i:i+1], "
+        "value, dest)`",
+        "g": "write `await pe.get(target, a[i:i+1], dest)`, into an array of one element, or `await "
+        "pe.atomic_fetch(a[i:i+1], dest)`",
+        "barrier": "write `await pe.barrier_all()`",
+    }
 
     def __init__(self, x: Extended, alone: Any) -> None:
         self._x = x

@@ -16,4 +16,6 @@ from extended.upc.locks import SharedLock
 from extended.upc.run import run, run_async
 from extended.upc.thread import Thread, attach
 
+_given = "t", Thread
+
 __all__ = ["NotAwaited", "SharedArray", "SharedLock", "Thread", "WrongIndex", "attach", "run", "run_async"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -41,6 +41,12 @@ class SharedArray:
         memory: where its elements lie.
         pending: its entries in the write buffer.
     """
+
+    _instead: ClassVar = {
+        name: f"write `a.local.{name}` for this thread's elements, `(await a[:]).{name}` for all"
+        for name in dir(np.ndarray)
+        if not name.startswith("_")
+    } | {"await": "write `await a[:]` for all elements, `await a[i]` for some"}
 
     def __init__(self, runtime: Runtime, description: Description) -> None:
         self.description = description
@@ -146,7 +152,10 @@ class SharedArray:
     def local(self, value: Any) -> None:
         self.check_alive("a.local")
         refuse_read(value)
-        self.memory.local[...] = value
+        try:
+            self.memory.local[...] = value
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._refused(error, "a.local = v", f"as many as this thread has, {self.memory.local.size}") from None
 
     @property
     def local_index(self) -> Indices:
@@ -259,12 +268,13 @@ class SharedArray:
             self.pending.put_many(flat, values)
             self._runtime.writes.added(self, values.nbytes)
 
-    def _refused(self, error: Exception) -> conduit.BadRequest:
+    def _refused(
+        self, error: Exception, call: str = "a[i] = v", many: str = "as many as the index selects"
+    ) -> conduit.BadRequest:
         if isinstance(error, NotAwaited):
             return error
         return conduit.BadRequest(
-            f"a[i] = v: {error}; the array has dtype {self.dtype}, give values that numpy assigns to it, and as many "
-            "as the index selects"
+            f"{call}: {error}; the array has dtype {self.dtype}, give values that numpy assigns to it, and {many}"
         )
 
     # ------------------------------------------------------------------------------------------ assigned, and strictly

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import conduit
 from extended import Extended
@@ -31,6 +31,11 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
         ep: the endpoint.
         extended: the extended layer.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("rank", "my_rank", "my_thread", "me", "id"), "write `t.MYTHREAD`"),
+        **dict.fromkeys(("size", "nthreads", "n_threads", "num_threads"), "write `t.THREADS`"),
+    }
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

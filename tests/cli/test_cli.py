@@ -91,6 +91,15 @@ def test_version(command):
     [
         (["tetsam"], "conduit: there is no command 'tetsam' (did you mean testam?); conduit --help lists them\n"),
         (["--nosuch"], "conduit: there is no command '--nosuch'; conduit --help lists them\n"),
+        (["--hlep"], "conduit: there is no command '--hlep' (did you mean --help?); conduit --help lists them\n"),
+        (["help"], "conduit: there is no command 'help' (did you mean --help?); conduit --help lists them\n"),
+        (["version"], "conduit: there is no command 'version' (did you mean --version?); conduit --help lists them\n"),
+        (["it.py"], "conduit: there is no command 'it.py'; to run that program write conduit run it.py\n"),
+        (
+            ["--conduit", "sci", "run", "it.py", "-n", "3"],
+            "conduit: options follow the command; write conduit run --conduit sci it.py -n 3\n",
+        ),
+        (["-n", "3", "run", "it.py"], "conduit: options follow the command; write conduit run -n 3 it.py\n"),
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
         (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
         (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
@@ -106,9 +115,35 @@ def test_version(command):
         (["testam", "--local", "near"], "conduit testam: --local cannot be 'near'; choose in or out\n"),
         (["testam", "--ranks", "2", "--ranks", "3"], "conduit testam: --ranks is given twice; give it once\n"),
         (["testam", "--no-warmup=3"], "conduit testam: --no-warmup takes no value, and not '3'; write --no-warmup"),
-        (["testam", "--json"], "conduit testam: --json needs a value; see conduit testam --help\n"),
+        (["testam", "--json"], "conduit testam: --json needs a file; name one, or write - for standard output\n"),
+        (["list", "--json"], "conduit list: --json needs a file; name one, or write - for standard output\n"),
+        (["testam", "--ranks"], "conduit testam: --ranks needs a whole number; see conduit testam --help\n"),
+        (["run", "x.py", "-n"], "conduit run: -n needs a whole number; see conduit run --help\n"),
+        (["run", "x.py", "--report"], "conduit run: --report needs a folder; name one\n"),
+        (["run", "x.py", "--segment"], "conduit run: --segment needs a number of bytes; K, M and G stand for powers"),
+        (
+            ["run", "x.py", "--stall-limit"],
+            "conduit run: --stall-limit needs a time; give seconds as in 1e-6, or write",
+        ),
+        (["raw", "--conduit"], "conduit raw: has no option --conduit; see conduit raw --help\n"),
+        (["explain", "--conduit"], "conduit explain: --conduit needs a conduit; conduit list shows which there are\n"),
         (["testam", "--json", "--ranks", "3"], "conduit testam: --json '--ranks' is no file; name one, or write - for"),
-        (["list", "extra"], "conduit list: takes no argument 'extra'; see conduit list --help\n"),
+        (["explain", "extra"], "conduit explain: takes no argument 'extra'; see conduit explain --help\n"),
+        (["explain", "sci"], "conduit explain: takes no argument 'sci'; write --conduit sci\n"),
+        (
+            ["testam", "loggp:slots=2"],
+            "conduit testam: takes no argument 'loggp:slots=2'; write --conduit loggp:slots=2",
+        ),
+        (["mpi-coll", "mpi"], "conduit mpi-coll: takes no argument 'mpi'; write --conduit mpi\n"),
+        (
+            ["mpi-coll", "--conduit", "mpi4py"],
+            "conduit mpi-coll: --conduit mpi4py: mpi-coll measures MPI libraries; give mpi:library=mpi4py\n",
+        ),
+        (
+            ["show", "sunmpi"],
+            "conduit show: there is no conduit 'sunmpi' (did you mean mpi:library=sunmpi?); installed are: loggp, ",
+        ),
+        (["list", "extra"], "conduit list: there is no conduit 'extra'; installed are: loggp, mpi, origin, sci, "),
         (["show", "sci", "loggp"], "conduit show: takes no argument 'loggp'; see conduit show --help\n"),
         (["show"], "conduit show: NAME is missing; see conduit show --help\n"),
         (["show", "tokenring"], "conduit show: there is no conduit 'tokenring'; installed are: "),
@@ -121,6 +156,14 @@ def test_wrong_call_is_status_2(command, words, message):
     assert (status, out) == (2, "")
     assert err.startswith(message)
     assert err.count("\n") == 1
+
+
+def test_ranks_have_the_letter_that_launchers_have_for_them(command, tmp_path):
+    (tmp_path / "it.py").write_text("async def main(ep): pass")
+    status, out, err = command("run", str(tmp_path / "it.py"), "-n", "3")
+    assert (status, err) == (0, "")
+    assert out.startswith("ranks=3 conduit=sci ")
+    assert command("testbarrier", "-n", "3", "--iterations", "1").out.startswith("testbarrier on sci: 3 ranks, ")
 
 
 WRONG = [

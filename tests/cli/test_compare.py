@@ -227,6 +227,8 @@ REMEDY = "give a file that --json of a benchmark or of conduit run has written\n
     ("words", "message"),
     [
         ([], "--out is missing; name a folder for the pictures\n"),
+        (["--diff", "a.json"], "--diff needs two files of results, as --diff before.json after.json; see conduit comp"),
+        (["--diff"], "--diff needs two files of results, as --diff before.json after.json; see conduit compare --help"),
         (
             ["--out", "no/such/folder"],
             "--out no/such/folder cannot be made: No such file or directory; name a ",

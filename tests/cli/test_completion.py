@@ -50,7 +50,9 @@ def complete():
         ("run prog.py --conduit o", "origin"),
         ("explain --conduit u", "udp"),
         ("shmem-tests --conduit o", "origin"),
-        ("mpi-coll --conduit m", "mpi"),
+        ("mpi-coll --conduit ", "mpi"),  # no other would be accepted
+        ("mpi-pingpong --conduit s", ""),
+        ("list s", "sci startx sunfire"),
         ("compare --conduit sci --conduit s", "sci startx sunfire"),
         ("compare --command testl", "testlarge testlogp"),
         ("compare --command mpi-p", "mpi-patterns mpi-pingpong"),
@@ -62,7 +64,7 @@ def complete():
     ],
 )
 def test_bash_completes(complete, words, expected):
-    assert complete(*words.split()) == expected.split()
+    assert complete(*words.split(" ")) == expected.split()
 
 
 def test_bash_completes_what_is_not_begun(complete):

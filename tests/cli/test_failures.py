@@ -103,9 +103,16 @@ def test_a_forgotten_await_explains_a_handler_that_fails(shown):
             "payload and 1",
         ),
         (
-            "h()",
-            "request_short(1, h)",
-            "takes no token; write `def handler(token, ...)`; the request of rank 0 (prog.py:6) carries 0",
+            "h(number)",
+            "request_short(1, h, 5)",
+            "takes no integers; the request of rank 0 (prog.py:6) carries 1; its first parameter, number, is given the "
+            "token: write `def h(token, number)`",
+        ),
+        (
+            "h(payload, number)",
+            "request_medium(1, h, b'x', 5)",
+            "takes a payload and no integers; the request of rank 0 (prog.py:6) carries a payload and 1; its first "
+            "parameter, payload, is given the token: write `def h(token, payload, number)`",
         ),
         ("h(token, a)", "request_short(1, h, *numbers)", "takes 1 integer; the request of rank 0 carries 2"),
     ],

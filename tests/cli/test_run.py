@@ -12,6 +12,7 @@ import pytest
 import conduit
 from conduit.commands.program import ProgramFile
 from conduit.errors import BadRequest
+from conduit.launch import processes as processes_of_jobs
 from conduit.launch.registry import FRONT_ENDS
 from conduit.seeing.comparison import read_results
 
@@ -490,8 +491,8 @@ def test_a_wrong_call_leaves_an_older_file(command, tmp_path):
 
 
 COPIES = (
-    "warning: a launcher has started 3 processes, and each of them runs all ranks on 'sci' by itself; give --conduit "
-    "mpi:library=mpi4py for a rank in each process, or start one process\n"
+    "warning: a launcher has started 3 processes, and each of them runs all ranks on 'sci' by itself; choose --conduit "
+    "mpi:library=mpi4py for a rank in each process, or start it without the launcher\n"
 )
 
 
@@ -503,6 +504,7 @@ def test_a_launcher_that_starts_copies_of_a_simulation_is_noticed(
     pytest.importorskip("mpi4py", reason="the network that is proposed needs mpi4py")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prog.py").write_text("async def main(ep): pass\n")
+    monkeypatch.setattr(processes_of_jobs, "_WARNED", [])
     if processes is not None:
         monkeypatch.setenv("PMI_SIZE", processes)
     status, _, err = command(*words)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conduit.errors import BadRequest
-from conduit.options import SimOptions, describe, option, parse_options, render, value_text
+from conduit.options import SimOptions, closest, describe, option, parse_options, render, value_text
 
 
 @attrs.frozen(kw_only=True)
@@ -102,6 +102,28 @@ def test_wrong_text_names_option_value_and_what_is_allowed(name, text, allowed):
 def test_unknown_option_lists_the_known_ones():
     with pytest.raises(BadRequest, match=r"^conduit 'sci' has no option 'slot' \(did you mean slots\?\); its options "):
         read(slot="4")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("SCI", "sci"),
+        ("scii", "sci"),
+        ("sic", "sci"),
+        ("scu", "sci"),
+        ("sc", "sci"),
+        ("upd", "udp"),
+        ("smp", ""),  # two letters of three are in mpi too
+        ("upc", ""),
+        ("sim", ""),
+        ("sunfir", "sunfire"),
+        ("sun-fire", "sunfire"),
+        ("s", ""),
+        ("gasnet", ""),
+    ],
+)
+def test_the_name_that_is_meant_is_one_that_is_much_like_it(word, meant):
+    assert closest(word, ["loggp", "mpi", "origin", "sci", "startx", "sunfire", "t3e", "udp"]) == meant
 
 
 def test_combination_refused_by_the_class_keeps_its_words():

@@ -77,9 +77,24 @@ def test_text_of_a_spec_reads_back(toys):
     [
         ("", "^the spec '' names no conduit; write it as NAME or NAME:option=value,option=value$"),
         (":slots=2", "^the spec ':slots=2' names no conduit; "),
-        ("toy:slots", "^'slots' in the spec 'toy:slots' is no option; write option=value, separated by commas$"),
-        ("toy:slots=", "^'slots=' in the spec 'toy:slots=' is no option; "),
-        ("toy:=2", "^'=2' in the spec 'toy:=2' is no option; "),
+        (
+            "toy:slots",
+            "^option 'slots' in the spec 'toy:slots' has no value; write slots=VALUE, allowed: an integer$",
+        ),
+        (
+            "toy:slots=2,torus=",
+            "^option 'torus' in the spec 'toy:slots=2,torus=' has no value; write torus=VALUE, allowed: integers such ",
+        ),
+        ("toy:=2", "^'=2' in the spec 'toy:=2' is no option; write option=value, separated by commas$"),
+        ("toy:wide", "^'wide' in the spec 'toy:wide' is no option; write option=value, separated by commas$"),
+        ("toy:slots:4", r"^'slots:4' in the spec 'toy:slots:4' is no option \(did you mean slots=4\?\); write option="),
+        ("toy:slot", r"^'slot' in the spec 'toy:slot' is no option \(did you mean slots=VALUE\?\); write option="),
+        ("toy:weak", r"^'weak' in the spec 'toy:weak' is no option \(did you mean order=weak\?\); write option="),
+        (
+            "toy:slots=2,wrong",
+            "^'toy:slots=2,wrong' names several conduits, and a spec is of one; where several may be given write "
+            "--conduit toy:slots=2 --conduit wrong$",
+        ),
         ("toy:slots=2,slots=3", "^option 'slots' is given twice in the spec 'toy:slots=2,slots=3'; give it once$"),
         (
             "toy:Slot=2",
@@ -104,6 +119,34 @@ def test_unknown_conduit_lists_the_known_ones(toys):
         UnknownConduit, match=r"^there is no conduit 'tot' \(did you mean toy\?\); installed are: broken"
     ):
         registry.find("tot")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            "toy,wrong",
+            "'toy,wrong' names several conduits, and a spec is of one; where several may be given write --conduit toy "
+            "--conduit wrong",
+        ),
+        ("toy,slots=4", "'toy,slots=4' is no spec: options follow a colon; write toy:slots=4"),
+        ("toy slots=4", "'toy slots=4' is no spec: options follow a colon; write toy:slots=4"),
+        ("toy=4", "'toy=4' is no spec: options follow a colon; write toy:option=value"),
+        ("toy,", "there is no conduit 'toy,' (did you mean toy?); installed are: broken, toy, wrong"),
+        ("yot", "there is no conduit 'yot'; installed are: broken, toy, wrong"),
+        ("tyo", "there is no conduit 'tyo' (did you mean toy?); installed are: broken, toy, wrong"),
+        (
+            "tot4me",
+            "there is no conduit 'tot4me': it is a library for programs (`api = \"tot4me\"` at their top), which run "
+            "on any conduit; installed are: broken, toy, wrong",
+        ),
+    ],
+)
+def test_text_that_is_no_spec_says_what_may_be_meant(toys, plugins, spec, message):
+    plugins[registry.FRONT_ENDS] = {"tot4me": "toy:f"}
+    with pytest.raises(UnknownConduit) as refused:
+        registry.parse_spec(spec)
+    assert str(refused.value) == message
 
 
 def test_no_conduit_at_all(plugins):

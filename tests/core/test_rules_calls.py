@@ -129,6 +129,45 @@ def test_E4_a_forgotten_call_is_noticed_wherever_it_is_dropped(on_loggp, last):
     assert str(error).startswith(f"ep.poll() at {__file__}:")
 
 
+@pytest.mark.parametrize("swallows", [False, True])
+def test_E4_a_loop_of_forgotten_calls_is_ended_and_keeps_few_of_them(on_loggp, swallows):
+    kept, raised = [], []
+
+    async def main(ep):
+        try:
+            while True:
+                ep.poll()
+        except conduit.BadRequest as error:
+            kept.append(len(ep.forgotten))
+            raised.append(error)
+            if not swallows:
+                raise
+        for call in (ep.poll, ep.attach, lambda: ep.compute(0), lambda: ep.block_until(lambda: True)):
+            with pytest.raises(conduit.BadRequest, match="was called 1000 times") as caught:
+                call()
+            raised.append(caught.value)
+        assert len(ep.forgotten) == kept[0] == 1000
+
+    error = on_loggp.fails(conduit.BadRequest, main, ranks=1)
+    line = main.__code__.co_firstlineno + 3
+    assert str(error) == (
+        f"ep.poll() at {__file__}:{line} was called 1000 times but never awaited, so it did nothing; write `await "
+        "ep.poll()`"
+    )
+    assert {str(each) for each in raised} == {str(error)}
+    assert len(raised) == 2 * (1 + 4 * swallows)  # it has run twice
+
+
+def test_E4_calls_forgotten_in_one_go_are_no_loop_but_few_are_kept(on_loggp):
+    async def main(ep):
+        calls = [ep.poll() for _ in range(5000)]
+        calls.clear()
+        assert len(ep.forgotten) == 1000
+
+    error = on_loggp.fails(conduit.BadRequest, main, ranks=1)
+    assert "was called 1000 times but never awaited" in str(error)
+
+
 def test_E4_another_error_goes_before_a_forgotten_call_and_names_it(on_loggp):
     async def main(ep):
         ep.poll()

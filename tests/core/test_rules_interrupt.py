@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 import trio
 
 import conduit
+from conduit.core.endpoint import Endpoint
 
 pytestmark = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread"
@@ -53,6 +55,30 @@ def _busy(where):
                 await trio.sleep(1e-6)
 
     return main
+
+
+def test_a_call_that_it_breaks_off_is_not_said_to_be_forgotten(monkeypatch):
+    """It may come after the call was made and before it could be awaited."""
+    rounds = []
+    polled = Endpoint._poll
+
+    def poll(self, guard):
+        rounds.append(1)
+        if len(rounds) == 5:
+            del guard  # as Python does when it drops what the call had
+            signal.raise_signal(signal.SIGINT)
+        return polled(self, guard)
+
+    async def main(ep):
+        while True:
+            await ep.poll()
+
+    monkeypatch.setattr(Endpoint, "_poll", poll)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, conduit="loggp")
+    (note,) = caught.value.__notes__
+    assert "where the ranks were" in note
+    assert "awaited" not in note
 
 
 PLACES = ["program", "handler", "predicate", "progress", "shield"]
@@ -99,6 +125,62 @@ def _computes_for_ever(where):
         await ep.block_until(look)
 
     return main
+
+
+def test_E8_an_interrupt_that_python_drops_is_tried_again():
+    """It comes while an object dies, out of which nothing can be raised: Python would print it, and go on."""
+    before = sys.unraisablehook
+
+    async def main(ep):
+        class Thing:
+            pass
+
+        thing = Thing()
+        dying = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+        del thing
+        for _ in range(10**8):
+            pass
+        return dying
+
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(main, ranks=1, conduit="loggp")
+    assert sys.unraisablehook is before
+
+
+def test_E8_an_interrupt_that_python_drops_at_the_end_of_a_job_is_not_lost():
+    async def main(ep):
+        class Thing:
+            def __init__(self):
+                self.dying = weakref.finalize(self, signal.raise_signal, signal.SIGINT)
+
+        Thing()
+
+    def run_and_go_on():
+        conduit.run(main, ranks=1, conduit="loggp")
+        for _ in range(10**8):
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        run_and_go_on()
+
+
+def test_E8_what_else_python_drops_is_told_as_before():
+    told = []
+
+    async def main(ep):
+        class Thing:
+            def __del__(self):
+                raise KeyError("lost")
+
+        Thing()
+
+    before = sys.unraisablehook
+    sys.unraisablehook = told.append
+    try:
+        conduit.run(main, ranks=1, conduit="loggp")
+    finally:
+        sys.unraisablehook = before
+    assert [each.exc_type for each in told] == [KeyError]
 
 
 @pytest.mark.parametrize("where", ["handler", "predicate"])

@@ -90,6 +90,19 @@ def test_an_option_says_which_network_is_meant(text, cls, simulated, canonical):
     assert registry.parse_spec(canonical) == spec
 
 
+def test_one_of_them_is_listed_alone_or_all_of_them(capsys):
+    from conduit.commands.list import list_conduits
+
+    for names, listed in ((("many:library=real",), ["real"]), (("many",), list(Many.variants()))):
+        assert list_conduits(*names) == 0
+        heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("many:")]
+        assert [head.split()[0] for head in heads] == [f"many:library={value}" for value in listed]
+    with pytest.raises(
+        BadRequest, match=r"^'many:stripes=2' has options; conduit show many:stripes=2 shows what they "
+    ):
+        list_conduits("many:stripes=2")
+
+
 def test_other_options_keep_the_network():
     spec = registry.parse_spec("many:library=real").with_options(credits=3)
     assert (spec.text, spec.cls) == ("many:library=real,credits=3", Real)
@@ -112,6 +125,31 @@ def test_other_options_keep_the_network():
             "many:library=absent",
             UnknownConduit,
             r"'many:library=absent' cannot be imported: ModuleNotFoundError: No",
+        ),
+        (
+            "real",
+            UnknownConduit,
+            r"^there is no conduit 'real' \(did you mean many:library=real\?\); installed are: many$",
+        ),
+        (
+            "virtaul",
+            UnknownConduit,
+            r"^there is no conduit 'virtaul' \(did you mean many:library=virtual\?\); installed",
+        ),
+        (
+            "many,real",
+            UnknownConduit,
+            r"^there is no conduit 'many,real' \(did you mean many:library=real\?\); installed",
+        ),
+        (
+            "many:real",
+            BadRequest,
+            r"^'real' in the spec 'many:real' is no option \(did you mean library=real\?\); write option=value, sep",
+        ),
+        (
+            "many:library",
+            BadRequest,
+            r"^option 'library' in the spec 'many:library' has no value; write library=VALUE, allowed: virtual\|real",
         ),
         ("many:library=twice", UnknownConduit, r"class Doubled, declare 'library' too, which chooses it"),
         ("many:library=odd", UnknownConduit, r"the class Many has variants itself"),

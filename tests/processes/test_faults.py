@@ -1,11 +1,14 @@
 """Whatever happens to one rank ends the job everywhere, soon, with a status that says so, and leaves nothing behind."""
 
 import os
+import re
 import signal
 import sys
 import time
 
 import pytest
+
+from conduits.mpi.real import start_command
 
 from .conftest import MPI
 
@@ -172,6 +175,56 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "interrupted: where the ranks were" in done.err
     assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
     assert "Traceback" not in done.err
+
+
+def launched(shell, ranks, *words):
+    """Begin a script under the launcher itself."""
+    command, defaults = start_command(ranks, [str(word) for word in words])
+    shell.environment = {**defaults, **shell.environment}
+    return shell.begin(*command)
+
+
+SCRIPT = """
+import conduit
+
+if __name__ == "__main__":
+    conduit.run(main, conduit="mpi:library=mpi4py")
+"""
+
+
+@pytest.mark.parametrize("how", ["command", "script"])
+def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
+    path = shell.file(INTERRUPTED + SCRIPT)
+    words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
+    process = launched(shell, 3, *words)
+    for _ in range(3):
+        assert process.stdout.readline().startswith("ready")
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    assert done.err.count("interrupted: where the ranks were") == 1
+    assert "did not say" not in done.err
+    assert "rank 0: ran " in done.err
+    assert re.findall(r"^rank (\d): .* in main: waits for a miracle, which rank 0 must bring", done.err, re.M) == [
+        "1",
+        "2",
+    ]
+    assert done.err.count("Traceback") == done.err.count("KeyboardInterrupt") == (how == "script")
+
+
+@pytest.mark.parametrize("computing", [False, True])
+def test_under_a_launcher_the_interrupt_of_another_rank_is_told_too(shell, computing):
+    source = INTERRUPTED.replace("os.getpid())", "os.getpid(), ep.rank)")
+    if not computing:
+        source = source.replace("while ep.rank == 0", "while False")
+    process = launched(shell, 3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
+    numbers = {int(rank): int(number) for _, number, rank in (process.stdout.readline().split() for _ in range(3))}
+    os.kill(numbers[2], signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    assert done.err.count("interrupted: where the ranks were") == 1
+    assert re.findall(r"^rank (\d): .* in main: waits for a miracle, which rank 0 must bring", done.err, re.M) == ["2"]
+    assert "did not say" in done.err
 
 
 def test_a_rank_is_killed_from_outside(shell):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any, ClassVar, NoReturn
 
 from conduit import BadRequest
 from conduits.mpi.awaited.buffers import whole
@@ -19,6 +20,26 @@ _LOWER = {
     "exscan",
 }  # fmt: skip
 """mpi4py's calls for objects."""
+_WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
+"""Those of them that carry none."""
+
+
+class _ForObjects:
+    """What a communicator has instead of such a call; a `__getattr__` would make all its other names slow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, comm: object, kind: type) -> _ForObjects:
+        if comm is None:
+            return self
+        name, upper = self._name, self._name.capitalize()
+        if name in _WITHOUT_OBJECTS:
+            raise BadRequest(f"Comm.{name}: names begin with a capital here; write `await comm.{upper}()`")
+        raise BadRequest(
+            f"Comm.{name}: calls that pickle objects are not here; give arrays to `await comm.{upper}(...)`, or "
+            "pickle to bytes yourself"
+        )
 
 
 class CommBase:
@@ -31,6 +52,13 @@ class CommBase:
     Attributes:
         process, plain: as given.
     """
+
+    _instead: ClassVar = {
+        **dict.fromkeys(("my_rank", "me"), "write `comm.rank`"),
+        **dict.fromkeys(("nprocs", "num_ranks"), "write `comm.size`"),
+        **dict.fromkeys(("Create_cart", "Create_graph"), "topologies are not here; compute neighbours of `comm.rank`"),
+        "Wtime": "write `MPI.Wtime()`",
+    }
 
     __slots__ = ("_broken", "_calls", "plain", "process")
 
@@ -99,6 +127,13 @@ class CommBase:
         """End the job at once, everywhere."""
         raise SystemExit(whole(errorcode, "Comm.Abort: errorcode", low=-(1 << 31)))
 
+    def __init_subclass__(cls) -> None:
+        """Let Python name the calls by the class that users know; which of its bases has one is nothing to tell."""
+        for name, call in vars(cls).items():
+            for each in (call, getattr(call, "check", None)):
+                if isinstance(each, FunctionType) and not name.startswith("_"):
+                    each.__qualname__ = f"Comm.{name}"
+
     def __bool__(self) -> bool:
         return self.plain is not None
 
@@ -110,14 +145,6 @@ class CommBase:
 
     def __repr__(self) -> str:
         return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _LOWER:
-            raise BadRequest(
-                f"Comm.{name}: calls that pickle objects are not here; send arrays with Comm.{name.capitalize()}, or "
-                "pickle to bytes yourself"
-            )
-        raise AttributeError(f"'Comm' object has no attribute {name!r}")
 
     # -- checks ----------------------------------------------------------------------------------------
 
@@ -137,6 +164,8 @@ class CommBase:
 
     def _peer(self, rank: Any, call: str, name: str, *, any_source: bool = False) -> int:
         plain = self._alive(call)
+        if rank.__class__ is int and 0 <= rank < len(plain.group):  # nearly always
+            return rank
         number = whole(rank, f"Comm.{call}: {name}", low=-(1 << 31))
         size = plain.Get_size()
         if number == PROC_NULL or (any_source and number == ANY_SOURCE) or 0 <= number < size:
@@ -145,6 +174,8 @@ class CommBase:
         raise MpiError(ErrorClass.ERR_RANK, f"Comm.{call}: {name}={number} is no rank of {plain.name}; use {allowed}")
 
     def _tag(self, tag: Any, call: str, name: str = "tag", *, any_tag: bool = False) -> int:
+        if tag.__class__ is int and 0 <= tag <= TAG_UB:  # nearly always
+            return tag
         number = whole(tag, f"Comm.{call}: {name}", low=-(1 << 31))
         if 0 <= number <= TAG_UB or (any_tag and number == ANY_TAG):
             return number
@@ -171,3 +202,7 @@ class CommBase:
         if peer == ANY_SOURCE:
             return [each for each in group if each != self._running().rank]
         return [] if peer == PROC_NULL else [group[peer]]
+
+
+for _name in _LOWER:
+    setattr(CommBase, _name, _ForObjects(_name))

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from conduit.errors import ConduitError
+from conduit.words import many
 from conduits.mpi.collectives.channel import Tally
 
 _T = TypeVar("_T")
+
+
+_NO_PROGRAM = ("conduits.mpi.", "conduit.")
+
+
+class RequestPlace(NamedTuple):
+    """Where a program has begun a request.
+
+    Attributes:
+        call: its name.
+        file: of the program.
+        line: in it.
+    """
+
+    call: str
+    file: str
+    line: int
+
+    @classmethod
+    def here(cls, call: str) -> RequestPlace:
+        """Return the line that is running: the innermost that is not of this package."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NO_PROGRAM):
+            frame = frame.f_back
+        return cls(call, frame.f_code.co_filename, frame.f_lineno)
 
 
 class Words(Protocol):
@@ -46,6 +74,7 @@ class Process(ABC):
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
         tally: where the messages of collectives are counted, None where they are not.
+        unwaited: how many requests were begun and not waited for, by call and line of the program.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
             done what it began.
     """
@@ -59,6 +88,7 @@ class Process(ABC):
         self.rank = rank
         self.hosts = tuple(hosts)
         self.handles: dict[str, Any] = {}
+        self.unwaited: Counter[RequestPlace] = Counter()
 
     @abstractmethod
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
@@ -71,10 +101,10 @@ class Process(ABC):
         """
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
-        """Poll until a send or a receive is over.
+        """Poll until a send or a receive is over that `call` has just begun.
 
         Args:
-            request: of the plain interface.
+            request: of the plain interface; not over yet.
             comm: the communicator of the call, for reports.
             call: its name.
             peer: the other rank.
@@ -95,6 +125,15 @@ class Process(ABC):
 
     async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
         """Wait, when the rank's main is over, until all that it has begun is away."""
+
+    def warnings(self) -> list[str]:
+        """Return what to warn of when the rank's main is over: requests that it has not waited for."""
+        return [
+            f"{many(count, 'request')} of {call}, begun at {file}:{line}, never waited for: `await` the Wait() of each"
+            ", or give them to MPI.Request.Waitall"
+            for (call, file, line), count in self.unwaited.items()
+            if count > 0
+        ]
 
     @abstractmethod
     def copied(self, nbytes: int) -> None:

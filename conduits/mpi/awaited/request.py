@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from conduit import BadRequest, checked_call
 from conduits.mpi.awaited.buffers import Span, span
-from conduits.mpi.awaited.process import Process
+from conduits.mpi.awaited.process import Process, RequestPlace
 from conduits.mpi.awaited.status import UNDEFINED, Status
 from conduits.mpi.errors import ErrorClass, MpiError
 
@@ -21,7 +21,7 @@ class Request:
         request: one to be the same as; None: the null handle.
     """
 
-    __slots__ = ("_end", "_plain", "_process", "_ranks", "_receives", "_what")
+    __slots__ = ("_begun", "_end", "_plain", "_process", "_ranks", "_receives", "_what")
 
     def __init__(self, request: Request | None = None) -> None:
         self._plain: Any = None
@@ -30,6 +30,7 @@ class Request:
         self._ranks: Sequence[int] = ()
         self._receives = False
         self._end: Callable[[], object] | None = None
+        self._begun: RequestPlace | None = None
         if request is not None:
             for name in Request.__slots__:
                 setattr(self, name, getattr(request, name))
@@ -52,6 +53,7 @@ class Request:
         made = cls()
         made._process, made._plain, made._what, made._ranks = process, plain, what, ranks
         made._receives, made._end = receives, end
+        made._expect()
         return made
 
     # -- plain -----------------------------------------------------------------------------------------
@@ -187,7 +189,14 @@ class Request:
         self._null()
 
     def _null(self) -> None:
-        self._plain = self._end = None
+        if self._begun is not None:
+            self._of().unwaited[self._begun] -= 1
+        self._plain = self._end = self._begun = None
+
+    def _expect(self) -> None:
+        """Take note that the program is to wait for it."""
+        self._begun = RequestPlace.here(self._what.split()[1])  # "MPI Irecv from rank 1 ..."
+        self._of().unwaited[self._begun] += 1
 
     def _finish(self, status: Status | None) -> None:
         self._fill(status)
@@ -220,6 +229,9 @@ class Prequest(Request):
     def _settle(self) -> None:
         if self._plain is not None:
             self._plain.settle()
+
+    def _expect(self) -> None:
+        """It need not be waited for before it is started."""
 
 
 REQUEST_NULL = Request()

@@ -9,7 +9,8 @@ from cyclopts import Parameter
 
 from conduit import BadRequest, Endpoint
 from conduit.benchmarks import BenchmarkOptions, SizeMark
-from conduit.benchmarks.names import ConduitNames
+from conduit.benchmarks.names import OfConduit
+from conduits.mpi.network import Mpi
 from conduits.mpi.program import entered
 
 UNUSED = Parameter(show=False)
@@ -19,7 +20,7 @@ UNUSED = Parameter(show=False)
 class MpiOptions(BenchmarkOptions):
     """What users may ask of a benchmark of MPI."""
 
-    conduit: ConduitNames = ("mpi",)
+    conduit: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False), OfConduit("mpi")] = ("mpi",)
     """Library to measure, as mpi:library=NAME,option=value,...; repeat it to compare several. [default: mpi]"""
 
     local: Annotated[Literal["in", "out"], UNUSED] = "out"
@@ -28,8 +29,10 @@ class MpiOptions(BenchmarkOptions):
 def check(program: str, options: MpiOptions, *, pairing: bool = True) -> None:
     """Raise BadRequest where a conduit is not MPI's, or an option means nothing; so does that of `pairing` to some."""
     for text in options.conduit:
-        if text.partition(":")[0].strip() != "mpi":
-            raise BadRequest(f"--conduit {text}: {program} measures MPI libraries; give mpi:library=scampi or another")
+        name = text.partition(":")[0].strip()
+        if name != "mpi":
+            wanted = f"mpi:library={name}" if name in Mpi.variants() else "mpi:library=scampi or another"
+            raise BadRequest(f"--conduit {text}: {program} measures MPI libraries; give {wanted}")
     if options.local != "out":
         raise BadRequest(f"--local {options.local} means nothing to {program}; leave it out")
     if options.pairing != "next" and not pairing:

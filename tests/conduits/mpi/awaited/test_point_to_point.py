@@ -274,11 +274,12 @@ def test_buffered_sends_need_room_in_the_buffer(library):
         data = bytearray(b"a" * 1000)
         await comm.Bsend(data, 1)
         data[:] = b"b" * 1000
-        await comm.Ibsend(data, 1)
+        begun = await comm.Ibsend(data, 1)
         data[:] = b"c" * 1000
         with pytest.raises(MPI.Exception, match="2192 bytes, with 2 messages under way") as caught:
             await comm.Bsend(data, 1)
         assert caught.value.Get_error_class() == MPI.ERR_BUFFER
+        await begun.Wait()
         return await MPI.Detach_buffer() is space
 
     freed, got = two(main, f"{library}:{NOTHING_EAGER[library]}").values
@@ -534,7 +535,7 @@ def test_what_waits_for_any_and_for_some(library):
         (lambda comm: comm.Send([bytes(3), MPI.INT], 1), conduit.BadRequest, None, "no multiple of the 4 of MPI_INT"),
         (lambda comm: comm.Send(MPI.BOTTOM, 1), MPI.Exception, MPI.ERR_BUFFER, "BOTTOM"),
         (lambda comm: MPI.COMM_NULL.Send(b"", 1), MPI.Exception, MPI.ERR_COMM, "null"),
-        (lambda comm: comm.send(b"", 1), conduit.BadRequest, None, "Comm.send: calls that pickle.*Comm.Send"),
+        (lambda comm: comm.send(b"", 1), conduit.BadRequest, None, "Comm.send: calls that pickle.*`await comm.Send"),
         (lambda comm: MPI.Request.Waitall([comm]), conduit.BadRequest, None, "item 0.*is no request"),
         (lambda comm: MPI.DOUBLE.Create_vector(1, 1, 1), conduit.BadRequest, None, "derived datatypes"),
     ],
@@ -550,11 +551,37 @@ def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match)
 
 
 def test_a_call_that_is_not_awaited_ends_the_job():
-    async def main(comm):
+    async def sends(comm):
         comm.Send(b"", 0)
 
-    with pytest.raises(conduit.BadRequest, match=r"at .*test_point_to_point.py:\d+ was called but never"):
-        two(main, "scampi")
+    async def receives(comm):
+        comm.Recv(bytearray(1), source=0, status=MPI.Status())
+
+    async def begins(comm):
+        comm.Isend(b"", 0)
+
+    for main, words in (
+        (sends, r'comm.Send\(b"", 0\)'),
+        (receives, r"comm.Recv\(bytearray\(1\), source=0, status=MPI.Status\(\)\)"),
+        (begins, r'comm.Isend\(b"", 0\)'),
+    ):
+        with pytest.raises(
+            conduit.BadRequest, match=rf"\A{words} at .*test_point_to_point.py:\d+ was called but never"
+        ):
+            two(main, "scampi")
+
+
+@pytest.mark.parametrize("name", ["Send", "Recv", "Isend"])
+def test_a_call_in_a_handler_is_refused(name):
+    async def main(ep):
+        def handler(token):
+            getattr(MPI.COMM_WORLD, name)(bytearray(1), 0)
+
+        await ep.attach(handler)
+        await ep.request_short(0, handler)
+
+    with pytest.raises(conduit.HandlerError, match=f"PointToPoint.{name}: called in handler 'handler', which may not"):
+        conduit.run(main, ranks=1, conduit="mpi:library=scampi")
 
 
 def test_active_messages_are_refused_where_mpi_is_alone():
@@ -590,7 +617,8 @@ def test_a_rank_whose_main_is_over_lets_its_messages_go_on(library):
         await comm.Recv(got, 0)
         return (got == text(5, 300_000)).all()
 
-    assert all(two(main, library).values)
+    with pytest.warns(conduit.ConduitWarning, match="1 request of Isend, begun at .*, never waited for"):
+        assert all(two(main, library).values)
 
 
 def test_a_persistent_request_that_is_under_way_is_not_begun(library):

@@ -1,0 +1,58 @@
+"""How `run` is called: it says which argument was meant where it has none of that name; errors begin at the call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
+
+from conduit.errors import BadRequest
+from conduit.launch.tracebacks import trim
+from conduit.options import closest
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MEANT = {
+    **dict.fromkeys(("np", "n", "nranks", "n_ranks", "nprocs", "procs", "size", "pes", "threads", "nodes"), "ranks"),
+    **dict.fromkeys(("timeout", "limit", "max_time"), "time_limit"),
+    **dict.fromkeys(("network", "spec", "transport", "library"), "conduit"),
+    **dict.fromkeys(("ppn", "per_host", "ranks_per_node"), "ranks_per_host"),
+    **dict.fromkeys(("memory", "heap", "heap_size", "segment_bytes"), "segment"),
+}
+"""What others call the arguments of `run`."""
+
+
+def named(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function say which argument was meant where one is given that it does not have.
+
+    What it raises comes from the caller's line, without those of this package.
+    """
+    known = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            for name in kwargs:
+                if name not in known and name != "main":
+                    raise _unknown(function.__name__, name, known)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            trim(error)
+            raise
+
+    return call
+
+
+def _unknown(call: str, name: str, known: Sequence[str]) -> BadRequest:
+    meant = _MEANT.get(name, "") or closest(name, known)
+    return BadRequest(
+        f"{call}: there is no argument {name}="
+        + (f" (did you mean {meant}=?)" if meant else "")
+        + f"; there are {', '.join(known)}; what main takes goes before them, without names"
+    )

@@ -1,0 +1,71 @@
+"""Arguments that `run` does not have, and a call of main in the place of main: the exact words, for each `run`."""
+
+import inspect
+
+import pytest
+
+import conduit
+from conduits.mpi import MPI
+from extended import shmem, upc
+
+KNOWN = "ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace"
+
+
+async def main(ep):
+    await ep.attach()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("rank", "ranks"),
+        ("pes", "ranks"),
+        ("threads", "ranks"),
+        ("np", "ranks"),
+        ("timeout", "time_limit"),
+        ("conduits", "conduit"),
+        ("network", "conduit"),
+        ("segments", "segment"),
+        ("ranks_per_node", "ranks_per_host"),
+        ("TRACE", "trace"),
+        ("zzz", ""),
+    ],
+)
+@pytest.mark.parametrize("run", [conduit.run, conduit.run_async])
+def test_an_argument_that_there_is_not_is_refused_with_the_one_that_was_meant(run, given, meant):
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main, **{given: 4})
+    asked = f" (did you mean {meant}=?)" if meant else ""
+    assert str(caught.value) == (
+        f"{run.__name__}: there is no argument {given}={asked}; there are {KNOWN}; what main takes goes before them, "
+        "without names"
+    )
+
+
+def test_what_run_takes_can_be_looked_up():
+    assert ", ".join(list(inspect.signature(conduit.run).parameters)[2:]) == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (upc.run, "upc.run: there is no argument rnks=; give threads, write_buffer, conduit, seed, "),
+        (shmem.run, "shmem.run: there is no argument rnks=; give pes, conduit, seed, "),
+        (MPI.run, "MPI.run: there is no argument rnks=; give library, ranks, seed, "),
+    ],
+)
+def test_the_front_ends_refuse_it_too(run, said):
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main, rnks=4)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("run", "call"), [(conduit.run, "run"), (upc.run, "upc.run"), (shmem.run, "shmem.run"), (MPI.run, "MPI.run")]
+)
+def test_a_call_of_main_is_no_main(run, call):
+    """And Python does not warn that it was never awaited."""
+    with pytest.raises(conduit.BadRequest) as caught:
+        run(main(None), **{} if call == "MPI.run" else {"conduit": "loggp"})
+    assert str(caught.value).startswith(f"{call}: main=main(...) is a call of main, made already; pass the function")
+    assert f"{call}(main, ...)" in str(caught.value)
