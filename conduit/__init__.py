@@ -5,7 +5,7 @@ docs/virtual_time.md.
 """
 
 from conduit.contract import Conduit
-from conduit.core.checked_call import checked_call
+from conduit.core.checked_call import call_guard, checked_call
 from conduit.core.endpoint import Endpoint
 from conduit.core.token import Token
 from conduit.errors import (
@@ -40,6 +40,7 @@ __all__ = [
     "Token",
     "UnknownConduit",
     "available",
+    "call_guard",
     "checked_call",
     "current",
     "run",

@@ -137,7 +137,8 @@ def guard(endpoint: Caller | None, call: str) -> Guard:
 
 def quiet_python() -> None:
     """Keep Python from warning of the same forgotten call with less to say."""
-    warnings.filterwarnings("ignore", message=r"coroutine '((Endpoint|Rma)\._|conduit call)", category=RuntimeWarning)
+    ours = r"((Endpoint|Rma)\._|conduit call|(\w+\.)*_guarded)"
+    warnings.filterwarnings("ignore", message=f"coroutine '{ours}", category=RuntimeWarning)
 
 
 Action = Callable[[], Awaitable[object]]

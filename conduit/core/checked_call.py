@@ -25,6 +25,35 @@ CURRENT: ContextVar[Endpoint | None] = ContextVar("conduit.current", default=Non
 """The endpoint of the rank whose task runs."""
 
 
+def call_guard(call: str) -> Guard:
+    """Return the guard of a call that checks its arguments itself, for what programs call so often that layers count.
+
+    Such a call is a plain function, with the same rules as one of `checked_call`.  It returns a coroutine that keeps
+    the guard, and clears it as soon as it runs:
+
+        def send(self, data, dest):
+            ...  # raises BadRequest
+            return self._guarded_send(conduit.call_guard("Comm.send"), data, dest)
+
+        async def _guarded_send(self, unused, data, dest):
+            unused.clear()
+            ...
+
+    The name of the async function begins with `_guarded`; of such a one Python itself says nothing.
+
+    Args:
+        call: the name that users know the call by.
+
+    Raises:
+        HandlerError: a handler makes the call.
+    """
+    endpoint = CURRENT.get()
+    if endpoint is not None and endpoint._dispatch.running:
+        endpoint.refuse_in_handler(call)
+    frame = _getframe(2)
+    return Guard((endpoint, call, frame.f_code, frame.f_lasti))
+
+
 async def _run(unused: Guard) -> Any:
     coroutine = unused.pop()
     unused.clear()

@@ -243,6 +243,7 @@ class LibraryTransport(Transport):
         self._held: Message | None = None
         self._resume = port.resume_pass
         self._steps = 0
+        self._more = False  # whether there may be something left for the next pass
         self._resumed = False  # inside an act of the hardware, which is not over: no time may pass in it
         self.messages: Messages | None = None
         self.miss_changed()
@@ -265,6 +266,7 @@ class LibraryTransport(Transport):
     def begin_pass(self) -> None:
         """Begin a pass, which takes at most this many steps."""
         self._steps = _STEPS
+        self._more = True
         self._resumed = False
         self._engine.device.begin_pass()
 
@@ -287,7 +289,10 @@ class LibraryTransport(Transport):
                     if message.word & LONG and message.nbytes:
                         self._show(message)
                     return message
-            if not self._steps or not (engine.progress() if engine.schedules else engine.device.progress()):
+            if not self._steps:
+                return None
+            if not (engine.progress() if engine.schedules else engine.device.progress()):
+                self._more = False
                 return None
             self._steps -= 1
 
@@ -298,9 +303,9 @@ class LibraryTransport(Transport):
 
     def end_pass(self) -> None:
         """Let the next pass go on where there is more."""
-        self._engine.device.end_pass()
         engine = self._engine
-        if engine.pending() if engine.schedules else engine.device.pending():
+        engine.device.end_pass()
+        if self._more and (engine.pending() if engine.schedules else engine.device.pending()):
             self.port.notify()
 
     def acquire(self, dest: int) -> SlotRecord | None:
@@ -359,10 +364,9 @@ class ForTransfer(Blocked):
         self._peer = peer
         self._tag = tag
 
-    def __getattr__(self, name: str) -> str:
-        """Return `what` is waited for."""
-        if name != "what":
-            raise AttributeError(name)
+    @property
+    def what(self) -> str:  # type: ignore[override]  # made when it is asked for
+        """What it waits for."""
         return self._comm.words(self._call, self._peer, self._tag)
 
     def ready(self) -> bool:
@@ -386,14 +390,8 @@ class SimulatedProcess(Process):
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
         """Poll until a send or a receive is over."""
-        port, kernel = self._port, self._port.kernel
-        if port.blocked:
-            port.recheck(kernel.task)
-        port._calls -= 1
-        if port._calls <= 0 or kernel.ending or cancelled(kernel.task):
-            await port._enter()
-        if not request.over:
-            await port._block(ForTransfer(kernel, request, comm, call, peer, tag))
+        port = self._port
+        await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
         digest_log = port.core.digest_log
         if digest_log is not None:
             digest_log.extend((port.ticks(), _WAKE))

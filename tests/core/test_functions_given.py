@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import warnings
 
 import pytest
 import trio
@@ -182,6 +183,54 @@ def test_a_decorated_function_that_is_not_async_is_refused_when_it_is_awaited():
         await ep.poll()
 
     with pytest.raises(conduit.BadRequest, match=r"plain\(2\) at .* was called but never awaited"):
+        conduit.run(main, ranks=1, conduit="loggp")
+
+
+class Layer:
+    """A layer whose calls check their arguments themselves."""
+
+    def call(self, number):
+        if number < 0:
+            raise conduit.BadRequest(f"Layer.call: number={number} is negative")
+        return self._guarded_call(conduit.call_guard("Layer.call"), number)
+
+    async def _guarded_call(self, unused, number):
+        unused.clear()
+        return number + 1
+
+
+def test_a_call_with_a_guard_of_its_own_checks_and_runs():
+    async def main(ep):
+        with pytest.raises(conduit.BadRequest, match=r"\ALayer.call: number=-1 is negative"):
+            Layer().call(-1)
+        return await Layer().call(1)
+
+    assert conduit.run(main, ranks=1, conduit="loggp").values == [2]
+
+
+def test_a_call_with_a_guard_of_its_own_is_noticed_when_it_is_forgotten():
+    async def main(ep):
+        Layer().call(1)
+        gc.collect()
+        await ep.poll()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # and Python says nothing of its own
+        with pytest.raises(
+            conduit.BadRequest, match=r"\ALayer\(\)\.call\(1\) at .*given\.py:\d+ was called but never aw"
+        ):
+            conduit.run(main, ranks=1, conduit="loggp")
+
+
+def test_a_call_with_a_guard_of_its_own_is_refused_in_handlers():
+    async def main(ep):
+        def handler(token):
+            Layer().call(1)
+
+        await ep.attach(handler)
+        await ep.request_short(0, handler)
+
+    with pytest.raises(conduit.HandlerError, match=r"Layer\.call: called in handler 'handler', which may not wait"):
         conduit.run(main, ranks=1, conduit="loggp")
 
 

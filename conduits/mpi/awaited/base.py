@@ -24,6 +24,24 @@ _WITHOUT_OBJECTS = {"barrier", "probe", "iprobe"}
 """Those of them that carry none."""
 
 
+class _ForObjects:
+    """What a communicator has instead of such a call; a `__getattr__` would make all its other names slow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, comm: object, kind: type) -> _ForObjects:
+        if comm is None:
+            return self
+        name, upper = self._name, self._name.capitalize()
+        if name in _WITHOUT_OBJECTS:
+            raise BadRequest(f"Comm.{name}: names begin with a capital here; write `await comm.{upper}()`")
+        raise BadRequest(
+            f"Comm.{name}: calls that pickle objects are not here; give arrays to `await comm.{upper}(...)`, or "
+            "pickle to bytes yourself"
+        )
+
+
 class CommBase:
     """A communicator, as one of its ranks has it; false where it is null.
 
@@ -128,17 +146,6 @@ class CommBase:
     def __repr__(self) -> str:
         return "<Comm null>" if self.plain is None else f"<Comm {self.plain.name} of {self.plain.Get_size()}>"
 
-    def __getattr__(self, name: str) -> Any:
-        upper = name.capitalize()
-        if name in _WITHOUT_OBJECTS:
-            raise BadRequest(f"Comm.{name}: names begin with a capital here; write `await comm.{upper}()`")
-        if name in _LOWER:
-            raise BadRequest(
-                f"Comm.{name}: calls that pickle objects are not here; give arrays to `await comm.{upper}(...)`, or "
-                "pickle to bytes yourself"
-            )
-        raise AttributeError(f"'Comm' object has no attribute {name!r}")
-
     # -- checks ----------------------------------------------------------------------------------------
 
     def _alive(self, call: str) -> Any:
@@ -157,6 +164,8 @@ class CommBase:
 
     def _peer(self, rank: Any, call: str, name: str, *, any_source: bool = False) -> int:
         plain = self._alive(call)
+        if rank.__class__ is int and 0 <= rank < len(plain.group):  # nearly always
+            return rank
         number = whole(rank, f"Comm.{call}: {name}", low=-(1 << 31))
         size = plain.Get_size()
         if number == PROC_NULL or (any_source and number == ANY_SOURCE) or 0 <= number < size:
@@ -165,6 +174,8 @@ class CommBase:
         raise MpiError(ErrorClass.ERR_RANK, f"Comm.{call}: {name}={number} is no rank of {plain.name}; use {allowed}")
 
     def _tag(self, tag: Any, call: str, name: str = "tag", *, any_tag: bool = False) -> int:
+        if tag.__class__ is int and 0 <= tag <= TAG_UB:  # nearly always
+            return tag
         number = whole(tag, f"Comm.{call}: {name}", low=-(1 << 31))
         if 0 <= number <= TAG_UB or (any_tag and number == ANY_TAG):
             return number
@@ -191,3 +202,7 @@ class CommBase:
         if peer == ANY_SOURCE:
             return [each for each in group if each != self._running().rank]
         return [] if peer == PROC_NULL else [group[peer]]
+
+
+for _name in _LOWER:
+    setattr(CommBase, _name, _ForObjects(_name))

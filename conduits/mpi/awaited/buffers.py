@@ -173,16 +173,23 @@ def whole(given: Any, what: str, low: int = 0, error: ErrorClass = ErrorClass.ER
     return number
 
 
-_BYTES = np.dtype(np.uint8)
+_ARRAY, _BYTES = np.ndarray, np.dtype(np.uint8)
 
 
-def bytes_of(given: Any, what: str, *, writable: bool = False) -> memoryview:
-    """Return the bytes that a buffer of one part means; as `span`, quickly where they are what they seem."""
-    if given.__class__ is np.ndarray and given.dtype is _BYTES and given.ndim == 1 and given.size:
+def bytes_of(given: Any, call: str, name: str = "buf", *, writable: bool = False) -> memoryview:
+    """Return the bytes that a buffer of one part means; as `span`, quickly where they are what they seem.
+
+    Args:
+        given: as a program gives it.
+        call: of the communicator, for errors.
+        name: of the argument, for errors.
+        writable: whether something is received into it.
+    """
+    if given.__class__ is _ARRAY and given.dtype is _BYTES and given.ndim == 1:
         view: memoryview = given.data
         if view.c_contiguous and not (writable and view.readonly):
             return view
-    return span(given, what, writable=writable).view
+    return span(given, f"Comm.{call}: {name}", writable=writable).view
 
 
 def span(given: Any, what: str, *, writable: bool = False) -> Span:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any, Literal
 
-from conduit import checked_call
+from conduit import call_guard, checked_call
 from conduits.mpi.awaited.base import CommBase
 from conduits.mpi.awaited.buffers import bytes_of
 from conduits.mpi.awaited.request import MESSAGE_NO_PROC, MatchedMessage, Prequest, Request
@@ -14,32 +15,18 @@ from conduits.mpi.engine.transfer import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 
 def _sending(call: str) -> Any:
-    where = f"Comm.{call}: buf"
-
     def check(self: PointToPoint, buf: Any, dest: int, tag: int = 0) -> tuple[Any, ...]:
-        data, plain = bytes_of(buf, where), self.plain
-        # What is nearly always given needs no look at what else is allowed.
-        if not (dest.__class__ is int and plain is not None and 0 <= dest < len(plain.group)):
-            dest = self._peer(dest, call, "dest")
-        if not (tag.__class__ is int and 0 <= tag <= TAG_UB):
-            tag = self._tag(tag, call)
-        return self, data, dest, tag
+        return self, bytes_of(buf, call), self._peer(dest, call, "dest"), self._tag(tag, call)
 
     return check
 
 
 def _receiving(call: str) -> Any:
-    where = f"Comm.{call}: buf"
-
-    def check(
-        self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *rest: Any, **named: Any
-    ) -> tuple[Any, ...]:
-        data, plain = bytes_of(buf, where, writable=True), self.plain
-        if not (source.__class__ is int and plain is not None and 0 <= source < len(plain.group)):
-            source = self._peer(source, call, "source", any_source=True)
-        if not (tag.__class__ is int and (0 <= tag <= TAG_UB or tag == ANY_TAG)):
-            tag = self._tag(tag, call, any_tag=True)
-        return self, data, source, tag, *rest, *named.values()
+    def check(self: PointToPoint, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> tuple[Any, ...]:
+        return (
+            self, bytes_of(buf, call, writable=True), self._peer(source, call, "source", any_source=True),
+            self._tag(tag, call, any_tag=True),
+        )  # fmt: skip
 
     return check
 
@@ -61,8 +48,8 @@ def _both(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv"
     return (
-        self, bytes_of(sendbuf, f"Comm.{call}: sendbuf"), self._peer(dest, call, "dest"),
-        self._tag(sendtag, call, "sendtag"), bytes_of(recvbuf, f"Comm.{call}: recvbuf", writable=True),
+        self, bytes_of(sendbuf, call, "sendbuf"), self._peer(dest, call, "dest"),
+        self._tag(sendtag, call, "sendtag"), bytes_of(recvbuf, call, "recvbuf", writable=True),
         self._peer(source, call, "source", any_source=True), self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
 
@@ -73,7 +60,7 @@ def _replacing(
 ) -> tuple[Any, ...]:  # fmt: skip
     call = "Sendrecv_replace"
     return (
-        self, bytes_of(buf, f"Comm.{call}: buf", writable=True), self._peer(dest, call, "dest"),
+        self, bytes_of(buf, call, writable=True), self._peer(dest, call, "dest"),
         self._tag(sendtag, call, "sendtag"), self._peer(source, call, "source", any_source=True),
         self._tag(recvtag, call, "recvtag", any_tag=True), status,
     )  # fmt: skip
@@ -86,14 +73,15 @@ class PointToPoint(CommBase):
 
     # -- sends -----------------------------------------------------------------------------------------
 
-    @checked_call(_sending("Send"))
-    async def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> Coroutine[Any, Any, None]:
         """Send; returns when the buffer may be used again, which may be only when the message is received."""
-        process = self.process
-        assert process is not None
-        begun = await process.call(self.plain.Isend, buf, dest, tag)
-        if not begun.over or begun.error is not None:
-            await self._sent(begun, "Send", dest, tag)
+        data, plain = bytes_of(buf, "Send"), self.plain
+        # What is nearly always given needs no look at what else is allowed.
+        if plain is None or not (
+            dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
+        ):
+            dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
+        return self._guarded_send(call_guard("PointToPoint.Send"), data, dest, tag)
 
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -158,26 +146,22 @@ class PointToPoint(CommBase):
 
     # -- receives --------------------------------------------------------------------------------------
 
-    @checked_call(_receiving("Recv"))
-    async def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+    def Recv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> Coroutine[Any, Any, None]:
         """Receive a message of at most the size of the buffer.
 
         Raises:
             MpiError: it was longer; what fits is there, the rest is lost.
         """
-        process = self.process
-        assert process is not None
-        begun = await process.call(self.plain.Irecv, buf, source, tag)
-        if not begun.over:
-            try:
-                await process.finished(begun, self, "Recv", source, tag)
-            except BaseException:
-                begun.Cancel()
-                raise
-        if status is not None:
-            status.fill(begun)
-        if begun.error is not None:
-            raise begun.error
+        data, plain = bytes_of(buf, "Recv", writable=True), self.plain
+        if plain is None or not (
+            source.__class__ is int and tag.__class__ is int and 0 <= source < len(plain.group)
+            and ANY_TAG <= tag <= TAG_UB
+        ):  # fmt: skip
+            source = self._peer(source, "Recv", "source", any_source=True)
+            tag = self._tag(tag, "Recv", any_tag=True)
+        return self._guarded_recv(call_guard("PointToPoint.Recv"), data, source, tag, status)
 
     @checked_call(_receiving("Irecv"))
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
@@ -188,7 +172,7 @@ class PointToPoint(CommBase):
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """Make a persistent receive."""
         call = "Recv_init"
-        where = bytes_of(buf, f"Comm.{call}: buf", writable=True)
+        where = bytes_of(buf, call, writable=True)
         peer, wanted = self._peer(source, call, "source", any_source=True), self._tag(tag, call, any_tag=True)
         made = self._alive(call).Recv_init(where, peer, wanted)
         return self._persistent(made, self._receives("Recv_init", peer, wanted), peer, receives=True)
@@ -254,6 +238,32 @@ class PointToPoint(CommBase):
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    async def _guarded_send(self, unused: list[Any], data: memoryview, dest: int, tag: int) -> None:
+        unused.clear()
+        process = self.process
+        assert process is not None
+        begun = await process.call(self.plain.Isend, data, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self._sent(begun, "Send", dest, tag)
+
+    async def _guarded_recv(
+        self, unused: list[Any], data: memoryview, source: int, tag: int, status: Status | None
+    ) -> None:
+        unused.clear()
+        process = self.process
+        assert process is not None
+        begun = await process.call(self.plain.Irecv, data, source, tag)
+        if not begun.over:
+            try:
+                await process.finished(begun, self, "Recv", source, tag)
+            except BaseException:
+                begun.Cancel()
+                raise
+        if status is not None:
+            status.fill(begun)
+        if begun.error is not None:
+            raise begun.error
+
     async def _sent(self, begun: Any, call: str, dest: int, tag: int) -> None:
         """Wait for the end of a send."""
         if not begun.over:
@@ -266,7 +276,7 @@ class PointToPoint(CommBase):
         return self._request(begun, self._sends(call, dest, tag), dest)
 
     def _send_init(self, call: str, buf: Any, dest: int, tag: int) -> Prequest:
-        what = bytes_of(buf, f"Comm.{call}: buf")
+        what = bytes_of(buf, call)
         peer, number = self._peer(dest, call, "dest"), self._tag(tag, call)
         made = getattr(self._alive(call), call)(what, peer, number)
         return self._persistent(made, self._sends(call, peer, number), peer)

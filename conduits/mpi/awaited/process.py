@@ -101,10 +101,10 @@ class Process(ABC):
         """
 
     async def finished(self, request: Any, comm: Words, call: str, peer: int, tag: int) -> None:
-        """Poll until a send or a receive is over.
+        """Poll until a send or a receive is over that `call` has just begun.
 
         Args:
-            request: of the plain interface.
+            request: of the plain interface; not over yet.
             comm: the communicator of the call, for reports.
             call: its name.
             peer: the other rank.

@@ -59,6 +59,15 @@ class Matching(Protocol):
     def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
 
+    def take_posted(self, context: int, source: int, tag: int, nbytes: int) -> Receive | None:
+        """As `arrive` of a message that need not be made: take out the posted receive that gets it.
+
+        None where no receive does; then `keep` must follow.
+        """
+
+    def keep(self, arrival: IncomingMessage) -> None:
+        """Take a message that no posted receive gets."""
+
     def sent(self, send: Send) -> None:
         """Take note that the buffer of a send may be used again."""
 

@@ -28,6 +28,7 @@ from conduits.mpi.errors import ErrorClass, MpiError
 
 _SENT, _RECEIVED = 4 << 20, 5 << 20  # numbers of native operations (conduit.core.digest), which MPI jobs never log
 _SYNCHRONOUS = Mode.SYNCHRONOUS
+_NOTHING: list[Receive] = []
 _FLUSH = 300  # as conduit.core.digest.FLUSH
 
 
@@ -137,8 +138,11 @@ class Engine:
         self._sends = number = self._sends + 1
         self._unfinished += 1
         send = Send(self, context, tag, data, dest, source, mode, number)
-        if self.digest_log is not None:
-            self._log(_SENT, dest, context, tag, data)
+        digest_log = self.digest_log
+        if digest_log is not None:
+            digest_log.extend((self.cpu.free, _SENT, dest, context << 32 | tag, len(data), crc32(data)))
+            if len(digest_log) > _FLUSH:
+                digest_log.flush()
         if dest == self.rank:
             self._itself.send(send)
         else:
@@ -157,7 +161,8 @@ class Engine:
                 posted = self._posted[context] = []
             posted.append(receive)
         else:
-            self._match(arrival, receive)
+            receive.match(arrival.source, arrival.tag, arrival.nbytes)
+            arrival.deliver(receive)
         return receive
 
     def receive_found(self, arrival: IncomingMessage, data: memoryview) -> Receive:
@@ -165,7 +170,8 @@ class Engine:
         self.cpu.charge(self.software.call_ps)
         self._receives += 1
         receive = Receive(self, arrival.context, arrival.tag, data, arrival.source, self._receives)
-        self._match(arrival, receive)
+        receive.match(arrival.source, arrival.tag, arrival.nbytes)
+        arrival.deliver(receive)
         return receive
 
     def find(self, context: int, source: int, tag: int, *, take: bool) -> IncomingMessage | None:
@@ -228,15 +234,29 @@ class Engine:
 
     def arrive(self, arrival: IncomingMessage) -> None:
         """Take a message, the next of its sender."""
-        posted = self._posted.get(arrival.context) or ()
-        source, tag = arrival.source, arrival.tag
+        receive = self.take_posted(arrival.context, arrival.source, arrival.tag, arrival.nbytes)
+        if receive is None:
+            self.keep(arrival)
+        else:
+            arrival.deliver(receive)
+
+    def take_posted(self, context: int, source: int, tag: int, nbytes: int) -> Receive | None:
+        """Match a message, the next of its sender: take out the first posted receive that gets it.
+
+        None where no receive does; then `keep` must follow.
+        """
+        posted = self._posted.get(context, _NOTHING)
         for place, receive in enumerate(posted):
             if receive.source in (source, ANY_SOURCE) and receive.tag in (tag, ANY_TAG):
                 self.cpu.free += (place + 1) * self.software.match_ps
-                del self._posted[arrival.context][place]
-                self._match(arrival, receive)
-                return
+                del posted[place]
+                receive.match(source, tag, nbytes)
+                return receive
         self.cpu.charge(len(posted) * self.software.match_ps)
+        return None
+
+    def keep(self, arrival: IncomingMessage) -> None:
+        """Take a message that no posted receive gets."""
         if arrival.mode == Mode.READY:
             self.fail(
                 MpiError(
@@ -276,9 +296,16 @@ class Engine:
                 f"the message of {receive.nbytes} bytes from rank {receive.source}, tag {receive.tag}, is longer than "
                 f"the buffer of its receive, which has {len(receive.data)}; the rest of it is lost",
             )
-        if self.digest_log is not None:
-            self._log(_RECEIVED, receive.source, receive.context, receive.tag, receive.data[: receive.room])
-        self._end(receive)
+        digest_log = self.digest_log
+        if digest_log is not None:
+            room, message = receive.room, receive.context << 32 | receive.tag
+            digest_log.extend((self.cpu.free, _RECEIVED, receive.source, message, room, crc32(receive.data[:room])))
+            if len(digest_log) > _FLUSH:
+                digest_log.flush()
+        self.cpu.free += self.software.complete_ps
+        receive.over = self._ended = True
+        if self.schedules:
+            self.notify()
 
     def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
@@ -308,20 +335,6 @@ class Engine:
         }
 
     # -- inside --------------------------------------------------------------------------------------
-
-    def _log(self, act: int, peer: int, context: int, tag: int, data: memoryview) -> None:
-        digest_log = self.digest_log
-        assert digest_log is not None
-        digest_log.extend((self.cpu.free, act, peer, context << 32 | tag, len(data), crc32(data)))
-        if len(digest_log) > _FLUSH:
-            digest_log.flush()
-
-    def _match(self, arrival: IncomingMessage, receive: Receive) -> None:
-        receive.source, receive.tag = arrival.source, arrival.tag
-        receive.nbytes = nbytes = arrival.nbytes
-        room = len(receive.data)
-        receive.room = nbytes if nbytes < room else room
-        arrival.deliver(receive)
 
     def _end_if_complete(self, send: Send) -> None:
         # A standard or ready send is over when `sent`; a synchronous one when `sent` and `matched`, in either order.

@@ -206,10 +206,10 @@ class EngineComm(PersistentCalls):
     def Isend(
         self, buf: Any, dest: int, tag: int = 0, *, mode: Mode = Mode.STANDARD, hidden: int = P2P
     ) -> Send | CompletedRequest:
-        """Begin a send of all bytes of a buffer."""
+        """Begin a send of all bytes of a buffer; a memoryview is one of bytes."""
         if dest == PROC_NULL:
             return CompletedRequest()
-        data = buf if buf.__class__ is memoryview and buf.format == "B" and buf.ndim == 1 else readable(buf)
+        data = buf if buf.__class__ is memoryview else readable(buf)
         return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
 
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | CompletedRequest:
@@ -236,11 +236,11 @@ class EngineComm(PersistentCalls):
     def Irecv(
         self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, *, hidden: int = P2P
     ) -> Receive | CompletedRequest:
-        """Begin a receive into a buffer, at most as many bytes as it has."""
+        """Begin a receive into a buffer, at most as many bytes as it has; a memoryview is one of bytes."""
         if source == PROC_NULL:
             return CompletedRequest()
-        known = buf.__class__ is memoryview and buf.format == "B" and buf.ndim == 1 and not buf.readonly
-        return self._engine.begin_receive(self.context + hidden, source, tag, buf if known else writable(buf))
+        data = buf if buf.__class__ is memoryview and not buf.readonly else writable(buf)
+        return self._engine.begin_receive(self.context + hidden, source, tag, data)
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> IncomingMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""

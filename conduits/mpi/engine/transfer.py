@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from conduits.mpi.engine.software import Software
 
@@ -89,10 +89,9 @@ class Send(Transfer):
         sent: whether the buffer may be used again.
         matched: whether this rank knows that its receive was found; only synchronous sends need that.
         number: of all sends of this rank, which names it in messages about it.
-        state: for the device's own use.
     """
 
-    __slots__ = ("dest", "matched", "mode", "number", "sent", "source", "state")
+    __slots__ = ("dest", "matched", "mode", "number", "sent", "source")
 
     def __init__(
         self,
@@ -116,7 +115,6 @@ class Send(Transfer):
         self.mode = mode
         self.sent = self.matched = False
         self.number = number
-        self.state: Any = None
 
     def Cancel(self) -> None:
         """Do nothing: a send that has begun goes on."""
@@ -154,6 +152,14 @@ class Receive(Transfer):
         self.source = source
         self.nbytes = self.room = self.received = 0
         self.number = number
+
+    def match(self, source: int, tag: int, nbytes: int) -> None:
+        """Take note of the message that it gets."""
+        self.source = source
+        self.tag = tag
+        self.nbytes = nbytes
+        room = len(self.data)
+        self.room = nbytes if nbytes < room else room
 
     def Cancel(self) -> None:
         """End it without a message, unless it has one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.errors import NetworkError
@@ -39,13 +40,13 @@ class Worker:
     """
 
     __slots__ = (
-        "_act", "_begin", "_begin_act", "_begin_store", "_cpu", "_due", "_kernel", "_line", "_single", "_steps",
-        "_stored_it", "_then", "idle", "rank",
+        "_act", "_act_over", "_begin", "_begin_act", "_begin_it", "_cpu", "_due", "_kernel", "_line", "_over", "_steps",
+        "_store_over", "_then", "idle", "rank",
     )  # fmt: skip
 
     _act: Act
-    _begin: Then
-    _single: tuple[LineStore, int, Buffer, Then | None]
+    _begin: Callable[[], int | None]  # returns when the CPU may go on after a store, where that is known at once
+    _over: Then | None
     _steps: Steps
 
     def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
@@ -54,7 +55,9 @@ class Worker:
         self._line: deque[Steps] = deque()
         self._then: Then | None = None
         self._due = _NOTHING  # when the next act is to begin, as long as no event is to begin it
-        self._begin_act, self._begin_store, self._stored_it = self._do_act, self._do_store, self._stored
+        # Made once, since every act needs them.
+        self._begin_it, self._begin_act = self._begin_due, self._do_act
+        self._act_over, self._store_over = self._done, self._stored
         self.idle = True
         self.rank = cpu.rank
 
@@ -70,7 +73,7 @@ class Worker:
             self._take_next()
 
     def store(self, store: LineStore, offset: int, data: Buffer, over: Then | None = None) -> None:
-        """Take one store, then call `over()`: as `do` of a single act; while the worker is idle.
+        """Take one store, then call `over()`: as `do` of a single act; while the worker is idle and the CPU is not.
 
         Args:
             store: `store(offset, data, done)` returns when the CPU may go on, or 0 and calls `done(when)` later.
@@ -79,10 +82,9 @@ class Worker:
             over: called when it is made.
         """
         self.idle = False
-        self._single = store, offset, data, over
-        self._begin = self._begin_store
-        free, now = self._cpu.free, self._kernel.now
-        self._due = free if free > now else now
+        self._begin = partial(store, offset, data, self._store_over)
+        self._over = over
+        self._due = self._cpu.free
 
     def at_once(self) -> bool:
         """Do what was given, as long as nothing else can happen meanwhile; return whether nothing is left.
@@ -90,13 +92,16 @@ class Worker:
         It lets the time until each act pass without an event, as a call does whose CPU is busy (rule I).
         So it must not be called from a callback of the hardware: time would pass in the midst of an event.
         """
-        advance = self._kernel.advance
+        kernel = self._kernel
         try:
-            while self._due != _NOTHING and advance(self._due):
+            while self._due != _NOTHING and kernel.advance(self._due):
                 self._due = _NOTHING
-                self._begin()
+                begin = self._begin
+                end = begin()
+                if end:
+                    self._stored(end)
         except Exception as error:  # as out of an event: it ends the job, and is none of the program's
-            self._kernel.fail(error, self.rank)
+            kernel.fail(error, self.rank)
         return self.idle
 
     def when_idle(self, then: Then) -> None:
@@ -111,12 +116,18 @@ class Worker:
 
     def _schedule(self) -> None:
         due, self._due = self._due, _NOTHING
-        self._kernel.call(due, self._begin)
+        self._kernel.call(due, self._begin_it)
+
+    def _begin_due(self) -> None:
+        """Begin what is due, in an event."""
+        end = self._begin()
+        if end:
+            self._stored(end)
 
     # -- acts ----------------------------------------------------------------------------------------
 
     def _do_act(self) -> None:
-        self._act(self._done)
+        self._act(self._act_over)
 
     def _done(self, when: int, outcome: Any = None) -> None:
         if when > self._cpu.free:
@@ -154,17 +165,10 @@ class Worker:
 
     # -- a single store ------------------------------------------------------------------------------
 
-    def _do_store(self) -> None:
-        store, offset, data, _ = self._single
-        end = store(offset, data, self._stored_it)
-        if end:
-            self._stored(end)
-
     def _stored(self, when: int) -> None:
-        cpu = self._cpu
-        if when > cpu.free:
-            cpu.free = when
-        _, _, _, over = self._single
+        if when > self._cpu.free:
+            self._cpu.free = when
+        over = self._over
         if over is not None:
             over()
         if self._line or self._then is not None:

@@ -61,7 +61,8 @@ class StoreMapping:
     """
 
     __slots__ = (
-        "_host", "_kernel", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes", "permission",
+        "_host", "_kernel", "_land", "_plain", "_process", "_writable", "alive", "channel", "entry", "nbytes",
+        "permission",
     )  # fmt: skip
 
     def __init__(self, process: MappingProcess, entry: TableEntry, channel: StoreChannel, permission: int) -> None:
@@ -70,6 +71,7 @@ class StoreMapping:
         self._host = process.host
         self._plain = not process.fabric.weak and not process.fabric.may_fail
         self._writable = bool(permission & WRITE)
+        self._land = entry.land  # made once, since every store needs it
         self.entry = entry
         self.channel = channel
         self.nbytes = entry.nbytes
@@ -119,7 +121,7 @@ class StoreMapping:
             process.announced = []
         if not end:
             return channel.follow(size >> 6, issued, partial(self._land_late, offset, data, before))
-        land = partial(self._land_all, offset, data, before) if before else partial(entry.land, offset, data)
+        land = partial(self._land_all, offset, data, before) if before else partial(self._land, offset, data)
         self._kernel.call(end + LANDING_PS, land)
         return end
 

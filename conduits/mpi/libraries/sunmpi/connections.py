@@ -25,21 +25,24 @@ from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done
 from conduits.mpi.engine.transfer import Send
+from conduits.mpi.engine.worker import LineStore
 from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.layout import AreaLayout
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores
-from conduits.mpi.libraries.sunmpi.wire import LINE, PostboxHeader
+from conduits.mpi.libraries.sunmpi.wire import FIRST, INLINE, LINE, SEQUENCES, PostboxHeader, pack_single, unpack_single
 from conduits.rsm import Controller, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
+
+_FREED = wire.ACKS[wire.FREED]
 
 
 class PostboxReader(Protocol):
     """A rank that has queues in areas of its host."""
 
-    def landed(self, source: int, memory: Store, lines: int) -> None:
-        """Take note that so many lines of rank `source` have landed in this rank's queue."""
+    def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
+        """Take note that lines of rank `source` have landed in this rank's queue, at `offset` of its area."""
 
 
 class AreaService:
@@ -70,7 +73,7 @@ class AreaService:
     def _landed(self, writer: int, memory: Store, offset: int, data: Buffer) -> None:
         """Lines have landed: in a queue, tell its rank; blocks of the pool count once a postbox names them."""
         if offset < self._pool_at:
-            self._readers[offset // self._queue_bytes].landed(writer, memory, len(data) // LINE)
+            self._readers[offset // self._queue_bytes].landed(writer, memory, offset, data)
 
 
 @attrs.frozen
@@ -159,6 +162,7 @@ class Outward:
     Attributes:
         peer, area: as given.
         acks: the other's acknowledgements, here; None until connected.
+        store: stores lines into the area; None until connected.
         room: postboxes that are free and not reserved.
         waiting: sends, and headers of other entries, for which there is no room yet, in order.
         large: messages that are under way in pieces; they take turns.
@@ -169,13 +173,14 @@ class Outward:
 
     __slots__ = (
         "_base", "_keep", "_layout", "_lines", "_size", "_tail", "acks", "area", "kept", "large", "peer", "room",
-        "sent", "short", "waiting",
+        "sent", "short", "store", "waiting",
     )  # fmt: skip
 
     def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.area = area
         self.acks: Store | None = None
+        self.store: LineStore | None = None
         self.room = layout.postboxes
         self.waiting: deque[Send | PostboxHeader] = deque()
         self.large: deque[PiecewiseSend] = deque()
@@ -206,14 +211,15 @@ class Outward:
         before = (size - start) * LINE  # what comes before the queue's end
         return [(self._base + start * LINE, lines[:before]), (self._base, lines[before:])]
 
-    def place_single(self, send: Send, data: bytes) -> tuple[int, bytes]:
-        """Put a message of one postbox behind the last one; return its store."""
+    def place_single(self, send: Send, nbytes: int) -> tuple[int, bytes]:
+        """Put a message of one postbox, which is free, behind the last one; return its store."""
         number = self._tail
         self._tail = number + 1
-        nbytes = len(data)
-        line = wire.pack_single(
-            wire.FIRST, 0, 1, number % wire.SEQUENCES,
-            wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0, data,
+        self.room -= 1
+        self.short += nbytes
+        line = pack_single(
+            FIRST, 0, 1, number % SEQUENCES,
+            INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0, bytes(send.data),
         )  # fmt: skip
         place = number % self._size
         if self._keep:
@@ -286,32 +292,36 @@ class Inward:
         peer, memory: as given.
         head: number of the first postbox that was not taken.
         landed: how many lines have landed; as many as `head`: there is nothing to take.
+        last: where in the area the last of them have landed, and what.
         remote: the acknowledgements, at the other; None until connected.
+        store: stores lines there; None until connected.
         taken: bytes of short messages that were kept, and were taken since.
         told: how many of these the other has been told.
         written: lines of acknowledgements that may be lost, by offset.
     """
 
-    __slots__ = ("_base", "_keep", "_size", "head", "landed", "memory", "peer", "remote", "taken", "told", "written")
+    __slots__ = (
+        "_base", "_keep", "_size", "head", "landed", "last", "memory", "peer", "remote", "store", "taken", "told",
+        "written",
+    )  # fmt: skip
 
     def __init__(self, peer: int, memory: Store, base: int, layout: AreaLayout, *, keep: bool) -> None:
         self.peer = peer
         self.memory = memory
         self.head = self.landed = self.taken = self.told = 0
+        self.last: tuple[int, Buffer] = -1, b""
         self.remote: SafeImport | None = None
+        self.store: LineStore | None = None
         self.written: dict[int, bytes] = {}
         self._base = base
         self._size = layout.postboxes
         self._keep = keep
 
-    def peek_single(self) -> tuple[Any, ...] | None:
-        """Return the fields of the postbox at the head (`wire.unpack_single`), where it is a message by itself."""
-        head = self.head
-        fields = flag, _, many, number, kind, *_ = wire.unpack_single(
-            self.memory.read(self._base + head % self._size * LINE, LINE)
-        )
-        single = flag == wire.FIRST and many == 1 and kind == wire.INLINE and number == head % wire.SEQUENCES
-        return fields if single else None
+    def peek_single(self) -> tuple[Any, ...]:
+        """Return the fields of the postbox at the head, as if it were a message by itself (`wire.unpack_single`)."""
+        wanted = self._base + self.head % self._size * LINE
+        offset, data = self.last
+        return unpack_single(data if offset == wanted else self.memory.read(wanted, LINE))
 
     def peek(self) -> list[bytes]:
         """Return the postboxes of the entry at the head; none where it has not come, or not all of it."""
@@ -333,7 +343,7 @@ class Inward:
     def acknowledge_single(self, number: int) -> tuple[int, bytes]:
         """Return the store that acknowledges one postbox, whose data were taken."""
         use, place = divmod(number, self._size)
-        offset, line = place * LINE, wire.ACKS[wire.FREED][use % 255]
+        offset, line = place * LINE, _FREED[use % 255]
         if self._keep:
             self.written[offset] = line
         return offset, line

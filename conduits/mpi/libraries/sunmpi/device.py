@@ -32,9 +32,11 @@ from conduits.mpi.libraries.sunmpi.looks import misses
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
-from conduits.mpi.libraries.sunmpi.wire import LINE, PostboxHeader
+from conduits.mpi.libraries.sunmpi.wire import FIRST, INLINE, LINE, SEQUENCES, PostboxHeader
 from conduits.rsm import Permission
 from conduits.sunfire.driver import SunfireProcess
+
+_SYNCHRONOUS = Mode.SYNCHRONOUS
 
 
 @attrs.frozen
@@ -81,6 +83,7 @@ class SunmpiDevice(Device):
         self._single = min(config.layout.short, wire.SINGLE)  # bytes of the largest message in one postbox
         self._short_pool = config.layout.short_pool
         self._worker = engine.worker
+        self._sent = engine.sent
         self._config = config
         self._costs = costs
         self._memory = memory
@@ -119,12 +122,17 @@ class SunmpiDevice(Device):
             way = self._connection_to(dest)
         if self._may_fail:
             self._repair.check(way.area.host)
-        nbytes, remote = len(send.data), way.area.remote
+        nbytes, store = len(send.data), way.store
         if (
-            nbytes <= self._single and way.room and not way.waiting and remote is not None and way.acks is not None
+            nbytes <= self._single and store is not None and way.room and not way.waiting
             and way.short + nbytes <= self._short_pool and self._worker.idle
-        ):  # fmt: skip  # nearly always, where messages are this short
-            self._send_single(way, remote, send, nbytes)
+        ):  # fmt: skip  # nearly always, where messages are this short: as `_begin`, without steps
+            self._counts["short"] += 1
+            if send.mode == _SYNCHRONOUS:
+                self._sends[send.number] = send
+            self.engine.cpu.free += self._costs.build_ps
+            offset, line = way.place_single(send, nbytes)
+            self._worker.store(store, offset, line, partial(self._sent, send))
         elif way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
         else:
@@ -143,10 +151,13 @@ class SunmpiDevice(Device):
         if not (arrived or movable or on_host):
             return False
         self._turn = turn = not self._turn
-        if on_host and (turn or not (arrived or movable)):
+        if arrived and not (turn and (movable or on_host)):
+            connection = next(iter(arrived))
+            del arrived[connection]
+            if connection.landed != connection.head:
+                self._take(connection)
+        elif on_host and (turn or not movable):
             self._node.progress()
-        elif arrived and not (turn and movable):
-            self._take_next()
         else:
             way = next(iter(movable))
             del movable[way]
@@ -213,6 +224,7 @@ class SunmpiDevice(Device):
             yield partial(self._config.services[area.host].make_area, engine.rank, self._host)
             area.remote = SafeImport(self._controller.import_connect(area.host, engine.rank), area.host)
             self._counts["areas"] += 1
+        way.store = area.remote.mapping.store
         yield sleep_until(engine.kernel, engine.cpu.free)  # what was published can be connected to from then on
 
     def _acks_number(self, sender: int, receiver: int) -> int:
@@ -224,8 +236,9 @@ class SunmpiDevice(Device):
         host = self.engine.hosts[connection.peer]
         number = self._acks_number(connection.peer, self.engine.rank)
         connection.remote = SafeImport(self._controller.import_connect(host, number), host)
+        connection.store = connection.remote.mapping.store
 
-    def landed(self, source: int, memory: Store, lines: int) -> None:
+    def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
         """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
         connection = self._inward.get(source)
         if connection is None:
@@ -235,9 +248,11 @@ class SunmpiDevice(Device):
             looks = 1 if self._costs.directed else len(self._inward)
             self.miss_ps = self._misses + looks * self._costs.head_ps
             self.engine.miss_changed()
-        connection.landed += lines
+        connection.landed += len(data) // LINE
+        connection.last = offset, data
         self._arrived[connection] = None
-        self.engine.notify()
+        notify = self.engine.notify
+        notify()
 
     def _acknowledged(self, area: PostboxArea, offset: int, data: Buffer) -> None:
         """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
@@ -300,7 +315,7 @@ class SunmpiDevice(Device):
             blocks = self._blocks(way.area, sizes, layout.reserve)
             kind = wire.REQUEST if blocks is None else wire.EAGER
         self._counts["eager" if kind == wire.EAGER else "rendezvous"] += 1
-        if kind == wire.REQUEST or send.mode == Mode.SYNCHRONOUS:
+        if kind == wire.REQUEST or send.mode == _SYNCHRONOUS:
             self._sends[send.number] = send
         first = blocks[0] if blocks else ()
         header = PostboxHeader(kind, send.mode, len(first), send.context, send.source, send.tag, nbytes, send.number, 0)
@@ -313,35 +328,23 @@ class SunmpiDevice(Device):
             self._movable[way] = None
             self.engine.notify()
 
-    def _send_single(self, way: Outward, remote: SafeImport, send: Send, nbytes: int) -> None:
-        """Send a message that fits one postbox, for which there is room: `_begin` of it without steps."""
-        way.short += nbytes
-        way.room -= 1
-        self._counts["short"] += 1
-        if send.mode == Mode.SYNCHRONOUS:
-            self._sends[send.number] = send
-        self.engine.cpu.free += self._costs.build_ps
-        offset, line = way.place_single(send, bytes(send.data))
-        self._worker.store(remote.mapping.store, offset, line, partial(self.engine.sent, send))
-
     def _begin_short(self, way: Outward, send: Send, nbytes: int) -> None:
         """Send a short message with its data: by a connection that there is, nearly always one store."""
-        engine, remote = self.engine, way.area.remote
-        worker = engine.worker
+        engine, worker, remote = self.engine, self._worker, way.area.remote
         way.short += nbytes
         self._counts["short"] += 1
-        if send.mode == Mode.SYNCHRONOUS:
+        if send.mode == _SYNCHRONOUS:
             self._sends[send.number] = send
         header = PostboxHeader(wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0)
         way.room -= wire.count(nbytes)
-        if way.acks is None or remote is None or not worker.idle:
+        if way.store is None or remote is None or not worker.idle:
             worker.do(self._send_message(way, send, header, ()))
             return
         engine.cpu.free += self._costs.build_ps
         stores = way.place(header, bytes(send.data), ())
         if len(stores) == 1:
             ((offset, lines),) = stores
-            worker.store(remote.mapping.store, offset, lines, partial(engine.sent, send))
+            worker.store(way.store, offset, lines, partial(engine.sent, send))
         else:
             worker.do(self._store_short(remote, stores, send))
 
@@ -442,27 +445,53 @@ class SunmpiDevice(Device):
 
     # -- receiving -----------------------------------------------------------------------------------
 
-    def _take_next(self) -> None:
-        """Take the next entry of the queue whose turn it is."""
-        connection = next(iter(self._arrived))
-        del self._arrived[connection]
-        if connection.landed == connection.head:
-            return
-        single = connection.peek_single()
-        lines = connection.peek() if single is None else []
-        if single is None and not lines:
-            return
+    def _take(self, connection: Inward) -> None:
+        """Take the next entry of a queue, if all of it is there."""
+        if not self._take_single(connection):
+            lines = connection.peek()
+            if lines:
+                self._take_entry(connection, lines, self._take_postboxes(connection, len(lines)))
+
+    def _take_postboxes(self, connection: Inward, count: int) -> int:
+        """Take the postboxes of an entry out of a queue; return the number of the first."""
         if self._costs.directed:
             self._look(connection)
         self._arrived[connection] = None
         self.engine.cpu.free += self._costs.take_ps
         first = connection.head
-        if single is not None:
-            connection.head = first + 1
-            self.engine.arrive(_SingleMessage(self, connection, single, first))
+        connection.head = first + count
+        return first
+
+    def _take_single(self, connection: Inward) -> bool:
+        """Take the next entry, if it is a short message in one postbox; nearly always its receive is there by then."""
+        flag, _, many, number, kind, mode, _, context, source, tag, nbytes, sent, _, data = connection.peek_single()
+        first = connection.head
+        if not (flag == FIRST and many == 1 and kind == INLINE and number == first % SEQUENCES):
+            return False
+        self._take_postboxes(connection, 1)
+        engine, worker = self.engine, self._worker
+        receive = engine.take_posted(context, source, tag, nbytes)
+        if receive is not None and receive.room and worker.idle:
+            size = receive.room
+            engine.cpu.free += engine.host.copy_ticks(size)
+            receive.data[:size] = data[:size]
+            engine.received(receive)
+            offset, line = connection.acknowledge_single(first)
+            if connection.store is not None:
+                worker.store(connection.store, offset, line)
+            else:
+                worker.do(self.store_back(connection, [(offset, line)]))
+            if mode == _SYNCHRONOUS:
+                self._tell_matched(connection.peer, sent)
+            return True
+        message = _Message(self, connection, PostboxHeader(kind, mode, 0, context, source, tag, nbytes, sent, 0), data)
+        message.pieces.append(_Piece(first, 1, (), nbytes))
+        message.left = 0
+        if receive is None:
+            engine.keep(message)
         else:
-            connection.head = first + len(lines)
-            self._take_entry(connection, lines, first)
+            self.deliver(message, receive)
+        return True
 
     def _take_entry(self, connection: Inward, lines: Sequence[bytes], first: int) -> None:
         """Take an entry that is not a short message in one postbox."""
@@ -553,12 +582,12 @@ class SunmpiDevice(Device):
                 self._copy_short(message, receive, piece)
             else:
                 worker.do(self.copy_out(message, piece))
-        if message.mode == Mode.SYNCHRONOUS:
-            self.tell_matched(message)
+        if message.mode == _SYNCHRONOUS:
+            self._tell_matched(message.connection.peer, message.send)
 
-    def tell_matched(self, message: _Message) -> None:
+    def _tell_matched(self, peer: int, sent: int) -> None:
         """Tell the sender of a synchronous message that its receive was found."""
-        self._answer(message.connection.peer, wire.about(wire.MATCHED, message.send))
+        self._answer(peer, wire.about(wire.MATCHED, sent))
 
     def keep(self, message: _Message, piece: _Piece) -> None:
         """Leave a piece in its blocks, or copy a short message out of its postboxes; acknowledge these.
@@ -605,14 +634,14 @@ class SunmpiDevice(Device):
     def _copy_short(self, message: _Message, receive: Receive, piece: _Piece) -> None:
         """Copy a short message that has just come to its place; acknowledge it: `copy_out` without steps."""
         engine, connection = self.engine, message.connection
-        size, remote = receive.room, connection.remote
+        size = receive.room
         engine.cpu.charge(engine.host.copy_ticks(size))
         receive.data[:size] = message.data[:size]
         engine.received(receive)
         stores = connection.acknowledge(piece.first, piece.count, wire.FREED)
-        if remote is not None and len(stores) == 1:
+        if connection.store is not None and len(stores) == 1:
             ((offset, lines),) = stores
-            engine.worker.store(remote.mapping.store, offset, lines)
+            engine.worker.store(connection.store, offset, lines)
         else:
             engine.worker.do(self.store_back(connection, stores))
 
@@ -680,55 +709,3 @@ class _Message(IncomingMessage):
     def deliver(self, receive: Receive) -> None:
         """Copy the data to their place, or let the sender send them."""
         self._device.deliver(self, receive)
-
-
-class _SingleMessage(_Message):
-    """A short message that was in one postbox: what it needs beside its data is made where it is not wanted at once.
-
-    Attributes:
-        number: of its postbox, as long as nothing but this was taken of it; else -1.
-    """
-
-    __slots__ = ("number",)
-
-    def __init__(self, device: SunmpiDevice, connection: Inward, fields: tuple[Any, ...], number: int) -> None:
-        (
-            _, _, _, _, self.kind, self.mode, _, self.context, self.source, self.tag, self.nbytes, self.send, _,
-            self.data,
-        ) = fields  # fmt: skip
-        self.origin = connection.peer
-        self.connection = connection
-        self.number = number
-        self._device = device
-
-    def _divide(self) -> None:
-        """Be as other messages are."""
-        self.pieces = [_Piece(self.number, 1, (), self.nbytes)]
-        self.left = 0
-        self.receive = None
-        self.number = -1
-
-    def keep(self) -> None:
-        """Leave the data where they may stay."""
-        self._divide()
-        super().keep()
-
-    def deliver(self, receive: Receive) -> None:
-        """Copy the data to their place, and acknowledge the postbox: without steps where the message has just come."""
-        device, number, size = self._device, self.number, receive.room
-        engine, connection = device.engine, self.connection
-        if number < 0 or not size or not engine.worker.idle:
-            if number >= 0:
-                self._divide()
-            super().deliver(receive)
-            return
-        engine.cpu.free += engine.host.copy_ticks(size)
-        receive.data[:size] = self.data[:size]
-        engine.received(receive)
-        offset, line = connection.acknowledge_single(number)
-        if connection.remote is not None:
-            engine.worker.store(connection.remote.mapping.store, offset, line)
-        else:
-            engine.worker.do(device.store_back(connection, [(offset, line)]))
-        if self.mode == Mode.SYNCHRONOUS:
-            device.tell_matched(self)

@@ -551,11 +551,37 @@ def test_wrong_arguments_are_refused_at_the_call(call, kind, error_class, match)
 
 
 def test_a_call_that_is_not_awaited_ends_the_job():
-    async def main(comm):
+    async def sends(comm):
         comm.Send(b"", 0)
 
-    with pytest.raises(conduit.BadRequest, match=r"at .*test_point_to_point.py:\d+ was called but never"):
-        two(main, "scampi")
+    async def receives(comm):
+        comm.Recv(bytearray(1), source=0, status=MPI.Status())
+
+    async def begins(comm):
+        comm.Isend(b"", 0)
+
+    for main, words in (
+        (sends, r'comm.Send\(b"", 0\)'),
+        (receives, r"comm.Recv\(bytearray\(1\), source=0, status=MPI.Status\(\)\)"),
+        (begins, r'comm.Isend\(b"", 0\)'),
+    ):
+        with pytest.raises(
+            conduit.BadRequest, match=rf"\A{words} at .*test_point_to_point.py:\d+ was called but never"
+        ):
+            two(main, "scampi")
+
+
+@pytest.mark.parametrize("name", ["Send", "Recv", "Isend"])
+def test_a_call_in_a_handler_is_refused(name):
+    async def main(ep):
+        def handler(token):
+            getattr(MPI.COMM_WORLD, name)(bytearray(1), 0)
+
+        await ep.attach(handler)
+        await ep.request_short(0, handler)
+
+    with pytest.raises(conduit.HandlerError, match=f"PointToPoint.{name}: called in handler 'handler', which may not"):
+        conduit.run(main, ranks=1, conduit="mpi:library=scampi")
 
 
 def test_active_messages_are_refused_where_mpi_is_alone():
