@@ -75,6 +75,7 @@ class ProgramFile:
             raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
         if not inspect.iscoroutinefunction(found):
             what = "an ordinary function" if inspect.isfunction(found) else f"of type {type(found).__name__}"
+            what = "an async generator, for it has a `yield`" if inspect.isasyncgenfunction(found) else what
             raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
         await found(first, *args)
