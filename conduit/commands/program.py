@@ -79,6 +79,7 @@ class ProgramFile:
         if not inspect.iscoroutinefunction(found):
             kinds = {inspect.isfunction(found): "an ordinary function", inspect.isclass(found): "a class"}
             what = kinds.get(True, f"of type {type(found).__name__}")
+            what = "an async generator, for it has a `yield`" if inspect.isasyncgenfunction(found) else what
             raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
         await found(first, *args)

@@ -45,20 +45,24 @@ def wrong_count(function: Callable[..., Any], args: int, *, payload: bool, reque
     carries = f"a payload and {args}" if payload else str(args)
     return (
         f"handler {name!r} ({file}:{code.co_firstlineno}) takes {takes}; the {kind} of rank {source}{sent} carries "
-        f"{carries}{_without_token(signature, name, payload + args)}"
+        f"{carries}{_without_token(function, signature, payload + args)}"
     )
 
 
-def _without_token(signature: inspect.Signature, name: str, carried: int) -> str:
-    """Return what to write where a handler takes just what the message carries, and no token."""
+def _without_token(function: Callable[..., Any], signature: inspect.Signature, carried: int) -> str:
+    """Return what to write where a handler takes just what the message carries, and no token or no `self`."""
     names = [each.name for each in signature.parameters.values() if each.kind in _POSITIONAL]
+    name = function.__name__
+    if names[:1] == ["self"]:
+        return "; its first parameter, self, is given the token: attach a bound method, or leave self out"
     try:
         signature.bind(*[None] * carried)
     except TypeError:
         return ""
     if not names or names[0].startswith("tok"):
         return ""
-    return f"; its first parameter, {names[0]}, is given the token: write `def {name}(token, {', '.join(names)})`"
+    own = "self, " * inspect.ismethod(function)
+    return f"; its first parameter, {names[0]}, is given the token: write `def {name}({own}token, {', '.join(names)})`"
 
 
 def _takes(signature: inspect.Signature, *, payload: bool) -> str:

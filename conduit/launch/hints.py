@@ -237,11 +237,9 @@ def _packages() -> list[str]:
 
 def _public_modules() -> list[str]:
     """Return the packages and modules that programs import names from: those with `__all__`."""
-    entries = [
-        *registry.installed(registry.FRONT_ENDS).values(),
-        *registry.installed(registry.SUITES).values(),
-    ]
-    found = [*_packages(), *(each for entry in entries for each in (entry.module, entry.module.rpartition(".")[0]))]
+    fronts = [entry.module for entry in registry.installed(registry.FRONT_ENDS).values()]
+    suites = [entry.module for entry in registry.installed(registry.SUITES).values()]
+    found = [*_packages(), *fronts, *(each.rpartition(".")[0] for each in (*fronts, *suites))]
     return [each for each in dict.fromkeys(found) if each and _has_public_names(each)]
 
 

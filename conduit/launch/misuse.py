@@ -104,7 +104,7 @@ def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:
         return _started(failed.tree)
     if "context manager protocol" in text:
         return "; ".join(filter(None, (_entered(failed, node) for node in _contexts(failed.tree))))
-    if "__aiter__" in text:
+    if "__aiter__" in text and "got coroutine" not in text:
         node = failed.tree.iter if isinstance(failed.tree, ast.AsyncFor) else failed.tree
         return (
             f"{_shown(node)} is an ordinary iterator: write `for`, not `async for`" if failed.calls_ours(node) else ""
@@ -113,6 +113,8 @@ def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:
         return _awaited(failed, failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree)
     if "object is not callable" in text and isinstance(failed.tree, ast.Call):
         return _called(failed, failed.tree.func)
+    if text == "'int' object is not iterable":
+        return _counted(failed, failed.tree.iter if isinstance(failed.tree, ast.For) else failed.tree)
     return _reckoned(failed, methods=_METHODS.search(text) is not None)
 
 
@@ -178,6 +180,13 @@ def _called(failed: ProgramNode, node: ast.expr) -> str:
     value = failed.value(node)
     if isinstance(node, ast.Attribute) and value is not _UNKNOWN:
         return f"{_shown(node)} {is_a(value)} and no method: write it without parentheses"
+    return ""
+
+
+def _counted(failed: ProgramNode, node: ast.AST) -> str:
+    value = failed.value(node)
+    if isinstance(node, ast.Attribute) and isinstance(value, int):
+        return f"{_shown(node)} {is_a(value)}: write `range({_shown(node)})`"
     return ""
 
 

@@ -109,6 +109,12 @@ def test_a_forgotten_await_explains_a_handler_that_fails(shown):
             "token: write `def h(token, number)`",
         ),
         (
+            "h(self, token, number)",
+            "request_short(1, h, 5)",
+            "takes 2 integers; the request of rank 0 (prog.py:6) carries 1; its first parameter, self, is given the "
+            "token: attach a bound method, or leave self out",
+        ),
+        (
             "h(payload, number)",
             "request_medium(1, h, b'x', 5)",
             "takes a payload and no integers; the request of rank 0 (prog.py:6) carries a payload and 1; its first "

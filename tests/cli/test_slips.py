@@ -113,6 +113,7 @@ LINES = {
     "from extended import UPC": "extended has no UPC: write `from extended import upc`",
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
+    CORE + "for r in ep.size: pass": "ep.size is an int: write `range(ep.size)`",
     CORE + "await ep.rank": "ep.rank is an int, which is there at once: write it without `await`",
     CORE + "await ep.charge(1e-6)": "ep.charge() is a plain call, which never waits: write it without `await`".replace(
         "()", "(1e-06)"
