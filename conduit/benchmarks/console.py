@@ -54,9 +54,16 @@ def _folded(line: str, width: int) -> str:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table: in a terminal that is too narrow for it wider than that, rather than with digits cut off."""
+    """Print a table.
+
+    In a terminal that is too narrow its columns are closer; where that is not enough it is wider than the terminal,
+    rather than with digits cut off.
+    """
     narrow, _ = widths(console, table)
     before = console.width
+    if narrow > before:
+        table.padding = (0, 0)
+        narrow, _ = widths(console, table)
     console.width = max(before, narrow)
     console.print(table)
     console.width = before

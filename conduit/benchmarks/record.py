@@ -25,6 +25,7 @@ class Record:
         raw: microseconds of the bare driver for one iteration, None where nothing compares.
         at_limit: `nbytes` is the conduit's limit and not one of the regular sizes.
         at_most: why the figure is an upper bound of what it stands for; "" where it is the figure itself.
+        unknown: why the figure cannot be told, and is 0; "" where it can.
         digits: decimals of its microseconds in tables.
         least, most: microseconds of one iteration in the fastest and the slowest of several runs, of which this is the
             median; None for a single run.
@@ -42,6 +43,7 @@ class Record:
     raw: float | None = None
     at_limit: bool = False
     at_most: str = ""
+    unknown: str = ""
     digits: int = 3
     least: float | None = None
     most: float | None = None
@@ -61,8 +63,10 @@ class Record:
         return self.nbytes * self.iterations * self.payloads / MB / self.seconds
 
     def as_json(self) -> dict[str, object]:
-        """Return the record as `--json` writes it; only that of a bound says so, that of several runs their spread."""
+        """Return the record as `--json` writes it; only that of a bound, or of none, says so."""
         bound: dict[str, object] = {"bound": "at most", "because": self.at_most} if self.at_most else {}
+        if self.unknown:
+            bound = {"unknown": True, "because": self.unknown}
         if self.least is not None:
             bound |= {"least_us": self.least, "most_us": self.most}
         if self.offered is not None:

@@ -263,6 +263,8 @@ def _columns(run: ConduitResults, rate: Rate, *, single: bool) -> list[tuple[str
 
 
 def _average(record: Record) -> str:
+    if record.unknown:
+        return "unknown"
     digits = f"{record.microseconds:.{record.digits}f}"
     return f"<= {digits}" if record.at_most else digits
 

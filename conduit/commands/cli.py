@@ -21,7 +21,11 @@ from conduit.launch.registry import DISTRIBUTION, commands
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
-_ABOUT = "Active Messages over simulated interconnects."
+_ABOUT = """Active Messages over simulated interconnects.
+
+Begin with conduit run PROGRAM.py, conduit testam or conduit list; conduit
+COMMAND --help explains a command.
+"""
 
 
 def main() -> None:

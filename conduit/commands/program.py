@@ -5,15 +5,17 @@ import inspect
 import linecache
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import format_exception_only
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from conduit import current
 from conduit.commands.progress import JobProgress
 from conduit.errors import BadRequest, ConduitError
+from conduit.options import closest
 
 _NO_PROGRAMS = (Path(__file__).parents[1], Path(sysconfig.get_path("purelib")))
 """This package, and where others are installed: in an environment or a clone they may be below a program's folder."""
@@ -48,13 +50,13 @@ class ProgramFile:
             tree = ast.parse(source, str(path))
             self._code: CodeType = compile(tree, str(path), "exec")
         except (SyntaxError, ValueError) as exc:
-            line = f", line {exc.lineno}" if isinstance(exc, SyntaxError) else ""
-            raise BadRequest(f"{path}{line} is no Python: {exc.args[0]}") from None
+            raise BadRequest(_no_python(path, exc)) from None
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         text = source.decode(errors="replace")
         linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
         self._folder = path.absolute().parent
         self.api = _api(tree)
+        self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in tree.body)
         self.started = False
         self.progress = JobProgress()
         self._modules: list[str] = []
@@ -72,23 +74,31 @@ class ProgramFile:
         module = self._execute(endpoint.rank)
         found = getattr(module, "main", None)
         if found is None:
-            raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one")
+            script = f", or start it as a script: python {self.path}" if self._is_script else ""
+            raise NotAProgram(f"{self.path} defines no `async def main(ep, *args)`; give it one{script}")
         if not inspect.iscoroutinefunction(found):
-            what = "an ordinary function" if inspect.isfunction(found) else f"of type {type(found).__name__}"
+            kinds = {inspect.isfunction(found): "an ordinary function", inspect.isclass(found): "a class"}
+            what = kinds.get(True, f"of type {type(found).__name__}")
             raise NotAProgram(f"main of {self.path} is {what}; write `async def main(ep, *args)`")
         self._check_arguments(found, args)
         await found(first, *args)
         self.progress.returned += 1
 
     @contextmanager
-    def importable(self) -> Iterator[None]:
-        """Let the program import from its own folder, and its parts be found, while a job runs."""
+    def importable(self, args: Sequence[str] = ()) -> Iterator[None]:
+        """Let the program import from its own folder, and its parts be found, while a job runs.
+
+        Args:
+            args: what it finds in `sys.argv` after its own name.
+        """
         self.progress = JobProgress()
-        folder = str(self._folder)
+        folder, words = str(self._folder), sys.argv
         sys.path.insert(0, folder)
+        sys.argv = [str(self.path), *args]
         try:
             yield
         finally:
+            sys.argv = words
             sys.path.remove(folder)
             for name in self._modules:
                 sys.modules.pop(name, None)
@@ -121,8 +131,10 @@ class ProgramFile:
             signature.bind(None, *args)
         except TypeError as exc:
             given = " ".join(args) or "none"
+            lacking = str(exc).startswith("missing")
+            remedy = "give them behind the file" if lacking else "write `async def main(ep, *args)`"
             raise NotAProgram(
-                f"main{signature} of {self.path} does not take the arguments given ({given}): {exc}"
+                f"main{signature} of {self.path} does not take the arguments given ({given}): {exc}; {remedy}"
             ) from None
 
     def _execute(self, rank: int) -> ModuleType:
@@ -140,9 +152,36 @@ class ProgramFile:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        source = path.read_bytes()
     except OSError as exc:
-        raise BadRequest(f"cannot read the program {path}: {exc.strerror}; give the path of a Python file") from None
+        remedy = "give the path of a Python file"
+        if isinstance(exc, FileNotFoundError) and (meant := _meant(path)):
+            remedy = f"did you mean {meant}?"
+        raise BadRequest(f"cannot read the program {path}: {exc.strerror}; {remedy}") from None
+    if path.suffix == ".json":
+        raise BadRequest(
+            f"{path} is no program; if it holds results, conduit compare --from {path} --out FOLDER draws them"
+        )
+    return source
+
+
+def _meant(path: Path) -> Path | None:
+    """Return the Python file that a path may stand for which leads to none."""
+    with_suffix = path.with_name(f"{path.name}.py")
+    if with_suffix.is_file():
+        return with_suffix
+    close = closest(path.name, (each.name for each in path.parent.glob("*.py")))
+    return path.with_name(close) if close else None
+
+
+def _no_python(path: Path, error: SyntaxError | ValueError) -> str:
+    """Return what is wrong with a file, and the line of it, marked as Python does."""
+    if not isinstance(error, SyntaxError) or not error.lineno:
+        return f"{path} is no Python: {error.args[0]}"
+    remedy = "; write `async` before the `def` that it is in" if "outside async function" in error.msg else ""
+    lines = "".join(format_exception_only(error)).splitlines()
+    marked = [line for line in lines if line.startswith("    ")]
+    return "\n".join([f"{path}, line {error.lineno} is no Python: {error.msg}{remedy}", *marked])
 
 
 def _api(tree: ast.Module) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from conduit.benchmarks.console import make_console, print_text
 from conduit.contract import JobSetup, RankKind
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output
@@ -70,10 +71,15 @@ class Reported:
                         self._write(recording)
 
     def tell(self) -> None:
-        """Print what the last report begins with, and where it is."""
+        """Print what the last report begins with, and where it is; a terminal has its lines folded between words."""
+        console = make_console(stderr=sys.stdout is sys.stderr)
         for path, told in self._told:
             for each in told:
-                print(f"{each.what}\n  {each.remedy}")
+                text = f"{each.what}\n  {each.remedy}"
+                if console.is_terminal:
+                    print_text(console, text)
+                else:
+                    print(text)
             print(f"wrote {path}")
         self._told.clear()
 

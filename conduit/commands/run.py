@@ -14,9 +14,10 @@ from typing import Annotated, Any
 import attrs
 from cyclopts import Parameter, Token
 from rich.console import Console
+from rich.table import Table
 
 import conduit
-from conduit.benchmarks.console import make_console, print_table
+from conduit.benchmarks.console import make_console, print_table, widths
 from conduit.benchmarks.files import (
     STANDARD_OUTPUT,
     File,
@@ -95,7 +96,7 @@ def run(
         ranks: Number of ranks; by default 2, or as many as there are processes.
         seed: Of everything random.
         segment: Bytes of every rank's segment; K, M and G stand for powers of 2.
-        ranks_per_host: Consecutive ranks that share a host; the fewest that the network allows.
+        ranks_per_host: Consecutive ranks that share a host; by default the fewest that the network allows.
         time_limit: Simulated time after which the job is ended as a failure: seconds, or as 5us.
         stall_limit: Where ranks are processes: time without any message after which the job is ended as a failure; by
             default it goes on, and a report says who waits for what.
@@ -351,7 +352,7 @@ def _run(
     quiet_python()  # for what dies after the job, with the traceback of its error
     try:
         tracebacks = whole() if whole_traceback else nullcontext()
-        with warnings.catch_warnings(), file.importable(), tracebacks, shown(file.progress, sys.stderr):
+        with warnings.catch_warnings(), file.importable(args), tracebacks, shown(file.progress, sys.stderr):
             warnings.simplefilter("ignore", ConduitWarning)  # shown from the result, with the rank
             return runner(file.main, *args, **settings)
     except NotAProgram as exc:
@@ -388,8 +389,15 @@ def _report_in(path: Path | None) -> Iterator[None]:
 
 def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
     """Print a row for each count with what each rank has, or where ranks are many the least, the mean and the most."""
+    console = make_console(stderr=sys.stdout is sys.stderr)
+    table = _counts(statistics, many=len(statistics) > _COLUMNS)
+    if widths(console, table)[1] > console.width:  # the names of counts would be folded
+        table = _counts(statistics, many=True)
+    print_table(console, table)
+
+
+def _counts(statistics: Sequence[Mapping[str, int]], *, many: bool) -> Table:
     names = dict.fromkeys(name for counts in statistics for name in counts)
-    many = len(statistics) > _COLUMNS
     columns = ("least", "mean", "most") if many else tuple(f"rank {rank}" for rank in range(len(statistics)))
     rows = []
     for name in names:
@@ -398,7 +406,7 @@ def _print_statistics(statistics: Sequence[Mapping[str, int]]) -> None:
         own = (min(had), mean, max(had)) if many else tuple(counts.get(name) for counts in statistics)
         rows.append((name, *own))
     titles = ("count", *columns)
-    print_table(make_console(stderr=sys.stdout is sys.stderr), grid(titles, rows, right=range(1, len(titles))))
+    return grid(titles, rows, right=range(1, len(titles)))
 
 
 def _warnings(result: Any) -> Any:

@@ -60,6 +60,10 @@ class CausalKernel(Kernel):
         """As `Kernel.call`, with the cause."""
         self._schedule(when, action, ())
 
+    def soon(self, when: int, action: Callable[[], object]) -> None:
+        """As `Kernel.call`: every event is one of its own."""
+        self._schedule(when, action, ())
+
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`; what happened last before it counts as its cause, since nothing else went on."""
 

@@ -37,13 +37,14 @@ from conduit.sim.stalls import plain_stall, wait_or_end
 from conduit.sim.trio_private import step
 from conduit.sim.units import deadline_ps
 from conduit.sim.waiter import OWNER, Ending, Owner, Parked, Waiter
+from conduit.sim.waits import KernelWaits
 
 FOREVER = 1 << 100
 FIRST = 1 << 62  # subtracted from its ticket, so that a background event runs before all other events of its time
 BUDGET = 1000  # events after which the driver returns to Trio, so that signals and threads are served (I3)
 
 
-class Kernel(TaskHooks, trio.abc.Clock):
+class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
     """The event queue and the clock of one job.
 
     Args:
@@ -54,8 +55,8 @@ class Kernel(TaskHooks, trio.abc.Clock):
     """
 
     __slots__ = (
-        "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "carried", "deadlines",
-        "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "seed", "tells_copies", "timers",
+        "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_woken", "carried",
+        "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "seed", "tells_copies", "timers",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -101,9 +102,11 @@ class Kernel(TaskHooks, trio.abc.Clock):
         `background`.
         """
         self._budget = BUDGET
-        self._steps = False
-        self._stepped = -1
+        self._steps, self._stepped = False, -1
+        self._apart = not inline
+        """Whether every event comes out of the queue, and time passes in no other way."""
         self._parked = Parked()
+        self._woken = self._parked.woken
         self.over = Waiter()
         """What the job's main task waits for: all tasks have returned, or the job ends."""
         self.livelock = LivelockCounter()
@@ -117,6 +120,24 @@ class Kernel(TaskHooks, trio.abc.Clock):
     def call(self, when: int, action: Callable[[], object]) -> None:
         """As `at`, for an action without arguments, which is cheaper; not of the kernel's past."""
         heappush(self._heap, (when, self._ticket(), action))
+
+    def soon(self, when: int, action: Callable[[], object]) -> None:
+        """As `call`, but at once where nothing else is left to happen before: the last act of who calls it.
+
+        A lone chain of events so takes no turn in the queue.  Some event of every chain must, by `call`, or the chain
+        would nest ever deeper.
+        """
+        if (
+            self._heap or self.runnable or self._woken or self.recheck or self.deadlines or self._background
+            or self._apart
+        ):  # fmt: skip
+            heappush(self._heap, (when, self._ticket(), action))
+        else:
+            self.now = when
+            try:
+                action()
+            except BaseException as error:  # it is no error of who schedules it (I5)
+                self.fail(error, rank_of(action))
 
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
@@ -136,7 +157,7 @@ class Kernel(TaskHooks, trio.abc.Clock):
 
     def stop(self) -> None:
         """Let every task of the job out of its wait (D6)."""
-        self.ending = self._parked.ending = True
+        self.ending = self._parked.ending = self._apart = True
         self._parked.leave_to_trio()
         self.livelock.hurry()
         self.over.wake()
@@ -174,7 +195,7 @@ class Kernel(TaskHooks, trio.abc.Clock):
 
     def _run_work(self) -> bool:
         """Run events; return True if what is due next is a background event or a deadline (`_run` then continues)."""
-        heap, woken = self._heap, self._parked.woken
+        heap, woken = self._heap, self._woken
         limit = self._horizon() if self._background or self.deadlines else FOREVER
         start, left = self.now, 0
         action: Callable[[], object] = nothing
@@ -218,7 +239,7 @@ class Kernel(TaskHooks, trio.abc.Clock):
 
         Several tasks that go on at one instant do so in Trio's order, and after the timeouts that are due.
         """
-        woken = self._parked.woken
+        woken = self._woken
         while not self.runnable:
             if woken:
                 if len(woken) > 1 or (self.deadlines and self._next_deadline() <= self.now):
@@ -292,42 +313,19 @@ class Kernel(TaskHooks, trio.abc.Clock):
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if self.inline and not self.runnable and not self.ending:
+        if not self._apart and not self.runnable:
             if self.recheck:
                 self._look_again()
             if (
                 (not self._heap or self._heap[0][0] > when)
                 and (not self._background or self._background[0][0] > when)
                 and not self.runnable
-                and not self._parked.woken
+                and not self._woken
                 and (not self.deadlines or self._next_deadline() > when)
             ):
                 self.now = when
                 return True
         return False
-
-    async def until(self, when: int, *, shielded: bool = False) -> None:
-        """Wait until `when` picoseconds."""
-        if when <= self.now or self.advance(when):
-            return
-        waiter = Waiter()
-        self.call(when, waiter.wake)
-        await self.wait(waiter, shielded=shielded)
-
-    async def chain(self, start: Callable[[Callable[[], None]], object]) -> None:
-        """Call `start(then)`, which begins a chain of events, and wait until it calls `then()`."""
-        waiter = Waiter()
-        start(waiter.wake)
-        await self.wait(waiter, shielded=True)
-
-    async def checkpoint_if_cancelled(self) -> None:
-        """Raise what a cancelled scope raises; otherwise no schedule point."""
-        await trio.lowlevel.checkpoint_if_cancelled()
-
-    async def checkpoint(self, steps: int = 1) -> None:
-        """Let other tasks, signals and threads have their turn; counts as that many steps of the rank (T6)."""
-        self.livelock.weigh(trio.lowlevel.current_task(), steps)
-        await trio.lowlevel.checkpoint()
 
     def _look_again(self) -> None:
         """Let the ranks with tasks that have run look at their predicates (P3)."""

@@ -301,15 +301,13 @@ class Route:
             tail: when the last byte gets there.
             then: called as `then(arrival)`.
         """
-        slowest = 0
-        for index, link in enumerate(self.links):
-            if link is busy:
-                link.wait(head + self.after[index], _Rest(self, index, nbytes, max(tail, head + slowest), then))
-                return
-            takes = link.takes[nbytes]
-            if takes > slowest:
-                slowest = takes
-            link._carried[nbytes] += 1
+        index = self.links.index(busy)
+        if index:
+            before = self.links[:index]
+            for link in before:
+                link._carried[nbytes] += 1
+            tail = max(tail, head + slowest(before)[nbytes])
+        busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
 
 
 class _Rest:

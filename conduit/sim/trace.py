@@ -87,6 +87,10 @@ class TracingKernel(Kernel):
         self._check(when, action)
         super().at(when, self._tell, action, ())
 
+    def soon(self, when: int, action: Callable[[], object]) -> None:
+        """As `call`: every event is one of its own, in an event and not in what schedules it."""
+        self.call(when, action)
+
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `Kernel.background`, past the listener."""
         self._check(when, action)

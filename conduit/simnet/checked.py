@@ -113,6 +113,10 @@ class _CheckingPort(SimulatedPort):
         self.touched("called notify()")
         super().notify()
 
+    def arrived(self) -> None:
+        self.touched("called arrived()")
+        super().arrived()
+
     def resume_pass(self) -> None:
         late = [transport for transport in self.transports if getattr(transport, "stopped", False)]
         name = ", ".join(type(transport).__name__ for transport in late or self.transports)
@@ -202,10 +206,10 @@ class _CheckingTransport(Transport):
             super().send_request(dest, slot, message, _Once(self, "send_request", then))  # type: ignore[safe-super]
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
-        sent = self.port.conduit.messages_sent
+        before = self.port.conduit.under_way
         with self._in("send_reply"):
             super().send_reply(request, reply, _Once(self, "send_reply", then))  # type: ignore[safe-super]
-        if self.port.conduit.messages_sent == sent:  # else it is told in another way than by a message
+        if self.port.conduit.under_way == before:  # else it is told in another way than by a message
             self.port.ledger.sent(self.port.rank, request.source, reply)
 
 

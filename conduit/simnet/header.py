@@ -17,6 +17,7 @@ from conduit.contract import Message
 FORMAT = "IIq"
 """The 16 bytes, as `struct` writes them."""
 _HEAD = struct.Struct(f"<{FORMAT}")
+_UNPACK = [struct.Struct(f"<{FORMAT}{4 * count}s").unpack_from for count in range(32)]  # by the number of arguments
 SIZE = _HEAD.size
 MAX_SIZE = SIZE + 4 * 16
 COUNT = 31 << 11
@@ -42,6 +43,6 @@ def unpack(data: bytes, source: int, slot: int) -> Message:
         source: rank of the sender.
         slot: number of the slot.
     """
-    word, nbytes, offset = _HEAD.unpack_from(data)
-    end = SIZE + ((word & COUNT) >> 9)
-    return Message(word & ~COUNT, data[SIZE:end], data[end : end + nbytes], offset, nbytes, source, slot)
+    word, nbytes, offset, args = _UNPACK[data[1] >> 3](data)
+    payload = data[SIZE + len(args) :][:nbytes] if nbytes else b""
+    return Message(word & ~COUNT, args, payload, offset, nbytes, source, slot)

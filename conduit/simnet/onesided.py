@@ -149,7 +149,7 @@ class OneSidedPort(SimulatedPort):
         while self._completed and not kernel.ending:
             completed, self._completed = self._completed, []
             for then in completed:
-                self.conduit.messages_handled += 1
+                self.conduit.under_way -= 1
                 kernel.program_ran = True
                 try:
                     self.core.complete(then)
@@ -230,7 +230,7 @@ class Native(OneSided):
     async def _operate(self, begin: Callable[..., object], done: Callable[..., object]) -> None:
         def chain(free: Then) -> None:
             self.outstanding += 1
-            self.port.conduit.messages_sent += 1  # the job is not over before it is complete (E1)
+            self.port.conduit.under_way += 1  # the job is not over before it is complete (E1)
             begin(free, done)
 
         await self._turn(chain)

@@ -46,16 +46,14 @@ class SimulatedNetwork(Protocol):
         kernel: the job's virtual time.
         setup: the job.
         host_model: what the hosts cost.
-        messages_sent: counts what ports have sent over transports.
-        messages_handled: counts those of them that were handled.
+        under_way: how many messages ports have sent over transports that have not been handled.
         running: ranks that have not returned from main.
     """
 
     kernel: Kernel
     setup: JobSetup
     host_model: HostModel
-    messages_sent: int
-    messages_handled: int
+    under_way: int
     running: int
 
     @property
@@ -243,7 +241,7 @@ class SimulatedPort(Port):
                 cpu.release()
             else:
                 cpu.busy = False
-        self.conduit.messages_sent += 1
+        self.conduit.under_way += 1
 
     async def _send_later(self, sending: SendingRequest, dest: int, message: Message) -> None:
         """Send, after its poll, a request that events could not send."""
@@ -421,6 +419,17 @@ class SimulatedPort(Port):
                 when = now + (when - now) % self._miss_ps
             self._notice_at = when
             self.kernel.call(when, self._notice)
+
+    def arrived(self) -> None:
+        """As `notify`, in the last act of an event: the polling loop may notice it at once."""
+        self._attention = True
+        if self.blocked and self._notice_at < 0 and not self.cpu.busy:
+            kernel = self.kernel
+            now, when = kernel.now, self._loop_start
+            if when < now:
+                when = now + (when - now) % self._miss_ps
+            self._notice_at = when
+            kernel.soon(when, self._notice)
 
     def interrupt(self, ticks: int) -> int:
         """Take the rank's CPU for an interrupt of `ticks`, in an event; return when it is over, picoseconds.
@@ -650,7 +659,6 @@ class SimulatedPort(Port):
                 if taken is LATER:
                     return
                 message = taken
-                self.conduit.messages_handled += 1
             self._left -= 1
             try:
                 reply = core.deliver(message)
@@ -659,11 +667,12 @@ class SimulatedPort(Port):
                 return
             if kernel.deadlines:  # the handler may have moved one
                 kernel.program_ran = True
-            if reply is not None:
-                self.conduit.messages_sent += 1
+            if reply is not None:  # as many messages are under way as before
                 transport = self._network if self._alone else self.transport_to(message.source)
                 transport.send_reply(message, reply, self._next)
                 return
+            if message.source != self.rank:
+                self.conduit.under_way -= 1
         else:
             self._attention = True  # the pass is full: there may be more
         if self._end is not None:
@@ -683,29 +692,43 @@ class SimulatedPort(Port):
 
     def _pass_over_blocked(self) -> None:
         """End a pass that was made for blocked tasks: progress or predicates, then the next pass."""
-        waiting, cpu = self.blocked, self.cpu
-        if len(waiting) == 1 and not waiting.heads and not self.core.progress_due:  # nearly always
-            (blocked,) = woken = (*waiting,)
-            if blocked.ready():
-                waiting.clear()
+        waiting = self.blocked
+        if len(waiting) != 1 or waiting.heads or self.core.progress_due:
+            self._pass_over_several()
+            return
+        (blocked,) = waiting  # nearly always
+        over = blocked.ready()
+        if over:
+            waiting.clear()
+        self._end_turn()
+        if over:
+            free = self.cpu.free
+            if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
+                self.kernel.soon(free, blocked.wake)
             else:
-                woken = ()
-        elif self.core.progress_due and self._chosen is None and waiting:
+                blocked.wake()
+
+    def _pass_over_several(self) -> None:
+        """End a pass where several tasks wait, one waits for a slot, or a layer above wants to send."""
+        waiting = self.blocked
+        if self.core.progress_due and self._chosen is None and waiting:
             self._chosen = waiting.take_first()
-            woken = (self._chosen,)
+            woken = [self._chosen]
         else:
-            woken = (*waiting.take_ready(),)
+            woken = waiting.take_ready()
+        self._end_turn()
+        for blocked in woken:
+            self._wake(blocked)
+
+    def _end_turn(self) -> None:
+        """Give the CPU to who waits for a turn, else to the polling loop."""
+        cpu = self.cpu
         if cpu.turns:
             cpu.release()
         else:
             cpu.busy = False
-            if waiting or self._look_later:
+            if self.blocked or self._look_later:
                 self._idle()
-        for blocked in woken:
-            if cpu.free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
-                self.kernel.call(cpu.free, blocked.wake)
-            else:
-                blocked.wake()
 
 
 def _segment(nbytes: int, auxiliary: int) -> Bytes:

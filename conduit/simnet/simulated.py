@@ -29,8 +29,8 @@ class SimulatedConduit(Conduit):
 
     Attributes:
         kernel: the job's virtual time.
-        messages_sent: messages that ports have sent over transports, replies and empty ones included.
-        messages_handled: those of them that were handled; a job ends when the two agree.
+        under_way: messages, replies and empty ones included, that ports have sent over transports and that have not
+            been handled; a job ends when there are none.
         running: ranks that have not returned from main.
     """
 
@@ -41,8 +41,7 @@ class SimulatedConduit(Conduit):
         super().__init__(options, setup, world)
         assert isinstance(world, Kernel)
         self.kernel = world
-        self.messages_sent = 0
-        self.messages_handled = 0
+        self.under_way = 0
         self.running = setup.ranks
         self._over = False
         self.ports: list[SimulatedPort] = []
@@ -183,6 +182,6 @@ class SimulatedConduit(Conduit):
 
     def quiet(self) -> bool:
         """Return whether every message that was sent has been handled, and no layer above is about to send."""
-        return self.messages_sent == self.messages_handled and not any(
+        return not self.under_way and not any(
             core.local or core.progress_due or core.progressing for core in (port.core for port in self.ports)
         )

@@ -36,11 +36,11 @@ class MessageCounter(Protocol):
     """What a transport sees of its job's network.
 
     Attributes:
-        messages_sent: counts what ports send.  A transport that drops a message on purpose subtracts it: the job
-            ends when as many messages have been handled as were sent.
+        under_way: how many messages have been sent and not handled.  A transport that drops a message on purpose
+            subtracts it: the job ends when there are none.
     """
 
-    messages_sent: int
+    under_way: int
 
 
 class TransportPort(Protocol):
@@ -77,6 +77,9 @@ class TransportPort(Protocol):
     def notify(self) -> None:
         """A message has become visible to a poll."""
 
+    def arrived(self) -> None:
+        """The same, as the last act of an event: what is polled for may go on in it."""
+
     def interrupt(self, ticks: int) -> int:
         """Take the rank's CPU for an interrupt of `ticks` picoseconds, in an event; return when it is over."""
 
@@ -91,7 +94,8 @@ class Transport(ABC):
     """One rank's end of a way for messages.
 
     Args:
-        port: the rank's port; `port.notify()` is to be called when a message has become visible to a poll.
+        port: the rank's port; `port.notify()` is to be called when a message has become visible to a poll, or
+            `port.arrived()` where that is the last act of its event.
 
     Attributes:
         miss_ps: what it costs to find out that nothing has arrived, picoseconds.  A transport that changes it calls

@@ -96,6 +96,10 @@ class ForReturn(ForPredicate):
 
     kind = Awaited.RETURN
 
+    def ready(self) -> bool:
+        """Return whether the job is over: no matter of the program's, so in no context and without errors."""
+        return bool(self.predicate())
+
 
 class ForSlot(Blocked):
     """Waits for a request slot; slots are granted in the order of asking (P2)."""

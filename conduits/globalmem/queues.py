@@ -155,7 +155,7 @@ class QueueTransport(Transport):
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send the reply into the slot paired with the request's; an automatic empty one is that slot's word alone."""
         if reply.is_auto_reply:
-            self.port.conduit.messages_sent -= 1  # it is not taken
+            self.port.conduit.under_way -= 1  # it is not taken
             there = self._transports(request.source)
             freed = partial(there._freed, self.port.rank, request.slot)
             Chain(self.port.kernel, self.port.cpu, self._bare(request.source, freed), then)

@@ -186,6 +186,7 @@ class LoggpTransport(Transport):
     __slots__ = (
         "arrived",
         "conduit",
+        "cpu",
         "delays",
         "free",
         "gap",
@@ -195,6 +196,7 @@ class LoggpTransport(Transport):
         "latency",
         "memory",
         "network_free",
+        "rank",
         "receive_free",
         "receive_ps",
         "receive_waits",
@@ -206,7 +208,9 @@ class LoggpTransport(Transport):
         super().__init__(port)
         options: LoggpOptions = conduit.options
         self.conduit = conduit
+        self.rank = port.rank
         self.kernel = port.kernel
+        self.cpu = port.cpu
         self.miss_ps = named(ps(options.poll), "poll")
         # The five parameters, in picoseconds.
         self.latency, self.send_ps, self.receive_ps, self.gap, self.gap_per_byte = (
@@ -232,7 +236,7 @@ class LoggpTransport(Transport):
         if not self.arrived:
             return None
         name = source, is_request, slot = self.arrived.popleft()
-        self.port.cpu.free += self.receive_ps
+        self.cpu.free += self.receive_ps
         message = header.unpack(self.memory.pop(name), source, slot)  # a long one: its header alone
         if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
@@ -269,27 +273,28 @@ class LoggpTransport(Transport):
         The network is this rank's own as far as g is concerned, but an injection is an act on
         something shared, and so happens in an event at its own time (rule T2).
         """
-        cpu = self.port.cpu
+        cpu = self.cpu
         cpu.free += self.send_ps
-        self.kernel.at(cpu.free, self.inject, dest, slot, message, then)
+        self.kernel.soon(cpu.free, partial(self.inject, dest, slot, message, then))
 
     def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
         now = self.kernel.now
         if self.network_free > now:
             self.gap_waits += 1
-            self.port.cpu.free = self.network_free
+            self.cpu.free = self.network_free
             self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
-        nbytes = message.nbytes
-        train = (nbytes - 1) * self.gap_per_byte if nbytes else 0
-        busy = train if train > self.gap else self.gap
+        train, busy, word = 0, self.gap, message.word
+        if message.nbytes:
+            train = (message.nbytes - 1) * self.gap_per_byte
+            busy = max(busy, train)
         self.network_free = now + busy
         # What travels is bytes.  A payload that may still be lent is read here.
         there: Any = self.conduit.ports[dest].transports[0]
-        name = (self.port.rank, message.word & REQUEST, slot)
+        name = (self.rank, word & REQUEST, slot)
         head = header.pack(message)
-        if message.word & LONG:
+        if word & LONG:
             arrive = partial(there.arrive, name, head, bytes(message.payload), message.offset)
         else:
             arrive = partial(there.arrive, name, head + message.payload, b"", 0)
@@ -315,7 +320,7 @@ class LoggpTransport(Transport):
             self.port.memory.write(offset, payload, name[0])
         self.memory[name] = slot
         self.arrived.append(name)
-        self.port.notify()
+        self.port.arrived()
 
     # For `result.statistics`, and the report of a deadlock.
 

@@ -47,6 +47,8 @@ _LONGEST_FLOOD = 1024
 _OFTEN = 10
 _FEW = 10  # polls that are timed together in real time
 _REAL_BURSTS = (2, 4, 8)
+_DISTURBED = 10  # times the least time: a turn of another program takes milliseconds, a message microseconds
+_FAR = 5  # times the shortest round trip: so much longer are others where the ranks wait for processors
 _TURNS = 21  # of what is timed once in virtual time
 _IDLE = 1.2  # times the round trip: then the answer has come
 _PATIENCE = 5  # how often the idle time is doubled, where it has not
@@ -61,6 +63,7 @@ class Figures:
         poll: a poll that finds nothing.
         slots: how many requests may be under way, as far as that was tried.
         at_most: for a parameter that is only bounded from above, why.
+        unknown: for a parameter that cannot be told, why; it is 0 then.
     """
 
     L: float
@@ -71,6 +74,7 @@ class Figures:
     poll: float
     slots: int
     at_most: dict[str, str]
+    unknown: dict[str, str] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -82,12 +86,14 @@ class LogpTiming:
         trip: RTT(m).
         send: o_s(m), its poll included.
         receive: o_r(m), its poll included.
+        least: the shortest of the round trips.
     """
 
     nbytes: int
     trip: float
     send: float
     receive: float
+    least: float
 
 
 class Probe:
@@ -223,11 +229,11 @@ class Probe:
             sends.append(send)
         trip = self._usual(trips)
         receives = [await self._receive(nbytes, trip) for _ in range(self._iterations)]
-        return LogpTiming(nbytes, trip, self._usual(sends), self._usual(receives))
+        return LogpTiming(nbytes, trip, self._usual(sends), self._usual(receives), min(trips))
 
     def _usual(self, times: list[float]) -> float:
-        """Return the mean; in real time the lower quartile, because other programs take the processor now and then."""
-        return sum(times) / len(times) if self.ep.simulated else sorted(times)[len(times) // 4]
+        """Return the mean; in real time the usual one of the undisturbed: other programs take the processor too."""
+        return sum(times) / len(times) if self.ep.simulated else usual(times)
 
     async def growth(self, nbytes: int) -> tuple[float, str]:
         """Return how much longer a byte takes, and why that is only a bound.
@@ -369,6 +375,13 @@ class Probe:
             pass
 
 
+def usual(times: list[float]) -> float:
+    """Return the lower quartile of those times in which no other program had the processor: they are far longer."""
+    longest = _DISTURBED * min(times)
+    undisturbed = sorted(time for time in times if time <= longest)
+    return undisturbed[len(undisturbed) // 4]
+
+
 async def measure(probe: Probe, none: LogpTiming, one: LogpTiming, largest: int) -> Figures:
     """Work out the parameters on the active side.
 
@@ -400,6 +413,15 @@ async def measure(probe: Probe, none: LogpTiming, one: LogpTiming, largest: int)
     return Figures(latency, send, receive, pace, per_byte, poll, slots, at_most)
 
 
+def _shared(*timings: LogpTiming) -> str:
+    """Return why timings of the same are not those of ranks that had processors to themselves, "" if they may be."""
+    least, usual = min(each.least for each in timings), [each.trip for each in timings]
+    if max(usual) - min(usual) <= _EVEN / 2 * min(usual) and max(usual) <= _FAR * least:
+        return ""
+    times = f"{(least if max(usual) > _FAR * least else min(usual)) * 1e6:.1f} us to {max(usual) * 1e6:.1f} us"
+    return f"round trips took from {times}, as the ranks did not have their processors to themselves; measure again"
+
+
 async def _measure_real(probe: Probe, none: LogpTiming, largest: int) -> Figures:
     """Work out the parameters in real time, so that they add up to what round trips take.
 
@@ -408,14 +430,26 @@ async def _measure_real(probe: Probe, none: LogpTiming, largest: int) -> Figures
     messages wait for, since the model's take no time.  A long message has a start-up of its own, which the model has
     not: G is the line from a short message to the largest, and holds best for sizes near that one.
     """
-    half, at_most = none.trip / 2, {}
-    send, receive = none.send - probe.poll, none.receive - probe.poll
-    share = min(1.0, half / (send + receive))
-    if share < 1.0:
-        at_most["L"] = "the overheads alone make up a round trip; they are less while messages follow each other"
-    at_most["g"] = "the CPU is what a burst of short messages waits for"
+    again = await probe.timing(0)  # what others take of the processor comes and goes
+    at_most, unknown = {}, {}
+    half = min(none.trip, again.trip) / 2
+    send = max(min(none.send, again.send) - probe.poll, 0.0)
+    receive = max(min(none.receive, again.receive) - probe.poll, 0.0)
+    for name, seconds in (("o_s", send), ("o_r", receive)):
+        if not seconds:
+            unknown[name] = "such a call took no longer than a poll that finds nothing"
+    share = min(1.0, half / (send + receive)) if send or receive else 1.0
+    latency = half - send - receive
+    if latency <= 0:
+        latency, unknown["L"] = 0.0, "the overheads alone, each timed by itself, make up a round trip"
+    elif shared := _shared(none, again):
+        at_most["L"] = shared
     pace = await probe.real_pace()
-    trip = await probe.long_trip(largest)
-    per_byte = max(trip - none.trip, 0.0) / largest
-    latency = max(half - send - receive, 0.0)
-    return Figures(latency, send * share, receive * share, pace, per_byte, probe.poll, MOST_SLOTS, at_most)
+    if pace:
+        at_most["g"] = "the CPU is what a burst of short messages waits for"
+    else:
+        unknown["g"] = "longer bursts took no longer: other programs had the processor meanwhile"
+    per_byte = max(await probe.long_trip(largest) - 2 * half, 0.0) / largest
+    if not per_byte:
+        unknown["G"] = f"{largest} bytes took no longer than none; give a larger --max-size"
+    return Figures(latency, send * share, receive * share, pace, per_byte, probe.poll, MOST_SLOTS, at_most, unknown)

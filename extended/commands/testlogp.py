@@ -35,6 +35,7 @@ SIZES = (0, 1 << 20)
 LEAST = 64
 """Bytes of the largest message at least, for G to be seen."""
 
+_LESS = "it took no longer than what is taken off"
 PARAMETERS = ("L", "o_s", "o_r", "g", "G")
 
 
@@ -72,13 +73,18 @@ async def _measured(probe: Probe, parameters: Parameters, progress: Progress) ->
         for nbytes in shown:
             seconds = _by_size(name, timings[nbytes], timings[0], figures)
             at_most = figures.at_most.get("g", "") if name == "g(m)" else ""
-            records.append(_record("A", name, nbytes, seconds, parameters.iterations, at_most))
-    if "B" in parameters.sections:
-        values = attrs.asdict(figures)
-        for name in (*PARAMETERS, "poll"):
-            at_most = figures.at_most.get(name, "")
-            records.append(_record("B", name, None, values[name], parameters.iterations, at_most))
-    return records
+            unknown = "" if seconds > 0 or probe.ep.simulated else _LESS
+            records.append(_record("A", name, nbytes, seconds, parameters.iterations, at_most, unknown))
+    return records + (of_parameters(figures, parameters.iterations) if "B" in parameters.sections else [])
+
+
+def of_parameters(figures: Figures, iterations: int) -> RecordList:
+    """Return the records of section B."""
+    values = attrs.asdict(figures)
+    return [
+        _record("B", name, None, values[name], iterations, figures.at_most.get(name, ""), figures.unknown.get(name, ""))
+        for name in (*PARAMETERS, "poll")
+    ]
 
 
 def _by_size(name: str, timing: LogpTiming, none: LogpTiming, figures: Figures) -> float:
@@ -90,21 +96,24 @@ def _by_size(name: str, timing: LogpTiming, none: LogpTiming, figures: Figures) 
     }[name]
 
 
-def _record(section: str, name: str, nbytes: int | None, seconds: float, iterations: int, at_most: str) -> Record:
+def _record(
+    section: str, name: str, nbytes: int | None, seconds: float, iterations: int, at_most: str, unknown: str
+) -> Record:
     return Record(
         section=section,
         operation=name,
         nbytes=nbytes,
         iterations=iterations,
-        seconds=seconds * iterations,
+        seconds=0.0 if unknown else seconds * iterations,
         payloads=0,
-        at_most=at_most,
+        at_most="" if unknown else at_most,
+        unknown=unknown,
         digits=6 if name == "G" else 3,  # the time of a byte is less than a nanosecond
     )
 
 
 def notes(records: RecordList) -> Iterator[str]:
-    """Yield the parameters as the conduit `loggp` takes them, and which of them are bounds."""
+    """Yield the parameters as the conduit `loggp` takes them, and which of them are bounds, or unknown."""
     found = {record.operation: record for record in records if record.section == "B"}
     if not found:
         return
@@ -113,6 +122,8 @@ def notes(records: RecordList) -> Iterator[str]:
     for name in PARAMETERS:
         if found[name].at_most:
             yield f"{name} is at most that: {found[name].at_most}"
+        if found[name].unknown:
+            yield f"{name} is unknown, and 0 in the spec: {found[name].unknown}"
 
 
 def _quantity(name: str, microseconds: float) -> str:

@@ -8,6 +8,8 @@ import attrs
 import pytest
 
 import conduit
+from conduit.benchmarks.console import make_console, print_table
+from conduit.commands.tables import grid
 from conduit.contract import Constant, RawTable
 from conduit.launch.registry import CONDUITS
 from conduit.options import describe, in_effect
@@ -196,3 +198,18 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(command, toy, 
         "",
         f"conduit {words[0]}: --json no/such/folder.json cannot be written; name a file in a folder that exists\n",
     )
+
+
+def test_columns_are_closer_in_a_terminal_that_is_too_narrow(monkeypatch, capsys):
+    rows = [[10**6 + row * 7 + column for column in range(9)] for row in range(2)]
+    shown = {}
+    for width in (40, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_table(make_console(), grid([f"count{column}" for column in range(9)], rows, right=range(9)))
+        shown[width] = capsys.readouterr().out.splitlines()
+    assert all(max(map(len, shown[width])) <= width for width in (80, 120))
+    assert shown[40] == shown[80]  # no closer than that, and no digit cut off
+    for lines in shown.values():
+        assert [line.split() for line in lines[3:5]] == [list(map(str, row)) for row in rows]
+    assert "1000000   1000001" in shown[120][3]
+    assert "1000000 1000001" in shown[80][3]

@@ -104,6 +104,14 @@ def test_counts_of_many_ranks_in_three_columns(run):
     assert rows["requests_sent"] == ["0", "4.0", "8"]
 
 
+def test_counts_of_ranks_for_which_there_is_no_room_in_three_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = table(run(COUNTED, "--ranks", "8", "--stats")[1])
+    assert rows["count"] == ["least", "mean", "most"]
+    assert rows["requests_sent"] == ["0", "3.5", "7"]
+    assert "rank" in table(run(COUNTED, "--ranks", "4", "--stats")[1])["count"]
+
+
 def test_no_counts_unasked(run):
     assert len(run(COUNTED)[1].splitlines()) == 1
 
@@ -300,6 +308,12 @@ def test_a_warning_of_many_ranks_is_said_once(run):
     [
         ("x = 1", "program.py defines no `async def main(ep, *args)`; give it one"),
         ("def main(ep): pass", "main of .*program.py is an ordinary function; write `async def main(ep, *args)`"),
+        ("class main: pass", "main of .*program.py is a class; write `async def main(ep, *args)`"),
+        ("main = 3", "main of .*program.py is of type int; write `async def main(ep, *args)`"),
+        (
+            "async def it(ep): pass\nif __name__ == '__main__':\n    print(1)",
+            "program.py defines no `async def main(ep, *args)`; give it one, or start it as a script: python .*.py",
+        ),
         ("async def main(ep:\n", "program.py, line 1 is no Python: "),
         (
             "api = 'caf'\nasync def main(t): pass",
@@ -314,10 +328,51 @@ def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("source", "message", "marked"),
+    [
+        (
+            "async def main(ep)\n    pass\n",
+            "line 1 is no Python: expected ':'",
+            ["    async def main(ep)", "                      ^"],
+        ),
+        (
+            "def main(ep):\n    await ep.poll()\n",
+            "line 2 is no Python: 'await' outside async function; write `async` before the `def` that it is in",
+            ["    await ep.poll()", "    ^^^^^^^^^^^^^^^"],
+        ),
+        ("x = 0\n  y = 1\n", "line 2 is no Python: unexpected indent", ["    y = 1"]),
+    ],
+)
+def test_a_line_that_is_no_python_is_shown(run, tmp_path, source, message, marked):
+    (tmp_path / "program.py").write_text(source)
+    status, out, err = run(source)
+    assert (status, out) == (2, "")
+    assert err.splitlines() == [f"conduit run: {tmp_path / 'program.py'}, {message}", *marked]
+
+
+def test_bytes_that_are_no_python_have_no_line(command, tmp_path):
+    (tmp_path / "program.py").write_bytes(b"\x7fELF\0\1")
+    status, _, err = command("run", str(tmp_path / "program.py"))
+    assert status == 2
+    assert re.fullmatch(r"conduit run: .*program.py is no Python: source code .*null bytes\n", err)
+
+
 def test_arguments_that_main_does_not_take(run):
     status, _, err = run("async def main(ep, word): pass", "--", "a", "b")
     assert status == 2
-    assert re.match(r"conduit run: main\(ep, word\) of .* does not take the arguments given \(a b\): too many ", err)
+    given = r"conduit run: main\(ep, word\) of .*program.py does not take the arguments given"
+    many = r": too many positional arguments; write `async def main\(ep, \*args\)`"
+    assert re.fullmatch(rf"{given} \(a b\){many}\n", err)
+    err = run("async def main(ep, word): pass").err
+    assert re.fullmatch(rf"{given} \(none\): missing a required argument: 'word'; give them behind the file\n", err)
+
+
+def test_a_program_that_reads_sys_argv_finds_its_own_words(run, tmp_path):
+    before = list(sys.argv)
+    out = run("import sys\nasync def main(ep, *args): print(sys.argv)", "--ranks", "1", "--", "a", "--b").out
+    assert out.splitlines()[0] == str([str(tmp_path / "program.py"), "a", "--b"])
+    assert sys.argv == before
 
 
 def test_main_without_an_endpoint(run):
@@ -339,6 +394,32 @@ def test_missing_file(command):
     status, _, err = command("run", "no_such_file.py")
     assert status == 2
     assert err.startswith("conduit run: cannot read the program no_such_file.py: No such file or directory; give the ")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("ring", "ring.py"), ("rign.py", "ring.py"), ("sub/rin.py", "sub/ring.py")]
+)
+def test_a_file_that_may_be_meant(command, tmp_path, monkeypatch, word, meant):
+    (tmp_path / "sub").mkdir()
+    for folder in (tmp_path, tmp_path / "sub"):
+        (folder / "ring.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert command("run", word) == (
+        2,
+        "",
+        f"conduit run: cannot read the program {word}: No such file or directory; did you mean {meant}?\n",
+    )
+
+
+def test_a_file_of_results_is_no_program(command, tmp_path):
+    (tmp_path / "it.json").write_text("[]")
+    status, _, err = command("run", str(tmp_path / "it.json"))
+    path = tmp_path / "it.json"
+    assert status == 2
+    assert err == (
+        f"conduit run: {path} is no program; if it holds results, conduit compare --from {path} --out FOLDER draws "
+        "them\n"
+    )
 
 
 @pytest.mark.parametrize(

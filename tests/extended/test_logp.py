@@ -3,15 +3,19 @@
 import io
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
+import trio
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
 import conduit
 from conduit.benchmarks import BenchmarkOptions, execute
-from extended.commands.testlogp import PROGRAM, notes
+from conduit.launch.registry import parse_spec
+from extended.commands.logp import LogpTiming, measure, usual
+from extended.commands.testlogp import PROGRAM, notes, of_parameters
 
 # A set that fails is as good as a simpler one, and each takes a whole benchmark to try.
 PHASES = (Phase.generate,)
@@ -207,3 +211,103 @@ def test_what_cannot_be_measured_is_refused_before_the_job(options, message):
         execute(PROGRAM, BenchmarkOptions(conduit=("loggp",), **options), Console(file=shown))
     assert not hasattr(refused.value, "__notes__")  # which would make it a failure of a job, not a wrong call
     assert shown.getvalue() == ""
+
+
+class Real:
+    """A probe of real time that has found what it is given; seconds."""
+
+    def __init__(self, *, again, least, poll=1e-6, pace=3e-6, long=1e-3):
+        self.ep = SimpleNamespace(simulated=False)
+        self.poll, self.again, self.least, self.pace, self.long = poll, again, least, pace, long
+
+    async def timing(self, nbytes):
+        return LogpTiming(nbytes, *self.again, self.least)
+
+    async def real_pace(self):
+        return self.pace
+
+    async def long_trip(self, nbytes):
+        return self.long
+
+
+def _real(none=(20e-6, 4e-6, 5e-6), again=None, least=18e-6, **found):
+    timing = LogpTiming(0, *none, least)
+    probe = Real(again=none if again is None else again, least=least, **found)
+    return trio.run(measure, probe, timing, timing, 1 << 20)
+
+
+def _noted(figures):
+    return list(notes(of_parameters(figures, 10)))
+
+
+def test_real_figures_add_up_to_a_round_trip():
+    found = _real()
+    assert (found.L, found.o_s, found.o_r) == pytest.approx((3e-6, 3e-6, 4e-6))
+    assert found.unknown == {}
+    assert _noted(found) == [
+        "loggp:L=3us,o_s=3us,o_r=4us,g=3us,G=0.9346ns",
+        "g is at most that: the CPU is what a burst of short messages waits for",
+    ]
+
+
+def test_of_two_measurements_the_undisturbed_one_counts_and_a_difference_is_told():
+    found = _real(again=(90e-6, 40e-6, 50e-6))
+    assert (found.L, found.o_s, found.o_r) == pytest.approx((3e-6, 3e-6, 4e-6))
+    told = "L is at most that: round trips took from {} us to {} us, as the ranks did not have their processors to "
+    assert f"{told.format('20.0', '90.0')}themselves; measure again" in _noted(found)
+    found = _real(none=(1e-3, 4e-6, 5e-6))
+    assert pytest.approx(493e-6) == found.L
+    assert f"{told.format('18.0', '1000.0')}themselves; measure again" in _noted(found)
+
+
+@pytest.mark.parametrize(
+    ("found", "spec", "unknown"),
+    [
+        (
+            {"none": (20e-6, 12e-6, 10e-6)},
+            "loggp:L=0us,o_s=5.5us,o_r=4.5us,",
+            {"L": "the overheads alone, each timed by itself, make up a round trip"},
+        ),
+        (
+            {"none": (20e-6, 0.5e-6, 0.9e-6)},
+            "loggp:L=10us,o_s=0us,o_r=0us,",
+            dict.fromkeys(("o_s", "o_r"), "such a call took no longer than a poll that finds nothing"),
+        ),
+        (
+            {"pace": 0.0, "long": 15e-6},
+            "loggp:L=3us,o_s=3us,o_r=4us,g=0us,G=0ns",
+            {
+                "g": "longer bursts took no longer: other programs had the processor meanwhile",
+                "G": "1048576 bytes took no longer than none; give a larger --max-size",
+            },
+        ),
+    ],
+)
+def test_what_cannot_be_told_in_real_time_is_called_unknown_and_no_bound(found, spec, unknown):
+    figures = _real(**found)
+    first, *rest = _noted(figures)
+    assert first.startswith(spec)
+    assert figures.unknown == unknown
+    assert [line for line in rest if "unknown" in line] == [
+        f"{name} is unknown, and 0 in the spec: {unknown[name]}" for name in NAMES if name in unknown
+    ]
+    for record in of_parameters(figures, 10):
+        assert ("unknown" in record.as_json()) == (record.operation in unknown)
+        assert ("bound" in record.as_json()) == (record.operation in figures.at_most)
+
+
+times = st.floats(0, 100)
+
+
+@given(st.tuples(times, times, times), st.tuples(times, times, times), times, times, times, times)
+def test_whatever_was_measured_the_spec_is_one(none, again, least, poll, pace, long):
+    figures = _real(none, again, least, poll=poll, pace=pace, long=long)
+    spec, *_ = _noted(figures)
+    options = parse_spec(spec).options
+    assert all(getattr(options, name) >= 0 for name in NAMES)
+
+
+def test_times_in_which_others_had_the_processor_do_not_count():
+    assert usual([30e-6] * 5 + [2e-3] * 95) == 30e-6
+    assert usual([10.0, 11.0, 12.0, 13.0]) == 11.0
+    assert usual([0.0, 0.0, 1.0]) == 0.0

@@ -216,6 +216,56 @@ def test_I5_what_an_event_raises_ends_the_run_with_the_rank_of_its_object(inline
     assert not reached
 
 
+@pytest.mark.parametrize("inline", [True, False])
+def test_I5_what_an_event_raises_that_a_task_lets_happen_at_once_is_not_raised_there(inline):
+    class Part:
+        rank = 7
+
+        def act(self):
+            raise LookupError("in an event")
+
+    world = Kernel(inline=inline)
+    passed = []
+
+    async def schedule():
+        world.soon(10, Part().act)
+        passed.append(world.now)
+        await world.wait(Waiter())
+
+    with pytest.raises(LookupError, match=r"\Ain an event\Z"):
+        simulate(world, schedule)
+    assert [entry[:2] for entry in world.end.errors] == [(10, 7)]
+    assert passed == [10 if inline else 0]
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_I2_events_that_follow_soon_come_after_those_that_are_due_before(inline):
+    world = Kernel(inline=inline)
+    seen = []
+
+    def note(name):
+        seen.append((name, world.now))
+
+    def first():
+        note("first")
+        world.at(20, note, "between")
+        world.soon(20, last)
+
+    def last():
+        note("last")
+        world.soon(50, lambda: note("alone"))
+
+    async def wait():
+        world.at(10, first)
+        with trio.move_on_after(30e-12):
+            await world.wait(Waiter())
+        note("timeout")
+        await world.until(100)
+
+    simulate(world, wait)
+    assert seen == [("first", 10), ("between", 20), ("last", 20), ("timeout", 30), ("alone", 50)]
+
+
 def test_I4_a_handler_that_starts_a_task_in_a_nursery_of_its_rank(both_ways):
     async def main(ep):
         seen = []

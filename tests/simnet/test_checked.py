@@ -45,7 +45,7 @@ def run(mutant, *flags):
         (TWICE, r"called then\(\) a second time"),
         (AT_ONCE, r"called then\(\) inside LoggpTransport.send_request"),
         (SAME_SLOT, "slot 0 to rank 1 is in use"),
-        (AHEAD, r"called notify\(\) of rank 1 at once"),
+        (AHEAD, r"called arrived\(\) of rank 1 at once"),
         (RESUMES, r"resume_pass\(\) although no take\(\) has returned LATER"),
     ],
     ids=["twice", "at once", "same slot", "ahead", "resumes"],

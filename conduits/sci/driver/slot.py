@@ -98,7 +98,7 @@ class RemoteSlot:
         """
         self._data = data
         self._issued = issued
-        self._kernel.call(when, self._store)
+        self._kernel.soon(when, self._store)
 
     def announce(self, issued: Then) -> None:
         """Store the flags, now, that announce what was stored with `announced=True`; `issued` as for `post`.
@@ -129,7 +129,7 @@ class RemoteSlot:
         if driver.pending:
             self._data_stored(end)
         else:
-            self._kernel.call(driver.complete, self._flag)
+            self._kernel.soon(driver.complete, self._flag)
 
     def _find_plan(self) -> StorePlan | None:
         """Return the plan of a store of this size; None where it has been made, in weak ordering."""

@@ -131,8 +131,8 @@ class Adapter:
     """A host's card: posted stores in a window, remote reads, a DMA engine, all on the host's bus."""
 
     __slots__ = (
-        "_first", "_landed", "_packets", "_quiet", "_random", "_runs", "_stalled", "_stores", "_ways",
-        "arrival", "bus", "dma", "fabric", "host", "kernel",
+        "_first", "_landed", "_quiet", "_random", "_runs", "_stalled", "_ways", "arrival", "bus", "dma", "fabric",
+        "host", "kernel",
     )  # fmt: skip
 
     def __init__(self, fabric: SciFabric, host: int) -> None:
@@ -150,14 +150,14 @@ class Adapter:
         self._runs: list[tuple[int, int, int, int]] = []
         self._quiet = 0
         self._first: StorePlan | None = None  # the write that began when nothing was under way
-        self._stores = self._packets = self._stalled = 0
+        self._stalled = 0
 
     def statistics(self) -> AdapterStatistics:
         """Return what it has done so far."""
-        plans = [plan for way in self._ways.values() for plan in way.plans.values()]
+        uses = [(plan.uses + plan.others, plan) for way in self._ways.values() for plan in way.plans.values()]
         return AdapterStatistics(
-            self._stores + sum(plan.uses * plan.stores for plan in plans),
-            self._packets + sum(plan.uses * plan.packets for plan in plans),
+            sum(times * plan.stores for times, plan in uses),
+            sum(times * plan.packets for times, plan in uses),
             self._stalled,
         )
 
@@ -214,7 +214,6 @@ class Adapter:
             self._first, self._quiet = plan, now + plan.quiet
             return self._carry(plan, now + plan.takes, landed)
         if plan.nbytes > self.fabric.piece:
-            self._count(plan)
             self._stream(plan, issued, landed)
             return 0
         end = now + plan.takes + self._stall(now, plan.takes, plan.packets, way.turnaround)
@@ -224,6 +223,7 @@ class Adapter:
 
     def _stream(self, plan: StorePlan, issued: Then, landed: Then) -> None:
         """Store what is longer than a piece."""
+        plan.others += 1
         now, way = self.kernel.now, plan.way
         end = now
 
@@ -241,7 +241,7 @@ class Adapter:
 
     def _carry(self, plan: StorePlan, end: int, landed: Then, index: int = 0) -> int:
         """Let the bytes, of which the CPU gives the last away at `end`, go over the links from `index` on; as `pio`."""
-        self._count(plan)
+        plan.others += 1
         now, way = self.kernel.now, plan.way
 
         def carried(arrival: int) -> None:
@@ -252,10 +252,6 @@ class Adapter:
             return -end
         self.arrival = way.in_order(now, end, arrival)
         return end
-
-    def _count(self, plan: StorePlan) -> None:
-        self._stores += plan.stores
-        self._packets += plan.packets
 
     def _pio_at(self, plan: StorePlan, issued: Then, landed: Then, when: int) -> None:
         """Store when the bus has been granted, in the event of its release."""

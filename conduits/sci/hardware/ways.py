@@ -118,11 +118,12 @@ class StorePlan:
         links: of the way behind the bus, where `heads` and `tails` say from when until when each is taken; none where
             it is not whole, others find room, or somebody listens.
         uses: writes that found all of `links` free.
+        others: the other writes.
     """
 
     __slots__ = (
-        "arrives", "bus", "heads", "links", "nbytes", "packets", "quiet", "stores", "tails", "takes", "uses", "way",
-        "whole", "wire",
+        "arrives", "bus", "heads", "links", "nbytes", "others", "packets", "quiet", "stores", "tails", "takes", "uses",
+        "way", "whole", "wire",
     )  # fmt: skip
 
     def __init__(self, way: TorusRoute, nbytes: int, count: int, stores: int, piece: int) -> None:
@@ -135,7 +136,7 @@ class StorePlan:
         self.links: Sequence[Link] = (
             way.behind if self.heads and self.whole and way.first.kernel.carried is None else ()
         )
-        self.uses = 0
+        self.uses = self.others = 0
 
 
 class TorusRoute(Route):

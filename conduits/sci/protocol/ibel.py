@@ -258,7 +258,7 @@ class SplitQueue(Ibel):
         """Store the reply into the ring at the requester, waiting for a slot, then count the request."""
         if reply.is_auto_reply:
             # The count frees the slot: no message travels.
-            self.port.conduit.messages_sent -= 1
+            self.port.conduit.under_way -= 1
             self.begin(self._tell(request.source), then)
         else:
             self.cpu.free += REPLY_PS

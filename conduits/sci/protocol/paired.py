@@ -87,7 +87,7 @@ class PairedSlots(SciTransport):
         config, driver = self.config, self.driver
         control = driver.create_segment(self.number(self.rank, CONTROL), len(self._flags), Flat(self._flags))
         # In strict order all that lands here ends with message-exist.
-        control.on_landing = self._on_landing if driver.weak else self.port.notify
+        control.on_landing = self._on_landing if driver.weak else self.port.arrived
         control.export()
         driver.create_segments(
             self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes
@@ -190,6 +190,9 @@ class PairedSlots(SciTransport):
         if not self._scanning:
             return None
         flags = self._flags
+        if 1 not in flags:  # nearly always, behind the one message of a pass
+            self._scanning = False
+            return None
         place = flags.find(1, self._place, self._start) if self._around else flags.find(1, self._place)
         if place < 0:
             if not self._around:

@@ -95,7 +95,7 @@ class StartXTransport(Transport):
         if message.word & LONG and message.nbytes > self._crossover:
             Chain(self.kernel, self.cpu, self._requests.send(OutgoingRdma(message, dest, slot)), then)
         else:
-            self.kernel.at(self.cpu.free, self._send_request, dest, slot, message, then)
+            self.kernel.soon(self.cpu.free, partial(self._send_request, dest, slot, message, then))
 
     def send_reply(self, request: Message, reply: Message, then: Then) -> None:
         """Send in high priority, for which the requester has set a place aside."""
@@ -103,7 +103,8 @@ class StartXTransport(Transport):
         if reply.word & LONG and reply.nbytes > self._crossover:
             Chain(self.kernel, self.cpu, self._replies.send(OutgoingRdma(reply, request.source, request.slot)), then)
         else:
-            self.kernel.at(self.cpu.free, self._send_reply, request.source, request.slot, reply, then)
+            send = partial(self._send_reply, request.source, request.slot, reply, then)
+            self.kernel.soon(self.cpu.free, send)
 
     def _send_request(self, dest: int, slot: int, message: Message, then: Then) -> None:
         packets = self._cut(dest, slot, 0, message)
