@@ -10,6 +10,7 @@ import atexit
 import math
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -41,6 +42,7 @@ ABORT_S = 3.0
 """After the end of a job, until all processes are ended by force."""
 DELIVERY_S = 0.2
 """What a launcher has to pass on the last words of a rank, which it may drop once the processes are aborted."""
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 class WatchedJob(Protocol):
@@ -145,7 +147,7 @@ class Watch:
             self.end, self._own_end = EarlyEnd(self._processes.rank, status), True
             if self._told_rank_0:  # which ends them all when it has shown where they were
                 self.end, self._own_end = EarlyEnd(0, status), False
-            self._abort_at = time.monotonic() + ABORT_S
+            self._abort_at = time.monotonic() + self._abort_s()
         self._tell_all(("end", self._number, status))
 
     def left(self) -> None:
@@ -186,10 +188,15 @@ class Watch:
             self._over.set()
             self._thread.join(2 * TURN_S + 1)
             return
-        limit = time.monotonic() + (LEAVE_S if self._own_end else ABORT_S)
+        limit = time.monotonic() + (LEAVE_S if self._own_end else self._abort_s())
         while time.monotonic() < limit and not (self._own_end and len(self._left) == self._processes.size - 1):
             self._over.wait(TURN_S / 10)
         self._abort(self.end.status)
+
+    def _abort_s(self) -> float:
+        """Return how long the others may take to end by themselves: longer where rank 0 has to tell of Ctrl-C."""
+        told_by_another = self._processes.rank and self.end is not None and self.end.status == _INTERRUPTED
+        return 2 * ABORT_S if told_by_another else ABORT_S
 
     def _abort(self, status: int) -> NoReturn:
         self._speech.finish()
@@ -240,7 +247,7 @@ class Watch:
     def _ended_by(self, end: EarlyEnd) -> None:
         with self._lock:
             self.end, job = end, self._job
-            self._abort_at = time.monotonic() + ABORT_S
+            self._abort_at = time.monotonic() + self._abort_s()
         if job is not None:
             job.stop()
 
