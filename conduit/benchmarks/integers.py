@@ -20,6 +20,14 @@ def _integer(type_: Any, tokens: Sequence[Token]) -> int:
         raise ValueError(f"'{word}' is no integer; give a whole number") from None
 
 
+def _ranks(type_: Any, tokens: Sequence[Token]) -> int:
+    """Convert one word; of -np, which launchers of MPI have too, the letter p is a part of it."""
+    word = tokens[0].value
+    if tokens[0].keyword == "-n" and word.startswith("p"):
+        raise ValueError(f"'{word}' is no integer; write -n and the number of ranks, not -np")
+    return _integer(type_, tokens)
+
+
 def _size(type_: Any, tokens: Sequence[Token]) -> int:
     """Convert one word that may end in K, M or G."""
     word = tokens[0].value
@@ -35,7 +43,7 @@ _WHOLE = Value("a whole number")
 Integer = Annotated[int, Parameter(converter=_integer), _WHOLE]
 """The type of an option or argument that is a whole number."""
 
-RankCount = Annotated[int, Parameter(name=("--ranks", "-n"), converter=_integer), _WHOLE]
+RankCount = Annotated[int, Parameter(name=("--ranks", "-n"), converter=_ranks), _WHOLE]
 """The type of the option that says how many ranks there are: -n too, as launchers of MPI have it."""
 
 Size = Annotated[int, Parameter(converter=_size), Value("a number of bytes; K, M and G stand for powers of 2")]

@@ -171,8 +171,8 @@ def _meant(path: Path) -> Path | None:
     with_suffix = path.with_name(f"{path.name}.py")
     if with_suffix.is_file():
         return with_suffix
-    close = closest(path.name, (each.name for each in path.parent.glob("*.py")))
-    return path.with_name(close) if close else None
+    close = closest(path.stem, (each.stem for each in path.parent.glob("*.py")))
+    return path.with_name(f"{close}.py") if close else None
 
 
 def _no_python(path: Path, error: SyntaxError | ValueError) -> str:

@@ -42,7 +42,9 @@ def _no_command(name: str, error: UnknownCommandError) -> str:
         return f"options follow the command; write conduit {join([command, *words[:at], *words[at + 1 :]])}"
     if name.endswith(".py"):
         return f"there is no command '{name}'; to run that program write conduit run {name}"
-    return f"there is no command '{name}'{like(name, known)}; conduit --help lists them"
+    begun = [each for each in known if len(name) > 1 and each.startswith(name) and not each.startswith("-")]
+    meant = f" (did you mean {' or '.join(begun)}?)" if begun else like(name, known)
+    return f"there is no command '{name}'{meant}; conduit --help lists them"
 
 
 def _text(error: CycloptsError) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduits.mpi.awaited.process import CURRENT, Process, Words
+from conduits.mpi.engine.device import MORE, NOTHING
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.engine.worker import Worker
@@ -291,7 +292,8 @@ class LibraryTransport(Transport):
                     return message
             if not self._steps:
                 return None
-            if not (engine.progress() if engine.schedules else engine.device.progress()):
+            left = engine.progress() if engine.schedules else engine.device.progress()
+            if left < MORE and (left == NOTHING or self.messages is None):
                 self._more = False
                 return None
             self._steps -= 1

@@ -91,6 +91,15 @@ def test_version(command):
     [
         (["tetsam"], "conduit: there is no command 'tetsam' (did you mean testam?); conduit --help lists them\n"),
         (["--nosuch"], "conduit: there is no command '--nosuch'; conduit --help lists them\n"),
+        (
+            ["mpi-p"],
+            "conduit: there is no command 'mpi-p' (did you mean mpi-patterns or mpi-pingpong?); conduit --help ",
+        ),
+        (
+            ["run", "it.py", "-np", "3"],
+            "conduit run: -n 'p' is no integer; write -n and the number of ranks, not -np\n",
+        ),
+        (["run", "it.py", "-n", "two"], "conduit run: -n 'two' is no integer; give a whole number\n"),
         (["--hlep"], "conduit: there is no command '--hlep' (did you mean --help?); conduit --help lists them\n"),
         (["help"], "conduit: there is no command 'help' (did you mean --help?); conduit --help lists them\n"),
         (["version"], "conduit: there is no command 'version' (did you mean --version?); conduit --help lists them\n"),

@@ -396,6 +396,12 @@ def test_missing_file(command):
     assert err.startswith("conduit run: cannot read the program no_such_file.py: No such file or directory; give the ")
 
 
+def test_a_missing_file_is_not_meant_to_be_one_that_ends_likewise(command, tmp_path, monkeypatch):
+    (tmp_path / "ring.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert command("run", "nothing.py").err.endswith("; give the path of a Python file\n")
+
+
 @pytest.mark.parametrize(
     ("word", "meant"), [("ring", "ring.py"), ("rign.py", "ring.py"), ("sub/rin.py", "sub/ring.py")]
 )

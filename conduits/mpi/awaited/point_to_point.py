@@ -81,7 +81,7 @@ class PointToPoint(CommBase):
             dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
         ):
             dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
-        return self._guarded_send(call_guard("PointToPoint.Send"), data, dest, tag)
+        return self._guarded_send(call_guard("Comm.Send"), data, dest, tag)
 
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -161,7 +161,7 @@ class PointToPoint(CommBase):
         ):  # fmt: skip
             source = self._peer(source, "Recv", "source", any_source=True)
             tag = self._tag(tag, "Recv", any_tag=True)
-        return self._guarded_recv(call_guard("PointToPoint.Recv"), data, source, tag, status)
+        return self._guarded_recv(call_guard("Comm.Recv"), data, source, tag, status)
 
     @checked_call(_receiving("Irecv"))
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:

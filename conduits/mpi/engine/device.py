@@ -26,6 +26,9 @@ from conduits.mpi.engine.software import Software
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.engine.worker import Worker
 
+NOTHING, LAST, MORE = range(3)
+"""What `Device.progress` says: nothing was pending; something was, but nothing is left; there may be more."""
+
 
 class Matching(Protocol):
     """What a device sees of its rank's engine (`conduits.mpi.engine.engine.Engine`).
@@ -164,11 +167,11 @@ class Device(ABC):
         """Return whether `progress` would find anything to do; free of cost."""
 
     @abstractmethod
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing that there is to do: take one packet (`engine.arrive`), carry one transfer on by a piece.
 
         Returns:
-            Whether anything was pending.
+            NOTHING, LAST or MORE; LAST only where it has left nothing to the worker either.
         """
 
     @abstractmethod

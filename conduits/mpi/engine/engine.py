@@ -18,7 +18,7 @@ from zlib import crc32
 from conduit.contract import DigestSink, Wait
 from conduit.sim import Cpu, Kernel
 from conduit.simnet import HostModel
-from conduits.mpi.engine.device import Device, IncomingMessage
+from conduits.mpi.engine.device import MORE, Device, IncomingMessage
 from conduits.mpi.engine.itself import ToItself
 from conduits.mpi.engine.schedule import Schedule, Steps
 from conduits.mpi.engine.software import Software
@@ -218,12 +218,12 @@ class Engine:
         """Return whether `progress` would find anything to do; free of cost."""
         return self.device.pending() or (self._ended and bool(self.schedules))
 
-    def progress(self) -> bool:
-        """Do one thing that there is to do; return whether there was any."""
+    def progress(self) -> int:
+        """Do one thing that there is to do; return what `Device.progress` does."""
         if self.schedules and self._ended:
             self._ended = False
             self.schedules = [each for each in self.schedules if not (each.ready() and each.go_on())]
-            return True
+            return MORE
         return self.device.progress()
 
     def quiet(self) -> bool:

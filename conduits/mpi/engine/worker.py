@@ -18,7 +18,7 @@ from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Act, Steps
 from conduit.simnet.transport import Then
 
-LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int]
+LineStore: TypeAlias = Callable[[int, Buffer, Callable[[int], object]], int | None]
 
 _NOTHING = -1
 
@@ -76,13 +76,20 @@ class Worker:
         """Take one store, then call `over()`: as `do` of a single act; while the worker is idle and the CPU is not.
 
         Args:
-            store: `store(offset, data, done)` returns when the CPU may go on, or 0 and calls `done(when)` later.
+            store: `store(offset, data, done)` returns when the CPU may go on, or nothing and calls `done(when)`.
             offset: given to it.
             data: given to it.
             over: called when it is made.
         """
         self.idle = False
         self._begin = partial(store, offset, data, self._store_over)
+        self._over = over
+        self._due = self._cpu.free
+
+    def act(self, act: Callable[[Callable[[int], object]], None], over: Then) -> None:
+        """As `store`, for an act of `conduit.simnet.chain` that has no outcome."""
+        self.idle = False
+        self._begin = partial(act, self._store_over)
         self._over = over
         self._due = self._cpu.free
 
@@ -163,7 +170,7 @@ class Worker:
             self._then = None
             then()
 
-    # -- a single store ------------------------------------------------------------------------------
+    # -- a single store, or act ----------------------------------------------------------------------
 
     def _stored(self, when: int) -> None:
         if when > self._cpu.free:
@@ -172,6 +179,9 @@ class Worker:
         if over is not None:
             over()
         if self._line or self._then is not None:
-            self._take_next()
+            try:
+                self._take_next()
+            except NetworkError as error:
+                self._kernel.fail(error, self.rank)  # as in `_done`
         else:
             self.idle = True

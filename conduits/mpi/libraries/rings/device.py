@@ -19,7 +19,7 @@ import attrs
 
 from conduit.sim import Store
 from conduit.simnet.chain import Act
-from conduits.mpi.engine.device import Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.pair import RingPair, RingTransfer
@@ -34,7 +34,6 @@ from conduits.mpi.libraries.rings.wire import (
     RTS,
     RingHeader,
     RingLayout,
-    sequence,
 )  # fmt: skip
 from conduits.mpi.libraries.rings.writer import Writer
 
@@ -118,18 +117,20 @@ class RingDevice(Device):
         """Return whether anything has landed that was not looked at, or a piece can be sent."""
         return bool(self.ready)
 
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing for the pair whose turn it is."""
         ready = self.ready
         if not ready:
-            return False
+            return NOTHING
         pair = next(iter(ready))
         del ready[pair]
         if self._take(pair) or self._begin_waiting(pair) or self._send_piece(pair):
             ready[pair] = None
             if pair.to_tell():
                 self._tell(pair)
-        return True
+        elif not ready:
+            return LAST
+        return MORE
 
     def quiet(self) -> bool:
         """Return whether no entry and no piece waits to be sent; who waits for answers has unfinished sends."""
@@ -168,9 +169,15 @@ class RingDevice(Device):
         if kind == RTS or send.mode == Mode.SYNCHRONOUS:
             self._sends[send.number] = send
         header = RingHeader(
-            kind, send.mode, buffer or 0, send.context, send.source, send.tag, nbytes, send.number, 0, 0
-        )
-        self.engine.worker.do(self._send_message(pair, send, self._numbered(pair, header), buffer))
+            kind, send.mode, buffer or 0, send.context, send.source, send.tag, nbytes, send.number, 0,
+            pair.next_sequence(),
+        )  # fmt: skip
+        worker = self.engine.worker
+        if kind == INLINE and worker.idle:  # nearly always, where messages are short: as below, without steps
+            place, entry = self._entry(pair, header, bytes(send.data))
+            worker.store(pair.writer.store, place, entry, partial(self.engine.sent, send))
+        else:
+            worker.do(self._send_message(pair, send, header, buffer))
 
     def _send_message(self, pair: RingPair, send: Send, header: RingHeader, buffer: int | None) -> _Steps:
         engine = self.engine
@@ -179,7 +186,7 @@ class RingDevice(Device):
             yield partial(pair.writer.store, pair.layout.eager_buffer(buffer), bytes(send.data))
         elif header.kind == INLINE:
             data = bytes(send.data)
-        yield self._entry(pair, header, data)
+        yield partial(pair.writer.store, *self._entry(pair, header, data))
         if header.kind != RTS:
             engine.sent(send)
 
@@ -188,22 +195,16 @@ class RingDevice(Device):
         if pair.waiting or not pair.has_entry():
             pair.waiting.append(header)
         else:
-            self.engine.worker.do(self._send_entry(pair, self._numbered(pair, header)))
+            self.engine.worker.do(self._send_entry(pair, header._replace(sequence=pair.next_sequence())))
 
     def _send_entry(self, pair: RingPair, header: RingHeader) -> _Steps:
-        yield self._entry(pair, header)
+        yield partial(pair.writer.store, *self._entry(pair, header))
 
-    def _numbered(self, pair: RingPair, header: RingHeader) -> RingHeader:
-        """Take the next entry of the ring; return the header with its number."""
-        numbered = header._replace(sequence=sequence(pair.entries))
-        pair.entries += 1
-        return numbered
-
-    def _entry(self, pair: RingPair, header: RingHeader, data: bytes = b"") -> Act:
-        """Return the act that stores an entry."""
+    def _entry(self, pair: RingPair, header: RingHeader, data: bytes = b"") -> tuple[int, bytes]:
+        """Make an entry; return the store of it."""
         self.engine.cpu.free += self._build_ps[header.kind == PIECE]
         end = pair.layout.end_of_entry(header.sequence - 1)
-        return partial(pair.writer.store, end - HEADER - len(data), data + header.pack())
+        return end - HEADER - len(data), data + header.pack()
 
     def _begin_waiting(self, pair: RingPair) -> bool:
         """Send the first that waits for room in the ring."""
@@ -213,7 +214,7 @@ class RingDevice(Device):
         if isinstance(first, Send):
             self._begin(pair, first)
         else:
-            self.engine.worker.do(self._send_entry(pair, self._numbered(pair, first)))
+            self.engine.worker.do(self._send_entry(pair, first._replace(sequence=pair.next_sequence())))
         return True
 
     def _send_piece(self, pair: RingPair) -> bool:
@@ -230,7 +231,7 @@ class RingDevice(Device):
         place = pair.layout.piece_buffer(pair.pieces)
         pair.pieces += 1
         self._counts["pieces"] += 1
-        header = self._numbered(pair, RingHeader(PIECE, 0, 0, 0, 0, 0, size, send.number, large.receive, 0))
+        header = RingHeader(PIECE, 0, 0, 0, 0, 0, size, send.number, large.receive, pair.next_sequence())
         self.engine.worker.do(self._store_piece(pair, send, start, place, header, last))
         return True
 
@@ -238,7 +239,7 @@ class RingDevice(Device):
         self, pair: RingPair, send: Send, start: int, place: int, header: RingHeader, last: bool
     ) -> _Steps:
         yield partial(pair.writer.store, place, bytes(send.data[start : start + header.nbytes]))
-        yield self._entry(pair, header)
+        yield partial(pair.writer.store, *self._entry(pair, header))
         if last:
             self.engine.sent(send)
 
@@ -291,18 +292,38 @@ class RingDevice(Device):
 
     # -- for messages that have come -----------------------------------------------------------------
 
-    def copy_out(self, message: _Message, receive: Receive) -> _Steps:
+    def copy_out(self, message: _Message, receive: Receive) -> None:
         """Bring a message's data from where they are to where they belong."""
-        pair, room = message.pair, receive.room
-        if room:
-            yield partial(self._memory.copy, room)
-            receive.data[:room] = message.read(room)
-        if message.kind == INLINE:
-            pair.freed += message.nbytes
-        self.engine.received(receive)
+        worker, room = self.engine.worker, receive.room
+        if message.kind == INLINE and room and worker.idle:  # nearly always, where messages are short
+            worker.act(partial(self._memory.copy, room), partial(self._copied, message, receive))
+        else:
+            worker.do(self._copy_out(message, receive))
+
+    def _copy_out(self, message: _Message, receive: Receive) -> _Steps:
+        if receive.room:
+            yield partial(self._memory.copy, receive.room)
         if message.kind == EAGER:
-            yield self._release(pair, message.buffer)
-        if message.synchronous:
+            if receive.room:
+                receive.data[: receive.room] = message.read(receive.room)
+            self.engine.received(receive)
+            yield self._release(message.pair, message.buffer)
+            self._taken(message)
+        else:
+            self._copied(message, receive)
+
+    def _copied(self, message: _Message, receive: Receive) -> None:
+        """The time of a copy of inline data is over."""
+        if receive.room:
+            receive.data[: receive.room] = message.read(receive.room)
+        message.pair.freed += message.nbytes
+        self.engine.received(receive)
+        self._taken(message)
+
+    def _taken(self, message: _Message) -> None:
+        """Tell the sender of a message that has been taken what it is to know."""
+        pair = message.pair
+        if message.mode == Mode.SYNCHRONOUS:
             self._answer(pair, _about(MATCHED, message.send))
         if pair.to_tell():
             self._tell(pair)
@@ -358,7 +379,7 @@ class _Message(IncomingMessage):
         if self.kind == RTS:
             self._device.clear(self, receive)
         else:
-            self._device.engine.worker.do(self._device.copy_out(self, receive))
+            self._device.copy_out(self, receive)
 
 
 def _about(kind: int, send: int) -> RingHeader:

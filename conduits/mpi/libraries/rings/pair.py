@@ -50,8 +50,8 @@ class RingPair:
     """
 
     __slots__ = (
-        "_free", "_uses", "came", "copied", "entries", "freed", "given", "inbox", "inline", "large", "layout", "peer",
-        "pieces", "taken", "told", "waiting", "writer",
+        "_credits", "_free", "_uses", "came", "copied", "entries", "freed", "given", "inbox", "inline", "large",
+        "layout", "peer", "pieces", "taken", "told", "waiting", "writer",
     )  # fmt: skip
 
     def __init__(self, peer: int, layout: RingLayout, writer: Writer) -> None:
@@ -64,30 +64,42 @@ class RingPair:
         self.entries = self.inline = self.pieces = 0
         self.taken = self.freed = self.copied = self.came = 0
         self.told = (0, 0, 0)
+        self._credits = (0, 0, 0)  # what the other had consumed at the last look
         self.given = bytearray(layout.eager_buffers)  # how often each of the other's eager buffers was given back
         self._uses = bytearray(layout.eager_buffers)  # how often each of this rank's own was used
         self._free = list(range(layout.eager_buffers - 1, -1, -1))
 
     # -- what was sent -------------------------------------------------------------------------------
 
-    def credits(self) -> tuple[int, int, int]:
-        """Return what the other has consumed: entries, bytes of inline data, pieces."""
-        if self.inbox is None:
-            return (0, 0, 0)
-        entries, inline, pieces = CREDITS.unpack(self.inbox.read(self.layout.credits_at, CREDITS.size))
-        return entries, inline, pieces
+    # What the other had consumed at the last look leaves room, or a new look at the credits tells: they only grow.
 
     def has_entry(self) -> bool:
         """Return whether the ring has room for an entry."""
-        return self.entries - self.credits()[0] < self.layout.entries
+        most = self.layout.entries
+        return self.entries - self._credits[0] < most or self.entries - self._look()[0] < most
 
     def has_inline(self, nbytes: int) -> bool:
         """Return whether the other has room for `nbytes` more of inline data."""
-        return self.inline + nbytes - self.credits()[1] <= self.layout.inline_pool
+        most, inline = self.layout.inline_pool, self.inline + nbytes
+        return inline - self._credits[1] <= most or inline - self._look()[1] <= most
 
     def has_piece(self) -> bool:
         """Return whether a buffer for a piece is free."""
-        return self.pieces - self.credits()[2] < self.layout.pieces
+        most = self.layout.pieces
+        return self.pieces - self._credits[2] < most or self.pieces - self._look()[2] < most
+
+    def _look(self) -> tuple[int, int, int]:
+        """Return what the other has consumed by now: entries, bytes of inline data, pieces."""
+        if self.inbox is not None:
+            entries, inline, pieces = CREDITS.unpack(self.inbox.read(self.layout.credits_at, CREDITS.size))
+            self._credits = entries, inline, pieces
+        return self._credits
+
+    def next_sequence(self) -> int:
+        """Take the next entry of the ring; return its sequence number."""
+        count = self.entries
+        self.entries = count + 1
+        return sequence(count)
 
     def eager_buffer(self) -> int | None:
         """Take a free eager buffer; None while there is none."""
@@ -119,8 +131,8 @@ class RingPair:
 
     def _header(self, inbox: Store, count: int) -> RingHeader | None:
         """Return the header of the entry before which there were `count`, None where it has not come."""
-        header = RingHeader._make(unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER)))
-        return header if header.sequence == sequence(count) else None
+        fields = unpack(inbox.read(self.layout.end_of_entry(count) - HEADER, HEADER))
+        return RingHeader(*fields) if fields[-1] == sequence(count) else None
 
     def inline_data(self, nbytes: int) -> bytes:
         """Return the data in the next entry."""

@@ -82,6 +82,7 @@ class RingLayout:
         eager: bytes of each.
         pieces: how many buffers for pieces.
         piece: bytes of each.
+        entry: bytes of an entry.
     """
 
     entries: int
@@ -91,10 +92,10 @@ class RingLayout:
     eager: int
     pieces: int
     piece: int
+    entry: int = attrs.field(init=False)  # kept, since every look at a ring needs it
 
-    @property
-    def entry(self) -> int:
-        """Bytes of an entry."""
+    @entry.default
+    def _entry(self) -> int:
         return _lines(HEADER + self.inline)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from conduit.sim import Kernel, Memory
+from conduit.sim.memory import Buffer
 from conduit.simnet import HostModel
 from conduit.simnet.chain import Done
 from conduits.mpi.libraries.memory import HostMemory
@@ -14,7 +15,7 @@ from conduits.mpi.libraries.memory import HostMemory
 class Writer(Protocol):
     """Stores of one rank into one region, seen there in the order in which they were made."""
 
-    def store(self, offset: int, data: bytes, done: Done) -> None:
+    def store(self, offset: int, data: Buffer, done: Done) -> None:
         """Store `data`, from now on; an act of `conduit.simnet.chain`."""
 
 
@@ -40,7 +41,7 @@ class SharedWriter:
         self._line_ps = host.line_ps
         self._seen = seen
 
-    def store(self, offset: int, data: bytes, done: Done) -> None:
+    def store(self, offset: int, data: Buffer, done: Done) -> None:
         """Store `data`: seen by the other processor a cache line's way after they are stored."""
 
         def stored(when: int) -> None:
@@ -49,6 +50,6 @@ class SharedWriter:
 
         self._memory.copy(len(data), stored)
 
-    def _land(self, offset: int, data: bytes) -> None:
+    def _land(self, offset: int, data: Buffer) -> None:
         self._region.write(offset, data)
         self._seen()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Done
 from conduits.mpi.engine.device import Matching
 from conduits.mpi.libraries.memory import HostMemory
@@ -28,7 +29,7 @@ class SciWriter:
         self._driver = driver
         self._mapping = mapping
 
-    def store(self, offset: int, data: bytes, done: Done) -> None:
+    def store(self, offset: int, data: Buffer, done: Done) -> None:
         """Store `data`; posted."""
         end = self._driver.store(self._mapping, offset, data, done)
         if end:

@@ -26,7 +26,7 @@ from functools import partial
 import attrs
 
 from conduit.simnet.chain import Done, Steps
-from conduits.mpi.engine.device import Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
@@ -175,10 +175,10 @@ class StartDevice(Device):
         """Return whether there is a packet to load or to store, a transfer to begin, or anything of the host's own."""
         return self._rings.pending() or self._due()
 
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing, something of the host's own and of the network's by turns."""
         if not self.pending():
-            return False
+            return NOTHING
         self._turn = not self._turn
         if self._rings.pending() and (self._turn or not self._due()):
             self._rings.progress()
@@ -192,7 +192,7 @@ class StartDevice(Device):
             self.engine.worker.do(self._receiving.steps())
         elif self._sending.due:
             self.engine.worker.do(self._sending.steps())
-        return True
+        return MORE
 
     def quiet(self) -> bool:
         """Return whether no control message waits to be stored and no transfer to leave."""
@@ -412,15 +412,27 @@ class StartDevice(Device):
 
     # -- for messages that have come -----------------------------------------------------------------
 
-    def copy_out(self, message: _Message, receive: Receive) -> Steps:
+    def copy_out(self, message: _Message, receive: Receive) -> None:
         """Bring the data of a message to their place."""
+        worker, room = self.engine.worker, receive.room
+        if room and worker.idle:  # nearly always
+            worker.act(partial(self._memory.copy, room), partial(self._copied, message, receive))
+        else:
+            worker.do(self._copy_out(message, receive))
+
+    def _copy_out(self, message: _Message, receive: Receive) -> Steps:
+        if receive.room:
+            yield partial(self._memory.copy, receive.room)
+        self._copied(message, receive)
+
+    def _copied(self, message: _Message, receive: Receive) -> None:
+        """The time of a copy is over."""
         peer, room = message.peer, receive.room
         if room:
-            yield partial(self._memory.copy, room)
             receive.data[:room] = message.data[:room]
         self.engine.received(receive)
         peer.freed += message.nbytes
-        if message.synchronous:
+        if message.mode == Mode.SYNCHRONOUS:
             self._answer(peer, wire.about(wire.MATCHED, message.send))
         elif (peer.freed - peer.told) * 4 >= self._config.pool and peer.freed != peer.told:
             self._answer(peer, wire.about(wire.FREED, 0))
@@ -459,4 +471,4 @@ class _Message(IncomingMessage):
         if self.kind == wire.REQUEST:
             self._device.clear(self, receive)
         else:
-            self._device.engine.worker.do(self._device.copy_out(self, receive))
+            self._device.copy_out(self, receive)

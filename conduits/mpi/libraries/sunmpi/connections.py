@@ -15,7 +15,7 @@ Source: SIS 3.1 and 3.3; who exports an area, and the ids, are assumed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -30,7 +30,16 @@ from conduits.mpi.libraries.sunmpi import wire
 from conduits.mpi.libraries.sunmpi.layout import AreaLayout
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores
-from conduits.mpi.libraries.sunmpi.wire import FIRST, INLINE, LINE, SEQUENCES, PostboxHeader, pack_single, unpack_single
+from conduits.mpi.libraries.sunmpi.wire import (
+    FIRST,
+    INLINE,
+    LINE,
+    SEQUENCES,
+    SINGLE,
+    PostboxHeader,
+    pack_single,
+    unpack_single,
+)
 from conduits.rsm import Controller, Permission
 from conduits.sunfire.constants import SERVICE_PS
 from conduits.sunfire.machine import SunfireCluster
@@ -132,21 +141,23 @@ class PiecewiseSend:
     blocks: deque[tuple[int, ...]] = attrs.Factory(deque)
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class UnacknowledgedEntry:
     """An entry of one or more postboxes that is not acknowledged.
 
     Attributes:
-        first: number of its first postbox.
         count: how many it has.
         blocks: what they point to.
         short: bytes of a short message in them.
     """
 
-    first: int
     count: int
     blocks: tuple[int, ...]
     short: int
+
+
+_SINGLES = [UnacknowledgedEntry(1, (), nbytes) for nbytes in range(SINGLE + 1)]
+"""Of each size of a message that fits one postbox."""
 
 
 class Outward:
@@ -166,14 +177,14 @@ class Outward:
         room: postboxes that are free and not reserved.
         waiting: sends, and headers of other entries, for which there is no room yet, in order.
         large: messages that are under way in pieces; they take turns.
-        sent: entries that are not acknowledged, in order.
+        sent: entries that are not known to be acknowledged, in order.
         kept: blocks with data that the other keeps as unexpected, by the number of the first postbox of their entry.
         short: bytes of short messages, since the beginning, that the other may have kept.
     """
 
     __slots__ = (
-        "_base", "_keep", "_layout", "_lines", "_size", "_tail", "acks", "area", "kept", "large", "peer", "room",
-        "sent", "short", "store", "waiting",
+        "_base", "_first", "_keep", "_layout", "_lines", "_size", "_tail", "acks", "area", "kept", "large", "peer",
+        "room", "sent", "short", "store", "waiting",
     )  # fmt: skip
 
     def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
@@ -192,7 +203,8 @@ class Outward:
         self._base = place * layout.queue_bytes
         self._keep = keep
         self._lines: dict[int, bytes] = {}
-        self._tail = 0
+        self._first = 0  # number of the first postbox of `sent`
+        self._tail = 0  # and of the first behind them
         area.ways.append(self)
 
     def place(self, header: PostboxHeader, rest: bytes, blocks: tuple[int, ...]) -> Stores:
@@ -204,7 +216,7 @@ class Outward:
             for each in range(count):
                 self._lines[(first + each) % size] = lines[each * LINE : (each + 1) * LINE]
         self._tail = first + count
-        self.sent.append(UnacknowledgedEntry(first, count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
+        self.sent.append(UnacknowledgedEntry(count, blocks, header.nbytes if header.kind == wire.INLINE else 0))
         start = first % size
         if start + count <= size:
             return [(self._base + start * LINE, lines)]
@@ -224,45 +236,48 @@ class Outward:
         place = number % self._size
         if self._keep:
             self._lines[place] = line
-        self.sent.append(UnacknowledgedEntry(number, 1, (), nbytes))
+        self.sent.append(_SINGLES[nbytes])
         return self._base + place * LINE, line
 
     def again(self) -> Stores:
         """Return the stores that write all postboxes again that are not acknowledged."""
-        numbers = range(self.sent[0].first if self.sent else self._tail, self._tail)
-        size = self._layout.postboxes
-        return [(self._base + each % size * LINE, self._lines[each % size]) for each in numbers]
+        size = self._size
+        return [(self._base + each % size * LINE, self._lines[each % size]) for each in range(self._first, self._tail)]
 
-    def is_acknowledged(self, entry: UnacknowledgedEntry) -> bool:
-        """Return whether all postboxes of an entry are acknowledged; free of cost."""
-        size, acks = self._layout.postboxes, self.acks
-        return acks is not None and all(
-            acks.read(each % size * LINE, 1)[0] == wire.ack_byte(each, size)
-            for each in range(entry.first, entry.first + entry.count)
-        )
+    def acknowledged(self) -> bool:
+        """Return whether all that was sent is acknowledged; free of cost."""
+        return self._acknowledged(range(self._first, self._tail))
+
+    def _acknowledged(self, postboxes: Sequence[int]) -> bool:
+        """Return whether all of some postboxes are acknowledged."""
+        size, acks = self._size, self.acks
+        if acks is None:
+            return not postboxes
+        return all(acks.read(each % size * LINE, 1)[0] == wire.ack_byte(each, size) for each in postboxes)
 
     def reclaim(self) -> int:
         """Take back what the other has acknowledged; return how many lines were looked at.
 
         The last look, at an entry that is not acknowledged yet, is not counted.
         """
-        looks, size, acks = 0, self._layout.postboxes, self.acks
+        looks, size, acks = 0, self._size, self.acks
         if acks is None:
             return 0
         while self.sent:
-            entry = self.sent[0]
-            use, place = divmod(entry.first, size)
+            entry, first = self.sent[0], self._first
+            use, place = divmod(first, size)
             said, state = acks.read(place * LINE, 2)
-            if said != use % 255 + 1 or (entry.count > 1 and not self.is_acknowledged(entry)):
+            if said != use % 255 + 1 or (entry.count > 1 and not self._acknowledged(range(first, first + entry.count))):
                 break
             self.sent.popleft()
+            self._first = first + entry.count
             looks += entry.count
             self.room += entry.count
             if state != wire.KEPT:
                 self.area.pool.free(entry.blocks)
                 self.short -= entry.short
             elif entry.blocks:
-                self.kept[entry.first] = entry.blocks
+                self.kept[first] = entry.blocks
         for number, blocks in list(self.kept.items()):
             looks += 1
             if wire.NUMBER.unpack(acks.read(self._layout.release_at(blocks[0]), 8))[0] == number + 1:

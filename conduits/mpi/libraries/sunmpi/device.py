@@ -22,7 +22,7 @@ import attrs
 from conduit.sim import Store
 from conduit.sim.memory import Buffer
 from conduit.simnet.chain import Steps, sleep_until
-from conduits.mpi.engine.device import Device, IncomingMessage, Matching
+from conduits.mpi.engine.device import LAST, MORE, NOTHING, Device, IncomingMessage, Matching
 from conduits.mpi.engine.transfer import Mode, Receive, Send
 from conduits.mpi.libraries.memory import SMALL, HostMemory
 from conduits.mpi.libraries.rings.device import RingDevice
@@ -142,20 +142,22 @@ class SunmpiDevice(Device):
         """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
         return bool(self._arrived or self._movable or self._repair.due or self._on_host)
 
-    def progress(self) -> bool:
+    def progress(self) -> int:
         """Do one thing: repair; else something of the host's own and of the network's, by turns."""
         if self._repair.due:
             self.engine.worker.do(self._repair.steps())
-            return True
+            return MORE
         arrived, movable, on_host = self._arrived, self._movable, self._on_host
         if not (arrived or movable or on_host):
-            return False
+            return NOTHING
         self._turn = turn = not self._turn
         if arrived and not (turn and (movable or on_host)):
             connection = next(iter(arrived))
             del arrived[connection]
             if connection.landed != connection.head:
                 self._take(connection)
+            elif not (arrived or movable or on_host):
+                return LAST
         elif on_host and (turn or not movable):
             self._node.progress()
         else:
@@ -163,7 +165,7 @@ class SunmpiDevice(Device):
             del movable[way]
             if self._begin_waiting(way) or self._send_piece(way):
                 movable[way] = None
-        return True
+        return MORE
 
     def quiet(self) -> bool:
         """Return whether nothing waits to be sent, and nothing can have been lost."""
@@ -445,29 +447,25 @@ class SunmpiDevice(Device):
 
     # -- receiving -----------------------------------------------------------------------------------
 
-    def _take(self, connection: Inward) -> None:
-        """Take the next entry of a queue, if all of it is there."""
-        if not self._take_single(connection):
-            lines = connection.peek()
-            if lines:
-                self._take_entry(connection, lines, self._take_postboxes(connection, len(lines)))
-
-    def _take_postboxes(self, connection: Inward, count: int) -> int:
-        """Take the postboxes of an entry out of a queue; return the number of the first."""
+    def _take_postboxes(self, connection: Inward, count: int) -> None:
+        """Take the postboxes of an entry out of a queue."""
         if self._costs.directed:
             self._look(connection)
         self._arrived[connection] = None
         self.engine.cpu.free += self._costs.take_ps
-        first = connection.head
-        connection.head = first + count
-        return first
+        connection.head += count
 
-    def _take_single(self, connection: Inward) -> bool:
-        """Take the next entry, if it is a short message in one postbox; nearly always its receive is there by then."""
+    def _take(self, connection: Inward) -> None:
+        """Take the next entry of a queue, if all of it is there."""
+        # Nearly always it is a short message in one postbox, and its receive is there: no object is made of it.
         flag, _, many, number, kind, mode, _, context, source, tag, nbytes, sent, _, data = connection.peek_single()
         first = connection.head
         if not (flag == FIRST and many == 1 and kind == INLINE and number == first % SEQUENCES):
-            return False
+            lines = connection.peek()
+            if lines:
+                self._take_postboxes(connection, len(lines))
+                self._take_entry(connection, lines, first)
+            return
         self._take_postboxes(connection, 1)
         engine, worker = self.engine, self._worker
         receive = engine.take_posted(context, source, tag, nbytes)
@@ -483,7 +481,7 @@ class SunmpiDevice(Device):
                 worker.do(self.store_back(connection, [(offset, line)]))
             if mode == _SYNCHRONOUS:
                 self._tell_matched(connection.peer, sent)
-            return True
+            return
         message = _Message(self, connection, PostboxHeader(kind, mode, 0, context, source, tag, nbytes, sent, 0), data)
         message.pieces.append(_Piece(first, 1, (), nbytes))
         message.left = 0
@@ -491,7 +489,6 @@ class SunmpiDevice(Device):
             engine.keep(message)
         else:
             self.deliver(message, receive)
-        return True
 
     def _take_entry(self, connection: Inward, lines: Sequence[bytes], first: int) -> None:
         """Take an entry that is not a short message in one postbox."""

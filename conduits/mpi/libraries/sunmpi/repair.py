@@ -76,7 +76,7 @@ class DeviceRepair:
 
     def unacknowledged(self) -> bool:
         """Return whether anything was sent that is not acknowledged; free of cost."""
-        return any(way.sent and not _all_acknowledged(way) for way in self._outward.values())
+        return not all(way.acknowledged() for way in self._outward.values())
 
     def _read(self) -> int:
         """Read and clear the error register."""
@@ -85,7 +85,7 @@ class DeviceRepair:
 
     def _look_for_paths(self, ways: Iterable[Outward]) -> None:
         for way in ways:
-            if way.waiting or way.large or (way.sent and not _all_acknowledged(way)):
+            if way.waiting or way.large or not way.acknowledged():
                 self.check(way.area.host)
 
     def _postboxes(self, way: Outward) -> Steps:
@@ -101,7 +101,3 @@ class DeviceRepair:
             connection.written.clear()
             self.lines += lines_of(list(stores))
             yield from safely(connection.remote, list(stores), self.retried)
-
-
-def _all_acknowledged(way: Outward) -> bool:
-    return all(way.is_acknowledged(entry) for entry in way.sent)

@@ -54,6 +54,25 @@ def test_a_store_is_made_at_once_when_the_cpu_is_free(machine):
     assert (worker.idle, kernel.now, cpu.free, kernel.events) == (True, 1000, 1000 + STORE_PS, 0)
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_an_act_by_itself_is_over_when_it_says_so(machine, later):
+    kernel, cpu, worker, heard = machine
+
+    def act(done):
+        heard.append(kernel.now)
+        if later:
+            kernel.at(5000, done, 6000)
+        else:
+            done(6000)
+
+    worker.act(act, lambda: heard.append("over"))
+    assert worker.at_once() is not later
+    worker.when_idle(lambda: heard.append("idle"))
+    run_events(kernel)
+    assert heard == [1000, "over", "idle"]
+    assert (worker.idle, cpu.free) == (True, 6000)
+
+
 @pytest.mark.parametrize("when", [999, 1000])
 def test_a_store_waits_for_its_time_where_something_else_happens_before_or_then(machine, when):
     kernel, cpu, worker, heard = machine
