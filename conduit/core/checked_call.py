@@ -81,7 +81,7 @@ def _decorate(
     def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         endpoint = CURRENT.get()
         if endpoint is not None and endpoint._dispatch.running:
-            endpoint.refuse_in_handler(name)
+            endpoint.refuse_in_handler(call.__qualname__)  # a class may have named it otherwise since
         checked = None if check is None else check(*args, **kwargs)
         coroutine = function(*checked) if type(checked) is tuple else function(*args, **kwargs)  # type: ignore[call-arg]
         frame = _getframe(1)
