@@ -56,7 +56,7 @@ class Worker:
         self._then: Then | None = None
         self._due = _NOTHING  # when the next act is to begin, as long as no event is to begin it
         # Made once, since every act needs them.
-        self._begin_it, self._begin_act = self._begin_due, self._do_act
+        self._begin_it, self._begin_act = self._next_act, self._do_act
         self._act_over, self._store_over = self._done, self._stored
         self.idle = True
         self.rank = cpu.rank
@@ -125,7 +125,7 @@ class Worker:
         due, self._due = self._due, _NOTHING
         self._kernel.call(due, self._begin_it)
 
-    def _begin_due(self) -> None:
+    def _next_act(self) -> None:
         """Begin what is due, in an event."""
         end = self._begin()
         if end:
