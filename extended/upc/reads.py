@@ -46,6 +46,12 @@ class Read:
             "`await a.add_at(i, v)` where `a[i] += v` was meant"
         )
 
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        """Refuse: what is read is a copy, so the array would stay as it is, with `await` too."""
+        self._forgive()
+        self._coroutine.close()
+        raise NotAwaited("a[i][j] = v would write into a copy of what is read; write `a[i, j] = v` into the array")
+
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = _refusing("in arithmetic of numpy")
     __array__ = _refusing("as an array")

@@ -76,6 +76,10 @@ LINES = {
     ),
     EXTENDED + "h = await x.put_nb(1, 0, b'a')\n    h.wait()": "Handle has no wait; `await` the handle itself",
     # mpi4py.
+    UPC + "a[1][2] = 5": (
+        "extended.upc.errors.NotAwaited: a[i][j] = v would write into a copy of what is read; write `a[i, j] = v` into "
+        "the array"
+    ),
     MPI + "await comm.barrier()": (
         "conduit.errors.BadRequest: Comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
     ),
@@ -213,6 +217,15 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
     files = [line for line in lines if line.startswith('  File "')]
     assert files[-1].startswith('  File "prog.py", line '), "no line of this package is the last"
     assert lines.count(LINES[source]) == 1
+
+
+@pytest.mark.parametrize("name", ["Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome", "Startall"])
+def test_a_call_of_a_class_of_mpi_that_is_not_awaited_is_told_with_its_line(shown, name):
+    call = f"MPI.Prequest.{name}([])"
+    assert (
+        f"conduit.errors.BadRequest: {call} at prog.py:6 was called but never awaited, so it did nothing; write `await "
+        f"{call}`"
+    ) in shown(MPI + call)
 
 
 AT_ONCE = (

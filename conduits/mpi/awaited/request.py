@@ -13,6 +13,19 @@ from conduits.mpi.awaited.status import UNDEFINED, Status, fill_status
 from conduits.mpi.errors import ErrorClass, MpiError
 
 
+def _checked(requests: Any, *_: Any, **__: Any) -> None:
+    if isinstance(requests, Request):
+        raise BadRequest("Request: requests is a single one; give a list, [request], or `await request.Wait()`")
+    if not isinstance(requests, Sequence):
+        raise BadRequest(f"Request: requests={requests!r} {is_a(requests)}; give a list of requests")
+    for place, request in enumerate(requests):
+        if not isinstance(request, Request):
+            raise BadRequest(
+                f"Request: item {place}, {request!r}, is no request"
+                + ("; was its call awaited?" if hasattr(request, "cr_frame") else "")
+            )
+
+
 class Request:
     """A send, a receive or a collective that was begun.
 
@@ -115,8 +128,9 @@ class Request:
 
     # -- many ------------------------------------------------------------------------------------------
 
-    @classmethod
-    def Waitall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Waitall(requests: Sequence[Request], statuses: list[Status] | None = None) -> Literal[True]:
         """Wait until all are over.
 
         Args:
@@ -126,32 +140,48 @@ class Request:
         Raises:
             MpiError: ERR_IN_STATUS where some have failed; which, and why, say the statuses, or the text.
         """
-        return _waitall(requests, statuses)
+        await _wait(requests, all)
+        _finish_all(requests, range(len(requests)), statuses)
+        return True
 
-    @classmethod
-    def Testall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Testall(requests: Sequence[Request], statuses: list[Status] | None = None) -> bool:
         """Poll once; return whether all are over; only then are their handles null."""
-        return _testall(requests, statuses)
+        await _poll(requests)
+        if not all(each._over() for each in requests):
+            return False
+        _finish_all(requests, range(len(requests)), statuses)
+        return True
 
-    @classmethod
-    def Waitany(cls, requests: Sequence[Request], status: Status | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Waitany(requests: Sequence[Request], status: Status | None = None) -> int:
         """Wait until one is over; return its place, UNDEFINED where all are null."""
-        return _waitany(requests, status)
+        open_ = [each for each in requests if each._counts()]
+        await _wait(open_, any)
+        return _finish_one(requests, status)[0]
 
-    @classmethod
-    def Testany(cls, requests: Sequence[Request], status: Status | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Testany(requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
         """Poll once; return the place of one that is over, and whether there is one or all are null."""
-        return _testany(requests, status)
+        await _poll(requests)
+        return _finish_one(requests, status)
 
-    @classmethod
-    def Waitsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Waitsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Wait until at least one is over; return the places of those that are, None where all are null."""
-        return _waitsome(requests, statuses)
+        await _wait([each for each in requests if each._counts()], any)
+        return _finish_some(requests, statuses)
 
-    @classmethod
-    def Testsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Testsome(requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
         """Poll once; return the places of those that are over, None where all are null."""
-        return _testsome(requests, statuses)
+        await _poll(requests)
+        return _finish_some(requests, statuses)
 
     # -- inside ----------------------------------------------------------------------------------------
 
@@ -222,10 +252,18 @@ class Prequest(Request):
         plain = self._active("Start")
         await self._of().call(plain.Start)
 
-    @classmethod
-    def Startall(cls, requests: Sequence[Prequest]) -> Any:
+    @staticmethod
+    @checked_call(_checked)
+    async def Startall(requests: Sequence[Prequest]) -> None:
         """Begin all, in order."""
-        return _startall(requests)
+        plains = [each._active("Startall") for each in requests]
+
+        def start() -> None:
+            for plain in plains:
+                plain.Start()
+
+        if requests:
+            await requests[0]._of().call(start)
 
     def _settle(self) -> None:
         if self._plain is not None:
@@ -236,19 +274,6 @@ class Prequest(Request):
 
 
 REQUEST_NULL = Request()
-
-
-def _checked(requests: Any, *_: Any) -> None:
-    if isinstance(requests, Request):
-        raise BadRequest("Request: requests is a single one; give a list, [request], or `await request.Wait()`")
-    if not isinstance(requests, Sequence):
-        raise BadRequest(f"Request: requests={requests!r} {is_a(requests)}; give a list of requests")
-    for place, request in enumerate(requests):
-        if not isinstance(request, Request):
-            raise BadRequest(
-                f"Request: item {place}, {request!r}, is no request"
-                + ("; was its call awaited?" if hasattr(request, "cr_frame") else "")
-            )
 
 
 async def _wait(requests: Sequence[Request], enough: Callable[..., bool]) -> None:
@@ -269,59 +294,6 @@ async def _poll(requests: Sequence[Request]) -> None:
         if each._plain is not None:
             await each._of().poll()
             return
-
-
-@checked_call(_checked)
-async def _waitall(requests: Sequence[Request], statuses: list[Status] | None) -> Literal[True]:
-    await _wait(requests, all)
-    _finish_all(requests, range(len(requests)), statuses)
-    return True
-
-
-@checked_call(_checked)
-async def _testall(requests: Sequence[Request], statuses: list[Status] | None) -> bool:
-    await _poll(requests)
-    if not all(each._over() for each in requests):
-        return False
-    _finish_all(requests, range(len(requests)), statuses)
-    return True
-
-
-@checked_call(_checked)
-async def _waitany(requests: Sequence[Request], status: Status | None) -> int:
-    open_ = [each for each in requests if each._counts()]
-    await _wait(open_, any)
-    return _finish_one(requests, status)[0]
-
-
-@checked_call(_checked)
-async def _testany(requests: Sequence[Request], status: Status | None) -> tuple[int, bool]:
-    await _poll(requests)
-    return _finish_one(requests, status)
-
-
-@checked_call(_checked)
-async def _waitsome(requests: Sequence[Request], statuses: list[Status] | None) -> list[int] | None:
-    await _wait([each for each in requests if each._counts()], any)
-    return _finish_some(requests, statuses)
-
-
-@checked_call(_checked)
-async def _testsome(requests: Sequence[Request], statuses: list[Status] | None) -> list[int] | None:
-    await _poll(requests)
-    return _finish_some(requests, statuses)
-
-
-@checked_call(_checked)
-async def _startall(requests: Sequence[Prequest]) -> None:
-    plains = [each._active("Startall") for each in requests]
-
-    def start() -> None:
-        for plain in plains:
-            plain.Start()
-
-    if requests:
-        await requests[0]._of().call(start)
 
 
 def _finish_one(requests: Sequence[Request], status: Status | None) -> tuple[int, bool]:
