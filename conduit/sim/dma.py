@@ -83,7 +83,7 @@ class DmaStream:
         self._tail = tail = max(self._due, soonest)
         self._left -= self._size
         if not self._left:
-            self._fed(tail)
+            self._kernel.amid(self._fed, tail)
         arrival = self._route.carry(self._bytes, when, tail, self._placed)
         if arrival:
             self._placed(arrival)

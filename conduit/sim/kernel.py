@@ -139,6 +139,14 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
             except BaseException as error:  # it is no error of who schedules it (I5)
                 self.fail(error, rank_of(action))
 
+    def amid(self, action: Callable[..., object], *args: Any) -> None:
+        """Call `action(*args)`, no last act of its event: what it schedules by `soon` waits in the queue."""
+        apart, self._apart = self._apart, True
+        try:
+            action(*args)
+        finally:
+            self._apart = apart or self.ending
+
     def background(self, when: int, action: Callable[..., object], *args: Any) -> None:
         """As `at`, for what keeps no job alive: fault schedules, samplers, limits (D3)."""
         heappush(self._background, (when, self._ticket(), partial(action, *args) if args else action))

@@ -144,8 +144,11 @@ class Link:
         when = max(head, self.kernel.now)
         self._waits += 1
         self._waited += when - head
-        go(when)
-        if self._queue and self.free_at < FOREVER:
+        if not self._queue:
+            go(when)
+            return
+        self.kernel.amid(go, when)
+        if self.free_at < FOREVER:
             self._close()
 
 

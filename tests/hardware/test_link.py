@@ -7,7 +7,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conduit.sim import Kernel, simulate
+from conduit.sim import Kernel, Waiter, simulate
 from conduit.sim.link import Link, Route
 
 RATE = 1_000_000_000  # one byte in 1000 ps
@@ -196,3 +196,28 @@ def test_a_link_carries_what_its_rate_allows(draws):
             for _, end, _ in spans:
                 within = sum(takes for head, tail, takes in spans if head >= start and tail <= end)
                 assert within <= 2 * max(end - start, 0)
+
+
+def test_who_gets_a_link_and_then_goes_on_at_once_does_not_hold_up_the_next():
+    kernel, over, seen = Kernel(), Waiter(), []
+    link = Link(kernel, RATE)
+
+    def first(when):
+        link.take(when, 100)
+        kernel.soon(10**9, over.wake)
+
+    def second(when):
+        seen.append(when)
+
+    def begin():
+        link.take(0, 100)
+        link.wait(0, first)
+        link.wait(0, second)
+
+    async def body():
+        kernel.call(0, begin)
+        await kernel.wait(over)
+
+    simulate(kernel, body)
+    assert seen == [200_000]
+    assert kernel.now == 10**9

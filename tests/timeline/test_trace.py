@@ -235,3 +235,30 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path):
         tracing(tmp_path / "no" / "trace.json"),
     ):
         conduit.run(everything, conduit="loggp")
+
+
+def test_a_wait_within_a_wait_of_the_same_task_is_recorded():
+    async def main(ep):
+        seen = []
+
+        def ask(token):
+            token.reply_short(answer)
+
+        def answer(token):
+            seen.append(ep.now)
+            ep.want_progress()
+
+        async def progress():
+            while len(seen) < 8:
+                await ep.request_short(1, ask)  # waits for a slot
+
+        await ep.attach(ask, answer)
+        if ep.rank == 0:
+            ep.on_progress(progress)
+            await ep.request_short(1, ask)
+            await ep.block_until(lambda: len(seen) >= 8)
+        return len(seen)
+
+    traced, plain = (conduit.run(main, conduit="loggp:slots=1", trace=trace) for trace in (True, None))
+    assert traced.values[0] >= 8
+    assert traced.digest == plain.digest

@@ -6,6 +6,7 @@ A million spans take some 20 MB; numpy sees a column by `numpy.frombuffer(spans.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -184,7 +185,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self.waits: list[list[RecordedWait]] = [[] for _ in self.hosts]
         self._place = place
         self._tasks: list[dict[object, int]] = [{} for _ in self.hosts]
-        self._open: dict[tuple[int, object], RecordedWait] = {}
+        self._open: defaultdict[tuple[int, object], list[RecordedWait]] = defaultdict(list)
 
     # -- what observers hear -----------------------------------------------------------------------
 
@@ -217,12 +218,12 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         """Record that a wait begins."""
         tasks = self._tasks[rank]
         wait = RecordedWait(tasks.setdefault(task, len(tasks)), when, NEVER, what, tuple(ranks), self._place(task))
-        self._open[rank, task] = wait
+        self._open[rank, task].append(wait)  # perhaps in another: who waits may be chosen to make progress
         self.waits[rank].append(wait)
 
     def resumed(self, rank: int, when: int, task: object) -> None:
         """Record that it ends."""
-        self._open.pop((rank, task)).end = when
+        self._open[rank, task].pop().end = when
 
     def ended(self, ticks: Sequence[int], *, failed: bool) -> None:
         """Take note that the job is over.
@@ -237,7 +238,7 @@ class Recording(CpuListener, LinkListener, MessageListener, WaitListener):
         self.failed = failed
         self.over = True
         waiting: dict[int, int] = {}
-        for (rank, _), wait in self._open.items():
+        for rank, wait in [(rank, wait) for (rank, _), waits in self._open.items() for wait in waits]:
             wait.end = max(length, wait.begin)
             waiting[rank] = min(wait.begin, waiting.get(rank, length))
         for rank, since in waiting.items():

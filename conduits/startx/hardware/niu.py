@@ -206,7 +206,7 @@ class Niu:
         if queue.wanted:
             wanted, queue.wanted = queue.wanted, []
             for tell in wanted:
-                tell()
+                self.kernel.amid(tell)
         if self._random is not None:
             arrival = self._put_off(arrival, target, priority, self._random)
         self.kernel.at(arrival, self.fabric.niu(target).land, priority, message)

@@ -275,7 +275,7 @@ class RdmaOut:
         waiting, self._waiting = self._waiting, []
         self._holds += len(waiting)
         for then in waiting:
-            then()
+            self._kernel.amid(then)
         armed = self._now[1]
         if self._sent < armed.nbytes:
             self._feed()
@@ -283,7 +283,7 @@ class RdmaOut:
         self._transfers += 1
         self._bytes += armed.nbytes
         self._posts.pop(self._now[0], None)
-        armed.done()
+        self._kernel.amid(armed.done)
         self._next()
 
     def statistics(self) -> RdmaStatistics:

@@ -58,7 +58,7 @@ class Processor:
         """What it stored last has its place on every link: go on with what waits."""
         self.held = False
         if self._queue:
-            self._queue.popleft().begin()
+            self.kernel.amid(self._queue.popleft().begin)
 
     def raise_error(self, status: int) -> None:
         """Set an error in the register."""

@@ -153,7 +153,7 @@ class Flight:
             if busy is not None:
                 self.wait_for(lane, busy, share << 6, head, tail)
         if self._at == self.lines:
-            self._issued(tail)
+            kernel.amid(self._issued, tail)
         self._placed(-WRITE_PS)
 
     def _placed(self, arrival: int) -> None:

@@ -324,3 +324,39 @@ def test_a_short_round_trip_is_at_most_half_as_long_again_in_bytecodes_as_on_sci
     of("sci", 1), of("sunfire", 1)  # what is made once
     sci, sunfire = (of(spec, 30) - of(spec, 10) for spec in ("sci", "sunfire"))
     assert 0 < sunfire < 1.5 * sci
+
+
+def test_a_long_reply_lands_before_what_its_receiver_does_next_is_over():
+    async def main(ep):
+        seen = []
+
+        def answer(token, payload):
+            seen.append(ep.now)
+
+        def ask(token):
+            token.reply_medium(answer, bytes(400))
+
+        def busy(token):
+            ep.charge(1e-3)
+            seen.append(ep.now)
+
+        def question(token):
+            token.reply_short(busy)
+
+        await ep.attach(answer, ask, busy, question)
+        if ep.rank == 0:
+            await ep.request_short(1, ask)
+        else:
+            await ep.request_short(0, question)
+            await ep.compute(0.01)  # then one pass replies and finds the reply
+        await ep.block_until(lambda: seen)
+        return seen
+
+    spec = "sunfire:piece=64"
+    driven, parked = (
+        conduit.run(main, conduit=f"{spec},inline={inline}", ranks_per_host=1) for inline in ("yes", "no")
+    )
+    assert driven.values == parked.values
+    assert driven.digest == parked.digest is not None
+    (answered,), (replied,) = driven.values
+    assert answered < replied
