@@ -704,7 +704,7 @@ class SimulatedPort(Port):
         if over:
             free = self.cpu.free
             if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
-                self.kernel.soon(free, blocked.wake)
+                self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
             else:
                 blocked.wake()
 

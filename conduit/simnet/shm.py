@@ -124,7 +124,8 @@ class SharedMemoryTransport(Transport):
     def _send(self, dest: int, slot: int, message: Message, then: Then) -> None:
         host, cpu = self.host, self.port.cpu
         cpu.free += host.message_ps + host.copy_ticks(message.nbytes)
-        self.port.kernel.soon(cpu.free, partial(self._store, dest, slot, message, then))
+        # Never `soon`: a reply may be sent in the midst of an event of another transport of this port.
+        self.port.kernel.call(cpu.free, partial(self._store, dest, slot, message, then))
 
     def _store(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Make the stores seen, data before the inbox."""

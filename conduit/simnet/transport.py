@@ -7,8 +7,9 @@ Simulated networks differ in their transport alone.  Waiting, polling and cancel
 them, are done by the port (`conduit.simnet.port`), so that they are the same on every network.
 
 A rank accesses anything shared in an event at the simulated time of the access; the rank's own time may
-be ahead, in `port.cpu`.  A send is a chain of such events.  Its last event calls `then()` as its last
-act, in which time may pass; after that the CPU may still be busy until `cpu.free`, but the send does nothing more.
+be ahead, in `port.cpu`.  A send is a chain of such events.  Its last event calls `then()`, where
+the network uses `kernel.soon` as its last act; after that the CPU may still be busy until `cpu.free`, but the send does
+nothing more.
 
 While a transport's methods run the CPU is taken, and they spend its time by `cpu.charge(ticks)`.  Where
 `cpu.free` is not before the kernel's time, `cpu.free += ticks` is the same without a call.  That is so
