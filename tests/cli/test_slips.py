@@ -70,6 +70,12 @@ LINES = {
     CORE + "def g(token): token.src\n    await ep.attach(g)\n    await ep.request_short(0, g)": (
         "Token has no src; write `token.rank`"
     ),
+    "import extended\nasync def main(ep):\n    x = await extended.attach(ep)": (
+        "extended has no attach; write `from extended import Extended`, then `x = await Extended.attach(ep)`"
+    ),
+    "from extended import attach": (
+        "extended has no attach; write `from extended import Extended`, then `x = await Extended.attach(ep)`"
+    ),
     EXTENDED + "await x.bcast(3)": "Extended has no bcast; write `await x.broadcast(array, root)`",
     EXTENDED + "await x.request_short(1, print)": (
         "Extended has no request_short, but its ep has: write `x.ep.request_short`"
