@@ -12,6 +12,8 @@ UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8'
 SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n    "
 MPI = "import numpy as np\nfrom conduits.mpi import MPI\napi = 'mpi'\nasync def main(comm):\n    b = np.zeros(4)\n    "
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+WINDOW = EXTENDED + "from extended.windows import Win\n    win = await Win.Allocate(8, comm=x)\n    "
+MPI4PY = "class Op: __module__ = 'mpi4py.MPI'\n    "  # to import the real one begins MPI
 CORE = "import asyncio\nasync def main(ep):\n    def h(token, n): pass\n    await ep.attach(h)\n    "
 
 
@@ -118,6 +120,26 @@ LINES = {
     MPI + "await comm.bcst(b)": "Comm has no bcst (did you mean Bcast?)",
     "from conduits import MPI": "conduits has no MPI: write `from conduits.mpi import MPI`",
     "from extended import UPC": "extended has no UPC: write `from extended import upc`",
+    MPI + MPI4PY + "await comm.Allreduce(b, b.copy(), op=Op())": (
+        "conduit.errors.BadRequest: Comm.Allreduce: op is of mpi4py itself; write `from conduits.mpi import MPI` at "
+        "the top"
+    ),
+    MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Bcast([b, Datatype()])": (
+        "conduit.errors.BadRequest: Comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "
+        "MPI` at the top"
+    ),
+    MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Gatherv([b, Datatype()], [b, (4, 0), Datatype()])": (
+        "conduit.errors.BadRequest: Comm.Gatherv: sendbuf: the datatype is of mpi4py itself; write `from conduits.mpi "
+        "import MPI` at the top"
+    ),
+    WINDOW + MPI4PY + "await win.Accumulate(bytes(8), 0, op=Op())": (
+        "conduit.errors.BadRequest: win.Accumulate: op is of mpi4py itself; write `from extended.windows import SUM`, "
+        "and op=SUM; there are SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, REPLACE, NO_OP"
+    ),
+    WINDOW + "await win.Lock(0, 235)": (
+        "conduit.errors.BadRequest: win.Lock: lock_type=235 is not known; give LOCK_EXCLUSIVE or LOCK_SHARED of "
+        "extended.windows (mpi4py numbers them otherwise)"
+    ),
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
     CORE + "for r in ep.size: pass": "ep.size is an int: write `range(ep.size)`",
