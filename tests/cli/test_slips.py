@@ -157,6 +157,9 @@ LINES = {
         "ep.block_until has no argument timeout=; it takes predicate, what, ranks; for a limit of time write `with "
         "trio.fail_after(seconds):` around the call"
     ),
+    CORE + "await ep.request_short(dest=1, handler=h, n=4)": (
+        "ep.request_short has no argument n=; it takes dest, handler, *args"
+    ),
     SHMEM + "await pe.my_pe()": "pe.my_pe() is a plain call, which never waits: write it without `await`",
     SHMEM + "pe.my_pe + 1": "pe.my_pe is a method: call it, `pe.my_pe()`",
     EXTENDED + "await x.barrier": "x.barrier is a method: call it, `await x.barrier()`",
