@@ -13,6 +13,10 @@ SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n  
 MPI = "import numpy as np\nfrom conduits.mpi import MPI\napi = 'mpi'\nasync def main(comm):\n    b = np.zeros(4)\n    "
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
 WINDOW = EXTENDED + "from extended.windows import Win\n    win = await Win.Allocate(8, comm=x)\n    "
+OF_MAIN_EP = (
+    'windows are for programs of `async def main(ep)`, without `api = "mpi"`: write `from extended import Extended`, '
+    "then `x = await Extended.attach(ep)` and comm=x"
+)
 MPI4PY = "class Op: __module__ = 'mpi4py.MPI'\n    "  # to import the real one begins MPI
 CORE = "import asyncio\nasync def main(ep):\n    def h(token, n): pass\n    await ep.attach(h)\n    "
 
@@ -99,7 +103,17 @@ LINES = {
     MPI + "await comm.Sendrecv(b)": "TypeError: Comm.Sendrecv() missing 1 required positional argument: 'dest'",
     MPI + "await comm.Bcast()": "TypeError: Comm.Bcast() missing 1 required positional argument: 'buf'",
     MPI + "await comm.Allreduce(b, b, MPI.SUMM)": "conduits.mpi.MPI has no SUMM (did you mean SUM?)",
-    MPI + "MPI.Win.Create(b, comm=comm)": "Win is in extended.windows: write `from extended.windows import Win`",
+    MPI + "MPI.Win.Create(b, comm=comm)": (
+        "Win is in extended.windows: write `from extended.windows import Win`; " + OF_MAIN_EP
+    ),
+    MPI + "from extended.windows import Win\n    await Win.Allocate(64, 8, comm=comm)": (
+        "conduit.errors.BadRequest: Win.Allocate: comm=<Comm MPI_COMM_WORLD of 2> is a Comm; give what Extended.attach "
+        "returned, or a team; " + OF_MAIN_EP
+    ),
+    MPI + "from extended import Extended\n    await Extended.attach(comm)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a Comm; give the endpoint that `async def main(ep)` is "
+        "called with, in a program without `api = ...`"
+    ),
     MPI + "MPI.Finalize()": (
         "conduits.mpi.MPI has no Finalize; leave it out: MPI has begun when main is called, and ends after it"
     ),
