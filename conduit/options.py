@@ -147,7 +147,9 @@ def _make(conduit_name: str, cls: type[OptionsT], values: Mapping[str, object], 
     except (ValueError, TypeError) as exc:
         for name, value in values.items():
             if objection := _objection(_fields(cls)[name], value):
-                raise BadRequest(f"{_refusal(conduit_name, cls, name, texts[name])} ({objection})") from None
+                refusal = _refusal(conduit_name, cls, name, texts[name])
+                more = "" if _is_said(objection, _fields(cls)[name], refusal) else f" ({objection})"
+                raise BadRequest(refusal + more) from None
         raise BadRequest(f"options of conduit '{conduit_name}': {_text(exc)}") from None
 
 
@@ -319,6 +321,14 @@ def _objection(field: "attrs.Attribute[Any]", value: object) -> str:
     except AttributeError:  # a validator that compares fields cannot be asked alone
         return ""
     return ""
+
+
+def _is_said(objection: str, field: "attrs.Attribute[Any]", refusal: str) -> bool:
+    """Say whether a refusal, by what it says is allowed, has said an objection of attrs' comparing validators."""
+    return any(
+        objection.startswith(f"'{field.name}' must be {bound}:") and bound in refusal
+        for bound in _bounds(field.validator)
+    )
 
 
 def _text(exc: Exception) -> str:

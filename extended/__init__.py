@@ -1,6 +1,6 @@
 """The extended API on any conduit, built on the public names of `conduit` alone.
 
-`x = await extended.attach(ep)` gives all of its calls (docs/extended.md).  They are made of Active Messages, and of
+`x = await Extended.attach(ep)` gives all of its calls (docs/extended.md).  They are made of Active Messages, and of
 native one-sided operations where the network has any.
 
 Three ideas carry the layer:
@@ -24,3 +24,6 @@ from extended.locks import Lock
 from extended.teams import Team
 
 __all__ = ["Atomic", "BarrierMismatch", "CollectiveMismatch", "Extended", "Handle", "Lock", "Team"]
+
+_instead = {"attach": "write `from extended import Extended`, then `x = await Extended.attach(ep)`"}
+"""What to write for names that others look for here."""

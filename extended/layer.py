@@ -106,7 +106,10 @@ _attachments: WeakValueDictionary[int, Attachment] = WeakValueDictionary()
 
 def _for_attach(cls: type[Extended], ep: object) -> None:
     if not isinstance(ep, conduit.Endpoint):
-        raise conduit.BadRequest(f"Extended.attach: ep {is_a(ep)}; give the endpoint that main was called with")
+        raise conduit.BadRequest(
+            f"Extended.attach: ep {is_a(ep)}; give the endpoint that `async def main(ep)` is called with, in a program "
+            "without `api = ...`"
+        )
 
 
 class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):

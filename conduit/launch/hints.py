@@ -98,8 +98,10 @@ def elsewhere(package: str, name: str) -> str:
             f"{package} has no {name}, but what main is called with has: `async def main({word})`, then `{word}.{name}`"
         )
     for other in _public_modules():
-        if other != package and name in getattr(importlib.import_module(other), "__all__", ()):
-            return f"{name} is in {other}: write `from {other} import {name}`"
+        there = importlib.import_module(other)
+        if other != package and name in getattr(there, "__all__", ()):
+            needs = getattr(there, "_needs", {}).get(name)
+            return f"{name} is in {other}: write `from {other} import {name}`" + (f"; {needs}" if needs else "")
     for other in _public_modules():
         above, _, last = other.rpartition(".")
         if above and last.casefold() == name.casefold():

@@ -123,12 +123,14 @@ def _keyword(failed: ProgramNode, name: str) -> str:
         return ""
     assert isinstance(failed.tree, ast.Call)
     function = failed.value(failed.tree.func)
-    known = [
-        each.name
-        for each in inspect.signature(function).parameters.values()  # type: ignore[arg-type]
-        if each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    takes = ", ".join(known) or "none"
+    known, all_taken = [], []
+    for each in inspect.signature(function).parameters.values():  # type: ignore[arg-type]
+        if each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+            known.append(each.name)
+            all_taken.append(each.name)
+        elif each.kind is inspect.Parameter.VAR_POSITIONAL:
+            all_taken.append(f"*{each.name}")
+    takes = ", ".join(all_taken) or "none"
     called = ast.unparse(failed.tree.func)
     return f"{called} has no argument {name}={like(name, known)}; it takes {takes}" + _TIMEOUT * (name == "timeout")
 

@@ -22,6 +22,7 @@ from extended.windows.constants import (
 )
 from extended.windows.errors import WindowError
 from extended.windows.groups import WindowGroup
+from extended.windows.making import OF_MAIN_EP as _of_main_ep
 from extended.windows.operators import (
     BAND,
     BOR,
@@ -67,3 +68,6 @@ __all__ = [
     "WindowGroup",
     "attach",
 ]
+
+_needs = {"Win": _of_main_ep}
+"""What else to say to who looks for a name elsewhere."""

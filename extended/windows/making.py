@@ -107,6 +107,13 @@ class Made:
     checks: bool
 
 
+OF_MAIN_EP = (
+    'windows are for programs of `async def main(ep)`, without `api = "mpi"`: write `from extended import Extended`, '
+    "then `x = await Extended.attach(ep)` and comm=x"
+)
+"""What to say to who has a communicator of MPI."""
+
+
 def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks: Any) -> tuple[Team, Wanted]:
     """Check the arguments of a call that makes a window.
 
@@ -122,8 +129,9 @@ def wanted(call: str, nbytes: Any, array: Any, disp_unit: Any, comm: Any, checks
         conduit.BadRequest: one is wrong.
     """
     if not isinstance(comm, Team):
+        instead = f"; {OF_MAIN_EP}" if is_a(comm) in ("is a Comm", "is an Intracomm") else ""
         raise conduit.BadRequest(
-            f"{call}: comm={shown(comm)} {is_a(comm)}; give what Extended.attach returned, or a team"
+            f"{call}: comm={shown(comm)} {is_a(comm)}; give what Extended.attach returned, or a team{instead}"
         )
     comm.check_usable(call)
     unit = integer(call, "disp_unit", disp_unit, 1, MOST, "the bytes of a displacement, 1 or more")

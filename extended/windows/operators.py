@@ -83,10 +83,13 @@ def operator(call: str, op: Any) -> AccumulateOp:
         conduit.BadRequest: none of this module's.
     """
     if not isinstance(op, AccumulateOp):
-        raise conduit.BadRequest(
-            f"{call}: op={shown(op)} is no operation of extended.windows; give one of "
-            f"{', '.join(one.name for one in OPS)}"
-        )
+        names = ", ".join(one.name for one in OPS)
+        if type(op).__module__.partition(".")[0] == "mpi4py":
+            raise conduit.BadRequest(
+                f"{call}: op is of mpi4py itself; write `from extended.windows import SUM`, and op=SUM; there are "
+                f"{names}"
+            )
+        raise conduit.BadRequest(f"{call}: op={shown(op)} is no operation of extended.windows; give one of {names}")
     return op
 
 

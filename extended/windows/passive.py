@@ -35,7 +35,8 @@ class Passive(WindowBase):
         number = self._member(call, "rank", rank)
         if lock_type not in tuple(LOCK):
             raise conduit.BadRequest(
-                f"{call}: lock_type={shown(lock_type)} is not known; give LOCK_EXCLUSIVE or LOCK_SHARED"
+                f"{call}: lock_type={shown(lock_type)} is not known; give LOCK_EXCLUSIVE or LOCK_SHARED of "
+                "extended.windows (mpi4py numbers them otherwise)"
             )
         asserted = assertion_of(call, assertion, MODE.NOCHECK)
         return self._lock(self._called(call), number, asserted, shared=lock_type == LOCK.SHARED)

@@ -12,6 +12,12 @@ UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8'
 SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n    "
 MPI = "import numpy as np\nfrom conduits.mpi import MPI\napi = 'mpi'\nasync def main(comm):\n    b = np.zeros(4)\n    "
 EXTENDED = "from extended import Extended\nasync def main(ep):\n    x = await Extended.attach(ep)\n    "
+WINDOW = EXTENDED + "from extended.windows import Win\n    win = await Win.Allocate(8, comm=x)\n    "
+OF_MAIN_EP = (
+    'windows are for programs of `async def main(ep)`, without `api = "mpi"`: write `from extended import Extended`, '
+    "then `x = await Extended.attach(ep)` and comm=x"
+)
+MPI4PY = "class Op: __module__ = 'mpi4py.MPI'\n    "  # to import the real one begins MPI
 CORE = "import asyncio\nasync def main(ep):\n    def h(token, n): pass\n    await ep.attach(h)\n    "
 
 
@@ -70,6 +76,12 @@ LINES = {
     CORE + "def g(token): token.src\n    await ep.attach(g)\n    await ep.request_short(0, g)": (
         "Token has no src; write `token.rank`"
     ),
+    "import extended\nasync def main(ep):\n    x = await extended.attach(ep)": (
+        "extended has no attach; write `from extended import Extended`, then `x = await Extended.attach(ep)`"
+    ),
+    "from extended import attach": (
+        "extended has no attach; write `from extended import Extended`, then `x = await Extended.attach(ep)`"
+    ),
     EXTENDED + "await x.bcast(3)": "Extended has no bcast; write `await x.broadcast(array, root)`",
     EXTENDED + "await x.request_short(1, print)": (
         "Extended has no request_short, but its ep has: write `x.ep.request_short`"
@@ -95,7 +107,17 @@ LINES = {
     MPI + "await comm.Sendrecv(b)": "TypeError: Comm.Sendrecv() missing 1 required positional argument: 'dest'",
     MPI + "await comm.Bcast()": "TypeError: Comm.Bcast() missing 1 required positional argument: 'buf'",
     MPI + "await comm.Allreduce(b, b, MPI.SUMM)": "conduits.mpi.MPI has no SUMM (did you mean SUM?)",
-    MPI + "MPI.Win.Create(b, comm=comm)": "Win is in extended.windows: write `from extended.windows import Win`",
+    MPI + "MPI.Win.Create(b, comm=comm)": (
+        "Win is in extended.windows: write `from extended.windows import Win`; " + OF_MAIN_EP
+    ),
+    MPI + "from extended.windows import Win\n    await Win.Allocate(64, 8, comm=comm)": (
+        "conduit.errors.BadRequest: Win.Allocate: comm=<Comm MPI_COMM_WORLD of 2> is a Comm; give what Extended.attach "
+        "returned, or a team; " + OF_MAIN_EP
+    ),
+    MPI + "from extended import Extended\n    await Extended.attach(comm)": (
+        "conduit.errors.BadRequest: Extended.attach: ep is a Comm; give the endpoint that `async def main(ep)` is "
+        "called with, in a program without `api = ...`"
+    ),
     MPI + "MPI.Finalize()": (
         "conduits.mpi.MPI has no Finalize; leave it out: MPI has begun when main is called, and ends after it"
     ),
@@ -116,6 +138,26 @@ LINES = {
     MPI + "await comm.bcst(b)": "Comm has no bcst (did you mean Bcast?)",
     "from conduits import MPI": "conduits has no MPI: write `from conduits.mpi import MPI`",
     "from extended import UPC": "extended has no UPC: write `from extended import upc`",
+    MPI + MPI4PY + "await comm.Allreduce(b, b.copy(), op=Op())": (
+        "conduit.errors.BadRequest: Comm.Allreduce: op is of mpi4py itself; write `from conduits.mpi import MPI` at "
+        "the top"
+    ),
+    MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Bcast([b, Datatype()])": (
+        "conduit.errors.BadRequest: Comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "
+        "MPI` at the top"
+    ),
+    MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Gatherv([b, Datatype()], [b, (4, 0), Datatype()])": (
+        "conduit.errors.BadRequest: Comm.Gatherv: sendbuf: the datatype is of mpi4py itself; write `from conduits.mpi "
+        "import MPI` at the top"
+    ),
+    WINDOW + MPI4PY + "await win.Accumulate(bytes(8), 0, op=Op())": (
+        "conduit.errors.BadRequest: win.Accumulate: op is of mpi4py itself; write `from extended.windows import SUM`, "
+        "and op=SUM; there are SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, REPLACE, NO_OP"
+    ),
+    WINDOW + "await win.Lock(0, 235)": (
+        "conduit.errors.BadRequest: win.Lock: lock_type=235 is not known; give LOCK_EXCLUSIVE or LOCK_SHARED of "
+        "extended.windows (mpi4py numbers them otherwise)"
+    ),
     # Called, awaited, entered.
     CORE + "ep.rank()": "ep.rank is an int and no method: write it without parentheses",
     CORE + "for r in ep.size: pass": "ep.size is an int: write `range(ep.size)`",
@@ -132,6 +174,9 @@ LINES = {
     CORE + "await ep.block_until(lambda: 0, timeout=1)": (
         "ep.block_until has no argument timeout=; it takes predicate, what, ranks; for a limit of time write `with "
         "trio.fail_after(seconds):` around the call"
+    ),
+    CORE + "await ep.request_short(dest=1, handler=h, n=4)": (
+        "ep.request_short has no argument n=; it takes dest, handler, *args"
     ),
     SHMEM + "await pe.my_pe()": "pe.my_pe() is a plain call, which never waits: write it without `await`",
     SHMEM + "pe.my_pe + 1": "pe.my_pe is a method: call it, `pe.my_pe()`",

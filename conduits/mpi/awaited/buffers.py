@@ -141,6 +141,11 @@ def _short(value: Any) -> str:
     return text if len(text) < 60 else f"{text[:56]} ..."
 
 
+def of_mpi4py(value: object) -> bool:
+    """Say whether a value is an object of mpi4py itself, whose names are those here."""
+    return type(value).__module__.partition(".")[0] == "mpi4py"
+
+
 def _datatype(given: Any, what: str) -> Datatype:
     if isinstance(given, str):
         return datatypes.named(given, what)
@@ -150,6 +155,8 @@ def _datatype(given: Any, what: str) -> Datatype:
                 ErrorClass.ERR_TYPE, f"{what}: DATATYPE_NULL is no datatype of data; give MPI.INT or another"
             )
         return given
+    if of_mpi4py(given):
+        raise BadRequest(f"{what}: the datatype is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
     raise BadRequest(f"{what}: {_short(given)} is no datatype; give MPI.INT, MPI.DOUBLE or another, or numpy's code")
 
 
@@ -237,7 +244,7 @@ def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]
         )
     data, rest = given[0], list(given[1:])
     datatype = None
-    if isinstance(rest[-1], Datatype | str):
+    if isinstance(rest[-1], Datatype | str) or of_mpi4py(rest[-1]):
         datatype = rest.pop()
     if not rest:
         return data, None, 0, datatype
@@ -260,7 +267,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
         given = [given, None]
     data, rest = given[0], list(given[1:])
     datatype_given = None
-    if rest and (rest[-1] is None or isinstance(rest[-1], Datatype | str)):
+    if rest and (rest[-1] is None or isinstance(rest[-1], Datatype | str) or of_mpi4py(rest[-1])):
         datatype_given = rest.pop()
     if len(rest) == 1 and isinstance(rest[0], tuple) and len(rest[0]) == 2 and not all(map(_is_count, rest[0])):
         rest = list(rest[0])

@@ -9,7 +9,7 @@ from typing import Any
 from conduit import BadRequest
 from conduit.words import many
 from conduits.mpi.awaited.base import CommBase
-from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, same_buffer, span, whole
+from conduits.mpi.awaited.buffers import IN_PLACE, Span, VectorBuffer, numbers, of_mpi4py, same_buffer, span, whole
 from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.awaited.operators import NO_OP, REPLACE, ReductionOp
 from conduits.mpi.collectives import algorithms
@@ -66,6 +66,8 @@ def _grouped(comm: CommBase, algorithm: CollAlgorithm) -> bool:
 def operator_of(call: str, op: Any, datatype: Datatype) -> ReductionOp:
     """Return an operator that can be applied to a datatype."""
     if not isinstance(op, ReductionOp):
+        if of_mpi4py(op):
+            raise BadRequest(f"Comm.{call}: op is of mpi4py itself; write `from conduits.mpi import MPI` at the top")
         raise BadRequest(f"Comm.{call}: op={op!r} is no operator; give MPI.SUM or another, or one of MPI.Op.Create")
     if op is REPLACE or op is NO_OP:
         raise MpiError(ErrorClass.ERR_OP, f"Comm.{call}: op={op.name} is for windows alone; give MPI.SUM or another")
