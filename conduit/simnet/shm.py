@@ -10,7 +10,6 @@ it.  Stores are seen in order (total store order, rule O), so what the inbox nam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from conduit.contract import LONG, Message, Unhandled
@@ -125,7 +124,7 @@ class SharedMemoryTransport(Transport):
         host, cpu = self.host, self.port.cpu
         cpu.free += host.message_ps + host.copy_ticks(message.nbytes)
         # Never `soon`: a reply may be sent in the midst of an event of another transport of this port.
-        self.port.kernel.call(cpu.free, partial(self._store, dest, slot, message, then))
+        self.port.kernel.at(cpu.free, self._store, dest, slot, message, then)
 
     def _store(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Make the stores seen, data before the inbox."""
