@@ -14,6 +14,7 @@ from typing import Any
 
 from conduit import current
 from conduit.commands.progress import JobProgress
+from conduit.core.steps import steps_of
 from conduit.errors import BadRequest, ConduitError
 from conduit.options import closest
 
@@ -111,15 +112,13 @@ class ProgramFile:
         """
         folder = self._folder
         others = [each for each in _NO_PROGRAMS if each != folder and each.is_relative_to(folder)]
-        step = error.__traceback__
-        while step is not None:
+        for step in steps_of(error):
             name = step.tb_frame.f_code.co_filename
             file = Path(name)
             if name == str(self.path) or (
                 file.is_relative_to(folder) and not any(file.is_relative_to(each) for each in others)
             ):
                 return step
-            step = step.tb_next
         return None if isinstance(error, ConduitError) else error.__traceback__
 
     def _check_arguments(self, main: Callable[..., Any], args: tuple[str, ...]) -> None:

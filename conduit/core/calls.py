@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 from conduit.core import written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
+from conduit.core.steps import steps_of
 from conduit.errors import BadRequest
 
 T = TypeVar("T")
@@ -102,13 +103,8 @@ def held_unawaited(error: BaseException) -> list[str]:
     that the error came through, from the innermost one.  The calls are closed, since Python would say less of them.
     """
     found = [getattr(error, "obj", None)] if isinstance(error, AttributeError) else []
-    step = error.__traceback__
-    frames = []
-    while step is not None:
-        frames.append(step.tb_frame)
-        step = step.tb_next
-    for frame in reversed(frames):
-        for value in frame.f_locals.values():
+    for step in reversed(steps_of(error)):
+        for value in step.tb_frame.f_locals.values():
             found += value[:_HELD] if type(value) in (list, tuple) else [value]
     return list(dict.fromkeys(filter(None, map(_close_unawaited, found))))
 

@@ -19,6 +19,7 @@ from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
 from conduit.core.endpoint import Endpoint
+from conduit.core.steps import steps_of
 from conduit.core.token import Token
 from conduit.core.wrong_count import wrong_count
 from conduit.errors import BadRequest, ConduitError, HandlerError
@@ -243,11 +244,8 @@ class Dispatch:
     def _wrong_count(self, error: TypeError, message: Message) -> str:
         """Return what to say where a handler could not be called with what a message carries, "" where it was."""
         function = self.handlers[message.handler][0]
-        step = error.__traceback__
-        while step is not None:
-            if step.tb_frame.f_code is getattr(function, "__code__", None):
-                return ""  # it has begun: the TypeError is the handler's own
-            step = step.tb_next
+        if any(step.tb_frame.f_code is getattr(function, "__code__", None) for step in steps_of(error)):
+            return ""  # it has begun: the TypeError is the handler's own
         payload = (message.word >> 9 & 3) != _SHORT
         count = len(message.args) >> 2
         return wrong_count(function, count, payload=payload, request=message.is_request, source=message.source)

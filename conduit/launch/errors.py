@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from conduit.contract import World
 from conduit.contract.world import End
 from conduit.core.calls import held_unawaited
+from conduit.core.steps import steps_of
 from conduit.core.written import place
 from conduit.errors import HandlerError
 from conduit.launch.hints import hint
@@ -66,12 +67,9 @@ def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
 
 def _broken_off(error: BaseException, forgotten: str) -> bool:
     """Say whether Ctrl-C came in the very line whose call was not awaited: it may have come before it could be."""
-    step = error.__traceback__ if isinstance(error, KeyboardInterrupt) else None
-    while step is not None:
-        if f" at {place(step.tb_frame.f_code, step.tb_lasti)} was called" in forgotten:
-            return True
-        step = step.tb_next
-    return False
+    return isinstance(error, KeyboardInterrupt) and any(
+        f" at {place(step.tb_frame.f_code, step.tb_lasti)} was called" in forgotten for step in steps_of(error)
+    )
 
 
 def _parts(error: BaseException) -> Iterator[BaseException]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import ModuleType
 
 from conduit.core.endpoint import Endpoint
+from conduit.core.steps import steps_of
 from conduit.launch import registry
 from conduit.launch.misuse import misuse, program_node
 from conduit.options import closest, like
@@ -63,11 +64,10 @@ def hint(error: BaseException) -> str:
 def _asyncio(error: BaseException) -> str:
     """Say what to write for what a program has called of asyncio."""
     failed = program_node(error, _is_ours, beyond=_of_asyncio)
-    step, words = error.__traceback__, []
-    while step is not None:
+    words = []
+    for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):
             words += step.tb_frame.f_code.co_qualname.split(".")
-        step = step.tb_next
     if failed is not None:
         words += [node.attr for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)]
         words += [node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)]
@@ -75,10 +75,8 @@ def _asyncio(error: BaseException) -> str:
 
 
 def _raised_in_asyncio(error: BaseException) -> bool:
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return step is not None and _of_asyncio(step.tb_frame.f_code.co_filename)
+    steps = steps_of(error)
+    return bool(steps) and _of_asyncio(steps[-1].tb_frame.f_code.co_filename)
 
 
 def _of_asyncio(file: str) -> bool:
@@ -112,13 +110,12 @@ def elsewhere(package: str, name: str) -> str:
 
 def _bare(name: str, error: BaseException) -> str:
     """Say of which object of this project, that the failed line has, a name is that was written alone."""
-    step, found = error.__traceback__, ""
-    while step is not None:
+    found = ""
+    for step in steps_of(error):
         for variable, value in step.tb_frame.f_locals.items():
             with suppress(Exception):  # out of a property, while the report of another error is made
                 if not name.startswith("_") and _is_ours(type(value)) and hasattr(value, name):
                     found = f"{name} is of {variable}: write `{variable}.{name}`"
-        step = step.tb_next
     return found
 
 
@@ -213,10 +210,8 @@ def _has(kind: type, name: str) -> bool:
 
 def _names_of(there: object, error: BaseException) -> set[str]:
     """Return what an object is called where an error was raised."""
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return set() if step is None else {name for name, value in step.tb_frame.f_locals.items() if value is there}
+    steps = steps_of(error)
+    return {name for name, value in steps[-1].tb_frame.f_locals.items() if value is there} if steps else set()
 
 
 def _layers() -> Iterator[type]:

@@ -13,6 +13,7 @@ from types import FrameType, ModuleType
 from typing import NamedTuple
 
 from conduit.core import written
+from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
 from conduit.options import like
 from conduit.words import is_a
@@ -76,16 +77,12 @@ def program_node(
     Returns:
         None where the error came through no program, or its source cannot be found.
     """
-    step, found = error.__traceback__, None
-    while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        if not is_own(file) and not beyond(file):
-            found = step
-        step = step.tb_next
-    if found is None:
-        return None
-    tree = written.node(found.tb_frame.f_code, found.tb_lasti)
-    return None if tree is None else ProgramNode(tree, found.tb_frame, ours)
+    for step in reversed(steps_of(error)):
+        code = step.tb_frame.f_code
+        if not is_own(code.co_filename) and not beyond(code.co_filename):
+            tree = written.node(code, step.tb_lasti)
+            return None if tree is None else ProgramNode(tree, step.tb_frame, ours)
+    return None
 
 
 def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:

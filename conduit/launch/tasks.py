@@ -10,6 +10,8 @@ from types import FrameType
 
 import trio
 
+from conduit.core.steps import steps_of
+
 Where = tuple[str, int, str]
 """File, line and function."""
 
@@ -81,19 +83,11 @@ def started_at(task: trio.lowlevel.Task) -> Where | None:
 def error_line(error: BaseException, own: Own) -> str:
     """Return `file:line in function` of the innermost line of a file that is not `own` which an error was raised in."""
     found = ""
-    for frame, line in error_frames(error):
-        code = frame.f_code
+    for step in steps_of(error):
+        code = step.tb_frame.f_code
         if not own(code.co_filename):
-            found = f"{code.co_filename}:{line} in {code.co_name}"
+            found = f"{code.co_filename}:{step.tb_lineno} in {code.co_name}"
     return found
-
-
-def error_frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
-    """Return the frames that an error has come through with their lines, outermost first."""
-    step = error.__traceback__
-    while step is not None:
-        yield step.tb_frame, step.tb_lineno
-        step = step.tb_next
 
 
 class Starts(trio.abc.Instrument):

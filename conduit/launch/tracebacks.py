@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from types import TracebackType
 
 from conduit.core import checked_call
+from conduit.core.steps import steps_from, steps_of
 from conduit.errors import ConduitError
 from conduit.launch.reports.folders import is_own
 
@@ -59,10 +60,7 @@ def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackTyp
         step: the traceback.
         keep_end: whether those behind the program's last line stay.
     """
-    steps = []
-    while step is not None:
-        steps.append(step)
-        step = step.tb_next
+    steps = steps_from(step)
     programs = [number for number, each in enumerate(steps) if not is_own(each.tb_frame.f_code.co_filename)]
     after = programs[-1] + 1 if programs else 0
     shown = [steps[number] for number in programs] + (steps[after:] if keep_end else [])
@@ -77,12 +75,10 @@ def _on_purpose(error: BaseException) -> bool:
 
     A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    if step is None:
+    steps = steps_of(error)
+    if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
-    last = step.tb_frame.f_code
+    last = steps[-1].tb_frame.f_code
     lacks_arguments = isinstance(error, TypeError) and last.co_filename == checked_call.__file__
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
     return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt) or lacks_arguments or no_such_name

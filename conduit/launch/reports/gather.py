@@ -12,6 +12,7 @@ import trio
 
 from conduit.contract import REQUEST, Wait
 from conduit.core import endpoint
+from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
@@ -61,7 +62,7 @@ def broken_off(error: BaseException, loop: str) -> BrokenOff | None:
     line = error_line(error)
     if not line:
         return None
-    frames = list(tasks.error_frames(error))
+    frames = [(step.tb_frame, step.tb_lineno) for step in steps_of(error)]
     driver = list(takewhile(lambda each: each[0].f_code.co_filename != loop, frames))
     rank = None
     for frame, _ in frames[len(driver) :]:
