@@ -135,8 +135,12 @@ def test_a_script_has_the_report_in_every_process(shell):
     assert done.lines == [f"wall {traffic} [2] True [] []"] * 2
 
 
+# The file, no message, says that rank 1 computes: its last poll before could otherwise take the request.
 LATE = """
+import pathlib
 import time
+
+computes = pathlib.Path("computes")
 
 async def main(ep):
     got = []
@@ -149,9 +153,12 @@ async def main(ep):
 
     await ep.attach(ask, answer)
     if ep.rank == 0:
+        while not computes.exists():
+            pass
         await ep.request_short(1, ask)
         await ep.block_until(lambda: got)
     else:
+        computes.touch()
         until = time.perf_counter() + 2  # work that does not poll
         while time.perf_counter() < until:
             pass
@@ -165,7 +172,7 @@ def test_a_process_that_does_not_poll_is_told_of(run_program, shell):
         r"Rank 1 did not poll while others waited for it: it computed for [12],\d{3},\d{3}\.\d µs, ", done.out
     )
     assert done.lines[1].startswith("  Call `await ep.poll()` in long computations")
-    assert "program.py:16 in main" in done.lines[0]
+    assert "program.py:21 in main" in done.lines[0]
 
 
 OF_MPI_ALONE = """

@@ -6,7 +6,7 @@ Shades differ in lightness and pattern, so that they are told apart in black and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 FONT = 13
 """Pixels of text, unless it is said otherwise."""
@@ -97,7 +97,7 @@ class Svg:
         look = (f' text-anchor="{anchor}"' if anchor != "start" else "") + (' font-weight="bold"' if bold else "")
         if size != FONT:
             look += f' font-size="{_n(size)}"'
-        self._parts.append(f'<text fill="#111" stroke="none" x="{_n(x)}" y="{_n(y)}"{look}>{escape(text)}</text>')
+        self._parts.append(f'<text fill="#111" stroke="none" x="{_n(x)}" y="{_n(y)}"{look}>{escape(text, quote=False)}</text>')
 
     def render(self) -> str:
         """Return the file."""
@@ -114,8 +114,8 @@ class Svg:
         )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" '
-            f'height="{_n(height)}" role="img" aria-label={quoteattr(self._title)}>\n'
-            f"<title>{escape(self._title)}</title>\n<defs>{head}{patterns}</defs>\n"
+            f'height="{_n(height)}" role="img" aria-label="{escape(self._title)}">\n'
+            f"<title>{escape(self._title, quote=False)}</title>\n<defs>{head}{patterns}</defs>\n"
             f'<rect width="{_n(width)}" height="{_n(height)}" fill="#fff"/>\n'
             f'<g font-family="DejaVu Sans, Verdana, sans-serif" font-size="{FONT}" fill="none" stroke="#222">\n'
             + "\n".join(self._parts)
