@@ -5,6 +5,7 @@ mpi4py.MPI is imported in `join` alone, since that import is MPI_Init.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -79,6 +80,7 @@ class MpiProcesses:
         size: how many there are.
         hosts: the host of each.
         on_host: those of this host.
+        windows: on the memory of this host's processes, to be given back as the process ends.
     """
 
     def __init__(self) -> None:
@@ -103,7 +105,17 @@ class MpiProcesses:
         leaders = [int.from_bytes(each, "little") for each in self.gather(bytes(lowest))]
         numbers = {leader: number for number, leader in enumerate(sorted(set(leaders)))}
         self.hosts: tuple[int, ...] = tuple(numbers[leader] for leader in leaders)
+        self.windows: list[Any] = []
         _unlink_shared_memory()
+        atexit.register(self._give_back)  # before the watch does, which is to be over by then
+
+    def _give_back(self) -> None:
+        """Give the windows back, without which some MPIs cannot end; like that end, it waits for all of this host."""
+        if self.windows and not self.mpi.Is_finalized():  # by the program
+            self._wait(self.on_host.Ibarrier())
+            for window in self.windows:
+                window.Unlock_all()
+                window.Free()
 
     def gather(self, data: bytes) -> list[bytes]:
         """Give `data` to all and return theirs; waits."""

@@ -1,7 +1,7 @@
 """Segments that the ranks of a host can write and read themselves: MPI's shared memory.
 
-Windows are kept for later jobs of the same processes and never given back before MPI ends: a program may still hold an
-array of its segment when its job is over.
+Windows are kept for later jobs of the same processes and given back as the process ends, no sooner: a program may still
+hold an array of its segment when its job is over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from conduit.errors import BadRequest
 from conduits.mpi.real import MpiProcesses
 
 _FILES = "/dev/shm"  # where shared memory comes from on Linux
-_kept: list[tuple[int, Any]] = []
 
 
 def _window(world: MpiProcesses, nbytes: int) -> Any:
@@ -25,8 +24,8 @@ def _window(world: MpiProcesses, nbytes: int) -> Any:
     Raises:
         BadRequest: the host has no room for it; on all ranks alike.
     """
-    for size, window in _kept:
-        if size >= nbytes:
+    for window in world.windows:
+        if window.memory.nbytes >= nbytes:
             return window
     comm = world.on_host
     room = bytearray(_room().to_bytes(8, "little"))
@@ -39,7 +38,7 @@ def _window(world: MpiProcesses, nbytes: int) -> Any:
         )
     window = world.mpi.Win.Allocate_shared(nbytes, 1, comm=comm)
     window.Lock_all()
-    _kept.append((nbytes, window))
+    world.windows.append(window)
     return window
 
 
