@@ -25,7 +25,7 @@ def _window(world: MpiProcesses, nbytes: int) -> Any:
         BadRequest: the host has no room for it; on all ranks alike.
     """
     for window in world.windows:
-        if window.memory.nbytes >= nbytes:
+        if window.tomemory().nbytes >= nbytes:
             return window
     comm = world.on_host
     room = bytearray(_room().to_bytes(8, "little"))
