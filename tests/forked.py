@@ -24,6 +24,9 @@ from pathlib import Path
 
 import attrs
 
+SUITES = ("pytest", "_pytest.assertion.rewrite", "conduit", "extended", "hypothesis")
+"""What a run of parts of the conformance suites imports."""
+
 
 @attrs.frozen
 class Done:
