@@ -22,6 +22,14 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave out what runs when it is asked for: `pytest tests/docs -m every`, `pytest tests/processes -m every`."""
+    if "every" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("every")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c():
     """Let Ctrl-C interrupt: a shell that starts the tests in its background has it ignored, for them and theirs."""

@@ -1,5 +1,6 @@
 """The pytest plugin: options, the marker, and the cases that every check is parametrised with."""
 
+import gc
 from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -101,6 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Say how many checks will run, before the first does."""
     _say_count(session.config, len(session.items))
+    # Many checks look for garbage, and what pytest has collected is none: thousands of items are looked through once.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

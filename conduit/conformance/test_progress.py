@@ -11,6 +11,7 @@ import trio
 from conduit import Deadlock, Endpoint, Livelock, Token
 from conduit.conformance.cases import Case
 from conduit.conformance.programs import CATEGORIES, answer, attached, linger, names, neighbour, refusal
+from conduit.sim import livelock
 
 
 @pytest.mark.rule("R39")
@@ -468,9 +469,10 @@ def test_a_program_may_spin_on_memory_across_polls(case: Case) -> None:
 @pytest.mark.rule("R47")
 @pytest.mark.simulated
 @pytest.mark.once
-def test_a_loop_without_progress_of_time_is_found(case: Case) -> None:
+def test_a_loop_without_progress_of_time_is_found(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that spins without letting time pass ends the job, and the report names its rank."""
     case = case.with_ranks(min(case.size, 2))
+    monkeypatch.setattr(livelock, "STILL", 5_000)  # steps, of 100,000: what counts them is the same
 
     async def main(ep: Endpoint) -> None:
         await ep.attach()

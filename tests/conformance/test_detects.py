@@ -3,11 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.forked import SUITES, forking
 
 HERE = Path(__file__).parent
 # Each fault with the part of the suite that has to find it, to spare the time of the others.
@@ -41,31 +41,38 @@ def installed(tmp_path_factory):
     return folder
 
 
-def suite(installed, spec, parts, *arguments):
+@pytest.fixture(scope="module")
+def suite(installed):
     """Run parts of the core's suite on a spec, in a process of its own, and give its output."""
-    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
-    command += ["-p", "conduit.conformance.plugin", "--pyargs", *parts, "--conduit", spec]
-    command += ["--rootdir", str(installed), "--tb=line", "-q", "--conformance-seed", "1", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    with forking(*SUITES, environment=environment) as forked:
+
+        def run(spec, parts, *arguments):
+            words = ["-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
+            words += ["-p", "conduit.conformance.plugin", "--pyargs", *parts, "--conduit", spec]
+            words += ["--rootdir", str(installed), "--tb=line", "-q", "--conformance-seed", "1", *arguments]
+            return forked.run("pytest", *words, cwd=installed, env=environment)
+
+        yield run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_conduit_fails(installed, fault):
-    done = suite(installed, fault, [f"conduit.conformance.{FAULTS[fault]}"], "-x", "-k", "default")
+def test_a_broken_conduit_fails(suite, fault):
+    done = suite(fault, [f"conduit.conformance.{FAULTS[fault]}"], "-x", "-k", "default")
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"^FAILED \S*::test_\w+\[" + fault, done.stdout, re.MULTILINE), done.stdout
 
 
 @pytest.mark.slow
-def test_a_sound_conduit_passes(installed):
+def test_a_sound_conduit_passes(suite):
     parts = sorted({f"conduit.conformance.{part}" for part in FAULTS.values()})
-    done = suite(installed, "sound", parts, "-k", "default-2ranks")
+    done = suite("sound", parts, "-k", "default-2ranks")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_unknown_conduit_is_a_wrong_call(installed):
-    done = suite(installed, "nosuch", ["conduit.conformance"])
+def test_an_unknown_conduit_is_a_wrong_call(suite):
+    done = suite("nosuch", ["conduit.conformance"])
     assert done.returncode == 4
     assert "there is no conduit 'nosuch'" in done.stderr

@@ -6,10 +6,14 @@ import sys
 
 import pytest
 
+from conduit.conformance.plugin import _seed
+
+# All options are named: few cases, which every worker has to collect.
+SPEC = "loggp:order=strict,inline=yes,slots=4,max_medium=512"
+
 
 def conform(folder, *words):
-    chosen = [] if "-k" in words else ["-k", "test_segments"]
-    command = [sys.executable, "-m", "conduit", "conform", "loggp:order=strict", *chosen, "--ranks", "2"]
+    command = [sys.executable, "-m", "conduit", "conform", SPEC, "-k", "test_segments", "--ranks", "2"]
     return subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
@@ -26,7 +30,21 @@ def test_a_run_prints_its_seed_and_its_number_of_checks_before_the_first_of_them
     assert f"{count} checks will run" in again
 
 
-@pytest.mark.slow
-def test_runs_draw_different_seeds(tmp_path):
-    seeds = {re.search(r"--conformance-seed (\d+)", conform(tmp_path, "-k", "no such check"))[1] for _ in range(3)}
-    assert len(seeds) > 1
+class Run:
+    """What the plugin asks of pytest's configuration, where nobody names a seed."""
+
+    def __init__(self):
+        self.stash = pytest.Stash()
+
+    def getoption(self, name):
+        return {"--conformance-seed": None}[name]
+
+    def getini(self, name):
+        return {"conformance_seed": ""}[name]
+
+
+def test_runs_draw_different_seeds_and_keep_them():
+    runs = [Run() for _ in range(4)]
+    seeds = [_seed(run) for run in runs]
+    assert len(set(seeds)) > 1
+    assert [_seed(run) for run in runs] == seeds

@@ -26,12 +26,18 @@ from pathlib import Path
 import attrs
 import pytest
 
+from tests.forked import Forking, forking
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "conduits").rglob("README.md"))]
 
 _FENCE = re.compile(r"(?:<!-- (?P<file>examples/\S+) -->\n+)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
 _SCRIPTS = sysconfig.get_path("scripts")
+_SETTINGS = {"COLUMNS": "100", "PYTHONWARNINGS": "default", "NO_COLOR": "1"}
+_USUAL = ("conduit.commands.cli", "conduit.commands.run", "extended", "rich.console", "rich.table")
+"""What most commands import anyhow; no network is among it."""
+_REAL = "mpi:library=mpi4py"
 _COMMANDS = {
     "conduit": [sys.executable, "-m", "conduit"],
     "python": [sys.executable],
@@ -43,14 +49,6 @@ _COMMANDS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--record`."""
     parser.addoption("--record", action="store_true", help="store what examples print instead of comparing it")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what runs when it is asked for: `pytest tests/docs -m every`."""
-    if "every" not in config.option.markexpr:
-        left_out = [item for item in items if item.get_closest_marker("every")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture
@@ -91,10 +89,12 @@ class Page:
     Args:
         path: its file.
         folder: an empty folder for commands.
+        shell: runs them.
     """
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, shell: "Shell") -> None:
         self.path = path
+        self._shell = shell
         self.folder = folder
         self.text = path.read_text(encoding="utf-8")
         self.problems: list[str] = []
@@ -155,30 +155,42 @@ class Page:
         for line in body.splitlines():
             if line.startswith("$ "):
                 yield line + "\n"
-                yield shell(line[2:], self.folder)
+                yield self._shell(line[2:], self.folder)
 
 
-def shell(command: str, folder: Path) -> str:
-    """Run a command without a terminal and return what it prints, errors included, with no space at line ends."""
-    words = shlex.split(command)
-    done = subprocess.run(
+class Shell:
+    """Runs commands without a terminal, as a shell would.
+
+    Args:
+        forked: runs `conduit` where it is a simulation; what starts processes has a fresh one.
+    """
+
+    def __init__(self, forked: Forking) -> None:
+        self._forked = forked
+
+    def __call__(self, command: str, folder: Path) -> str:
+        """Run a command and return what it prints, errors included, with no space at line ends."""
+        words = shlex.split(command)
+        environment = {**os.environ, "PATH": os.pathsep.join((_SCRIPTS, os.environ["PATH"])), **_SETTINGS}
+        if words[0] == "conduit" and not any(_REAL in word for word in words):
+            output = self._forked.run(*words, cwd=folder, env=environment, together=True).stdout
+        else:
+            output = _fresh(words, folder, environment)
+        output = output.replace(str(folder) + os.sep, "")
+        return "".join(f"{line.rstrip()}\n" for line in output.rstrip().splitlines())
+
+
+def _fresh(words: list[str], folder: Path, environment: dict[str, str]) -> str:
+    return subprocess.run(
         [*_COMMANDS[words[0]], *words[1:]],
         cwd=folder,
-        env={
-            **os.environ,
-            "PATH": os.pathsep.join((_SCRIPTS, os.environ["PATH"])),
-            "COLUMNS": "100",
-            "PYTHONWARNINGS": "default",
-            "NO_COLOR": "1",
-        },
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-    )
-    output = done.stdout.replace(str(folder) + os.sep, "")
-    return "".join(f"{line.rstrip()}\n" for line in output.rstrip().splitlines())
+    ).stdout
 
 
 def matches(shown: str, actual: str) -> bool:
@@ -187,10 +199,17 @@ def matches(shown: str, actual: str) -> bool:
     return re.fullmatch(pattern, actual) is not None
 
 
+@pytest.fixture(scope="session")
+def shell() -> Iterator[Shell]:
+    """Run commands."""
+    with forking(*_USUAL, environment={**os.environ, **_SETTINGS}) as forked:
+        yield Shell(forked)
+
+
 @pytest.fixture(params=PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def page(request: pytest.FixtureRequest, tmp_path: Path) -> Page:
+def page(request: pytest.FixtureRequest, tmp_path: Path, shell: Shell) -> Page:
     """Each page of the documentation."""
-    return Page(request.param, tmp_path)
+    return Page(request.param, tmp_path, shell)
 
 
 @pytest.fixture(params=sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
@@ -201,7 +220,7 @@ def example(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def run_command() -> Callable[[str], str]:
+def run_command(shell: Shell) -> Callable[[str], str]:
     """Run a command among the examples and return what it prints."""
     return lambda command: shell(command, EXAMPLES)
 
@@ -225,6 +244,6 @@ def readme() -> Path:
 
 
 @pytest.fixture
-def run_in() -> Callable[[str, Path], str]:
+def run_in(shell: Shell) -> Callable[[str, Path], str]:
     """Run a command in a folder and return what it prints."""
     return shell

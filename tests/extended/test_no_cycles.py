@@ -201,9 +201,7 @@ async def left_by(x, call):
 @pytest.fixture(autouse=True)
 def collector():
     gc.collect()
-    gc.freeze()  # what is there already need not be looked through again and again
     yield
-    gc.unfreeze()
     gc.set_debug(0)
     gc.garbage.clear()
     gc.enable()

@@ -37,10 +37,10 @@ async def main(ep, what, where):
     await ep.attach(hit, fall)
     x = await Extended.attach(ep)
     await x.barrier()
-    if ep.rank == 2:
+    if ep.rank == 1:
         if where == "flood":
             for _ in range(100):
-                await ep.request_short(3, hit)
+                await ep.request_short(2, hit)
         else:
             await trio.sleep(0.2)
         print("falls at", repr(time.time()))
@@ -57,7 +57,7 @@ async def main(ep, what, where):
         if what == "ep.exit of nothing":
             ep.exit()
         if what == "handler":
-            await ep.request_short(1, fall)
+            await ep.request_short(0, fall)
     if where == "barrier":
         await x.barrier()
     while where == "flood":
@@ -67,59 +67,79 @@ async def main(ep, what, where):
 """
 
 
+WHERE = ["barrier", "flood", "compute"]
+
+
+@pytest.fixture
+def fall(run_program):
+    """Run the program whose rank 1 falls, with two others, and look that the job ends soon."""
+
+    def run(what, where):
+        done = run_program(PROGRAM, what, where, ranks=3)
+        ends_soon(done)
+        return done
+
+    return run
+
+
 def ends_soon(done):
     fell = next(float(line.split()[-1]) for line in done.lines if line.startswith("falls at "))
     assert done.ended - fell < SOON_S
 
 
-@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
-def test_a_rank_that_raises(run_program, where):
-    done = run_program(PROGRAM, "raises", where)
-    ends_soon(done)
+@pytest.mark.parametrize("where", WHERE)
+def test_a_rank_that_raises(fall, where):
+    done = fall("raises", where)
     assert done.status == 1
     assert done.err.startswith("Traceback (most recent call last):")
     assert 'in main\n    raise LookupError("lost")' in done.err.replace("            raise", "    raise")
-    assert "LookupError: lost\nraised by rank 2 at " in done.err
+    assert "LookupError: lost\nraised by rank 1 at " in done.err
     assert done.err.count("Traceback") == 1
     assert "MPI_Abort" not in done.err + done.out  # nothing that the traceback does not say better
 
 
-@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
-def test_a_rank_that_is_killed(run_program, where):
-    done = run_program(PROGRAM, "killed", where)
-    ends_soon(done)
+@pytest.mark.parametrize("where", WHERE)
+def test_a_rank_that_is_killed(fall, where):
+    done = fall("killed", where)
     assert done.status not in (0, None)
     assert "has ended without a word, and the job with it" in done.err
 
 
-def test_a_process_that_just_ends(run_program):
-    done = run_program(PROGRAM, "gone", "barrier")
-    ends_soon(done)
+def test_a_process_that_just_ends(fall):
+    done = fall("gone", "barrier")
     assert done.status != 0
 
 
-@pytest.mark.parametrize("where", ["barrier", "flood", "compute"])
-@pytest.mark.parametrize(("what", "status"), [("ep.exit", 3), ("ep.exit of nothing", 0), ("sys.exit", 4)])
-def test_a_rank_that_exits(run_program, where, what, status):
-    done = run_program(PROGRAM, what, where)
-    ends_soon(done)
-    assert (done.status, done.err) == (status, "")
+EXITS = {"ep.exit": 3, "ep.exit of nothing": 0, "sys.exit": 4}
+
+
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [
+        # Each way once and each place once; what all of them do is tried where ranks raise.
+        pytest.param(what, where, marks=[] if way == place else [pytest.mark.every])
+        for way, what in enumerate(EXITS)
+        for place, where in enumerate(WHERE)
+    ],
+)
+def test_a_rank_that_exits(fall, what, where):
+    done = fall(what, where)
+    assert (done.status, done.err) == (EXITS[what], "")
 
 
 @pytest.mark.parametrize("where", ["barrier", "flood"])
-def test_a_handler_that_raises(run_program, where):
-    done = run_program(PROGRAM, "handler", where)
-    ends_soon(done)
+def test_a_handler_that_raises(fall, where):
+    done = fall("handler", where)
     assert done.status == 1
-    assert "LookupError: lost by its handler\nin handler 'fall' on rank 1, for a request from rank 2\n" in done.err
-    assert "raised by rank 1 at " in done.err
+    assert "LookupError: lost by its handler\nin handler 'fall' on rank 0, for a request from rank 1\n" in done.err
+    assert "raised by rank 0 at " in done.err
 
 
 def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
-    done = run_program("async def main(ep):\n    raise LookupError(f'rank {ep.rank}')\n")
+    done = run_program("async def main(ep):\n    raise LookupError(f'rank {ep.rank}')\n", ranks=3)
     assert done.status == 1
     assert done.err.count("Traceback") == 1
-    first = next(rank for rank in range(4) if f"LookupError: rank {rank}\nraised by rank {rank} at" in done.err)
+    first = next(rank for rank in range(3) if f"LookupError: rank {rank}\nraised by rank {rank} at" in done.err)
     for line in done.err.splitlines():
         if "failed too" in line:
             rank = int(line.split()[1])

@@ -38,6 +38,10 @@ def test_a_report_comes_by_itself_and_the_job_goes_on(run_program):
         """
 import trio
 
+from conduit.launch import watch
+
+watch.STALL_S = 1.0  # of its 5: the same report, sooner
+
 
 async def main(ep):
     came = []
@@ -47,7 +51,7 @@ async def main(ep):
 
     await ep.attach(come)
     if ep.rank == 1:
-        await trio.sleep(20)  # longer than nothing is said, on a busy machine too
+        await trio.sleep(8)  # longer than nothing is said, on a busy machine too
         await ep.request_short(0, come)
     else:
         await ep.block_until(lambda: came, what="news", ranks=[1])
@@ -60,7 +64,7 @@ async def main(ep):
     assert done.err.count("no rank has sent or handled a message for") == 1
     assert done.err.endswith("the job goes on waiting\n")
     assert "waits for news, which rank 1 must bring about" in done.err
-    assert "program.py:13 in main: is in a wait of Trio's own" in done.err
+    assert "program.py:17 in main: is in a wait of Trio's own" in done.err
 
 
 def test_a_rank_that_computes_is_named_as_such(run_program):

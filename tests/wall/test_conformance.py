@@ -2,27 +2,32 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
+from tests.forked import SUITES, forking
+
 SHARES = {
-    "local": ["conduit.conformance"],
+    "local": ("3ranks", ["conduit.conformance"]),
     # The source of a request is read for some time after it was posted, and there is one slot.
-    "local:lag=3,slots=1": ["conduit.conformance.test_flow", "conduit.conformance.test_messages"],
+    "local:lag=3,slots=1": ("2ranks", ["conduit.conformance.test_flow", "conduit.conformance.test_messages"]),
 }
 EXTENDED = ["extended.conformance"]
 
 
-def suite(environment, folder, spec, parts, *arguments):
+@pytest.fixture(scope="module")
+def suite(environment, folder):
     """Run parts of the suites on a spec, in a process of its own."""
-    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
-    command += ["-p", "conduit.conformance.plugin", "--pyargs", *parts, "--conduit", spec]
-    command += ["--rootdir", str(folder), "--tb=short", "-q", "--conformance-seed", "1", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
+    alone = environment | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with forking(*SUITES, environment=alone) as forked:
+
+        def run(spec, parts, chosen):
+            words = ["-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
+            words += ["-p", "conduit.conformance.plugin", "--pyargs", *parts, "--conduit", spec, "-k", chosen]
+            words += ["--rootdir", str(folder), "--tb=short", "-q", "--conformance-seed", "1"]
+            return forked.run("pytest", *words, cwd=folder, env=alone)
+
+        yield run
 
 
 def passes(done):
@@ -35,12 +40,13 @@ def passes(done):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", SHARES)
-def test_a_network_in_real_time_passes(environment, folder, spec):
-    passes(suite(environment, folder, spec, SHARES[spec]))
+def test_a_network_in_real_time_passes(suite, spec):
+    chosen, parts = SHARES[spec]
+    passes(suite(spec, parts, chosen))
 
 
 @pytest.mark.slow
-def test_the_layers_above_pass_on_it(environment, folder):
-    passed, skipped = passes(suite(environment, folder, "local", EXTENDED, "-k", "3ranks"))
+def test_the_layers_above_pass_on_it(suite):
+    passed, skipped = passes(suite("local", EXTENDED, "3ranks"))
     assert skipped is not None
     assert passed > 3 * int(skipped.group(1))
