@@ -166,7 +166,8 @@ def _in_processes(options: BenchmarkOptions, spec: Spec, number: int, console: C
     """
     progress = Progress(console)
     with _nothing_yet(progress), progress:
-        outcome = processes.start(spec, options.ranks, {_PART: str(number)}, progress.hear)
+        beside = {_PART: str(number), "COLUMNS": str(console.width)}  # what ranks print is shown here
+        outcome = processes.start(spec, options.ranks, beside, progress.hear)
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: ConduitResults = pickle.loads(outcome.results[0])

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO
@@ -21,11 +23,12 @@ FRAMES = "CONDUIT_FRAMES"
 PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
-LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
+LINES, MORE, ERROR, WARNING, ENDS, RESULT = "lines", "more", "error", "warning", "ends", "result"
 STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
-"""Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; what the rank did when it was interrupted; which process has begun, and does not know yet
-which rank it is; which process it is, now that it knows; what it has recorded; how far it is."""
+"""Kinds of frames: whole lines; a part of something of which more comes; the error that ends the job, as `error_of`
+reads it; a warning of Python's; that this rank ends the job; a result; what the rank did when it was interrupted; which
+process has begun, and does not know yet which rank it is; which process it is, now that it knows; what it has recorded;
+how far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -149,6 +152,7 @@ class Speech:
         self.framed = self.framed and bool(self._streams)
         if self.framed:
             self._streams[-1].send(PROCESS, _process())
+            warnings.showwarning = self._warning
 
     def _whole(self, file: IO[str]) -> WholeLines:
         file.flush()
@@ -161,12 +165,34 @@ class Speech:
         for stream in self._streams:
             stream.finish()
 
-    def error(self, text: str) -> None:
-        """Say why the job ends; of several who do, the first one is shown whole."""
+    def error(self, text: str, kind: str, said: str) -> None:
+        """Say why the job ends; of several who do, the first one is shown whole.
+
+        Args:
+            text: whole lines, for that.
+            kind: what error it is.
+            said: what it says, for where another one is shown whole.
+        """
         if self.framed:
-            self._streams[-1].send(ERROR, text.encode("utf-8", "backslashreplace"))
+            self._streams[-1].send(ERROR, pickle.dumps((text, kind, said)))
         else:
             sys.stderr.write(text)
+
+    def _warning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: IO[str] | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Say what Python warns of, so that what all ranks are warned of is shown once."""
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        if file is None:
+            self._streams[-1].send(WARNING, text.encode("utf-8", "backslashreplace"))
+        else:
+            file.write(text)
 
     def ends(self) -> None:
         """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""
@@ -211,18 +237,26 @@ def speech() -> Speech | None:
     return _SPEECH[0] if _SPEECH else None
 
 
-def complain(text: str, *, alike: bool = False) -> None:
+def error_of(data: bytes) -> tuple[str, str, str]:
+    """Return the text, the kind and the words of the error that a frame has told."""
+    found: tuple[str, str, str] = pickle.loads(data)
+    return found
+
+
+def complain(text: str, kind: str, said: str, *, alike: bool = False) -> None:
     """Print an error's text: of a rank as that which ends the job.
 
     Args:
         text: whole lines.
+        kind: what error it is.
+        said: what it says, in short.
         alike: whether all ranks say the same, so that rank 0 alone need do so, where frames are not read.
     """
     own = speech()
     if own is None:
         sys.stderr.write(text)
     elif own.framed or own.rank == 0 or not alike:
-        own.error(text)
+        own.error(text, kind, said)
 
 
 def is_first() -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,7 +13,7 @@ from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, reports, stall
+from conduit.launch import output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
@@ -133,7 +132,7 @@ class ProcessJob:
         if watch.end is not None:
             self._recorded(ticks, failed=True)
             if text := watch.where():  # Ctrl-C has reached others alone
-                print(text, file=sys.stderr)
+                terminal.tell(text)
             watch.left()
             raise SystemExit(watch.end.status)
         shares = self._gather(value, ticks / 1e12)

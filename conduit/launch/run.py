@@ -19,6 +19,7 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch import mpi4py_world, output
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
@@ -178,6 +179,8 @@ def _prepare(
     spec.cls.check_segment(spec.options, nbytes)
     if text := copies(spec, 'conduit="{}"'):
         _warn(text)
+    if text := mpi4py_world.of_caller(spec):
+        _warn(text)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
@@ -219,9 +222,11 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
 
 
 def _finish(result: Result) -> Result:
-    """Issue the warnings of the layers above, one for all ranks that say the same."""
-    for who, text in warned(enumerate(result.warnings)):
-        _warn(f"{who}: {text}")
+    """Issue the warnings of the layers above, one for all ranks that say the same; of processes the first one does."""
+    said = warned(enumerate(result.warnings))
+    if said and (output.is_first() or parse_spec(result.conduit).rank_kind is not RankKind.PROCESS):
+        for who, text in said:
+            _warn(f"{who}: {text}")
     return result
 
 

@@ -22,7 +22,7 @@ import attrs
 
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
-from conduit.launch import stall
+from conduit.launch import stall, terminal
 from conduit.launch.output import Speech
 from conduit.launch.reports import brief
 
@@ -217,8 +217,7 @@ class Watch:
             if time.monotonic() > self._abort_at and self.end is not None:
                 self._abort(self.end.status)
             if time.monotonic() > self._where_at:  # the job has not come to its end here: it computes
-                sys.stderr.write(f"{self._where()}\n")
-                sys.stderr.flush()
+                terminal.tell(self._where())
             with self._lock:
                 job = self._job if self.end is None else None
             if job is not None:
@@ -329,5 +328,4 @@ class Watch:
             return
         self._told = True
         text = brief(stall.stall(job.now(), silent, states))
-        sys.stderr.write(f"{text}\nthe job goes on waiting\n")
-        sys.stderr.flush()
+        terminal.tell(f"{text}\nthe job goes on waiting")

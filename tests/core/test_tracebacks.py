@@ -102,7 +102,7 @@ def test_warnings_of_a_job_are_of_the_line_that_runs_it(front):
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(conduit.BadRequest, match="^trim_tracebacks: 3 is no function that could be decorated$"):
+    with pytest.raises(conduit.BadRequest, match=r"^trim_tracebacks: 3 is no function that could be decorated$"):
         conduit.trim_tracebacks(3)
 
 
