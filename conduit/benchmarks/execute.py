@@ -179,10 +179,12 @@ def _nothing_yet(progress: Progress) -> Iterator[None]:
     """Say, where Ctrl-C comes before the first row, how far that is."""
     try:
         yield
-    except KeyboardInterrupt:
-        if output.speech() is None and (where := progress.where()):
+    except (KeyboardInterrupt, SystemExit) as error:
+        if not _interrupted(error):
+            raise
+        if output.tells_the_end() and (where := progress.where()):
             print(f"interrupted before the first row was complete, in {where}", file=sys.stderr)
-        raise
+        raise KeyboardInterrupt from None
 
 
 def _interrupted(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from conduit.commands.help_texts import RunningText
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
 from conduit.launch import output, starting, terminal
-from conduit.launch.errors import told_of
+from conduit.launch.complaints import complain
 from conduit.launch.process import ended_by
 from conduit.launch.registry import DISTRIBUTION, commands
 
@@ -69,7 +69,7 @@ def call(arguments: Sequence[str]) -> int:
         _drop_output()
         return FAILED
     except KeyboardInterrupt:
-        if output.speech() is None:  # ranks have told where they were
+        if output.tells_the_end():
             print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
@@ -87,7 +87,7 @@ def _say(name: str, exc: ConduitError) -> int:
     notes: Sequence[str] = getattr(exc, "__notes__", ())
     text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
     lines = "\n  ".join((f"conduit {name}: {text}", *notes))
-    output.complain(f"{terminal.shown(lines)}\n", *told_of(exc), alike=not notes and ended_by() is None)
+    complain(f"{terminal.shown(lines)}\n", exc, alike=not notes and ended_by() is None)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 

@@ -38,7 +38,7 @@ from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
 from conduit.launch import mpi4py_world, output, processes, terminal
-from conduit.launch.errors import told_of
+from conduit.launch.complaints import complain
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
@@ -377,9 +377,9 @@ def _run(
         if not file.started:
             raise
         sys.stdout.flush()
-        said = told_of(exc)
-        output.complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), *said)
-        raise ProgramFailed(_in_a_line(exc)) from None
+        line = _in_a_line(exc)
+        complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), exc)
+        raise ProgramFailed(line) from None
 
 
 @contextmanager

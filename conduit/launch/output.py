@@ -166,17 +166,14 @@ class Speech:
             stream.finish()
 
     def error(self, text: str, kind: str, said: str) -> None:
-        """Say why the job ends; of several who do, the first one is shown whole.
+        """Tell who has started the processes, which is this package, why the job ends.
 
         Args:
-            text: whole lines, for that.
+            text: whole lines, for who is shown whole.
             kind: what error it is.
             said: what it says, for where another one is shown whole.
         """
-        if self.framed:
-            self._streams[-1].send(ERROR, pickle.dumps((text, kind, said)))
-        else:
-            sys.stderr.write(text)
+        self._streams[-1].send(ERROR, pickle.dumps((text, kind, said)))
 
     def _warning(
         self,
@@ -243,26 +240,16 @@ def error_of(data: bytes) -> tuple[str, str, str]:
     return found
 
 
-def complain(text: str, kind: str, said: str, *, alike: bool = False) -> None:
-    """Print an error's text: of a rank as that which ends the job.
-
-    Args:
-        text: whole lines.
-        kind: what error it is.
-        said: what it says, in short.
-        alike: whether all ranks say the same, so that rank 0 alone need do so, where frames are not read.
-    """
-    own = speech()
-    if own is None:
-        sys.stderr.write(text)
-    elif own.framed or own.rank == 0 or not alike:
-        own.error(text, kind, said)
-
-
 def is_first() -> bool:
     """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
     own = speech()
     return own is None or own.rank == 0
+
+
+def tells_the_end() -> bool:
+    """Return whether this process says what has become of the job: who has started its processes does, or rank 0."""
+    own = speech()
+    return own is None or (own.rank == 0 and not own.framed)
 
 
 def is_framed() -> bool:

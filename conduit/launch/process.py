@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,6 +13,8 @@ from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
+from conduit.launch.errors import told_of
+from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -124,12 +124,14 @@ class ProcessJob:
             ticks = self._clock.now
         except BaseException as error:
             ticks = self._clock.now
-            watch.failed(_status(error))
+            watch.failed(_status(error), self._told(error))
             self._recorded(ticks, failed=True)
             if isinstance(error, KeyboardInterrupt):
                 self._tell_interrupt(error)
             raise
         if watch.end is not None:
+            if watch.end.status == INTERRUPTED:
+                hear_no_more()
             self._recorded(ticks, failed=True)
             if text := watch.where():  # Ctrl-C has reached others alone
                 terminal.tell(text)
@@ -207,9 +209,15 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
+        hear_no_more()
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
         if not output.speak(self._processes.rank).state(pickle.dumps(state)):
             self._watch.interrupted(state)
+
+    def _told(self, error: BaseException) -> tuple[str, str] | None:
+        """Return what is said of an error that this rank will show itself, unless another one shows the same."""
+        unshown = isinstance(error, SystemExit | KeyboardInterrupt) or output.speak(self._processes.rank).framed
+        return None if unshown else told_of(error)
 
     def _tell_interrupt(self, error: KeyboardInterrupt) -> None:
         """Let rank 0 alone tell where all ranks were, where a launcher of another kind has started them.
@@ -221,22 +229,8 @@ class ProcessJob:
             return
         if self._processes.rank:
             raise SystemExit(INTERRUPTED) from None
-        with _deaf():
-            if text := self._watch.where():
-                error.add_note(text)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C: of one, a process may hear from the terminal and from its launcher."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+        if text := self._watch.where():
+            error.add_note(text)
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:
@@ -288,6 +282,15 @@ def _watch(processes: Processes) -> Watch:
     if not _WATCHES:
         _WATCHES.append(Watch(processes, output.speak(processes.rank)))
     return _WATCHES[0]
+
+
+def with_the_same(told: tuple[str, str]) -> list[int]:
+    """Return which other ranks have ended a job of these processes by the same error; waits for what they say.
+
+    Args:
+        told: what is said of it.
+    """
+    return [rank for watch in _WATCHES for rank in watch.with_the_same(told)]
 
 
 def ended_by() -> int | None:
