@@ -65,7 +65,9 @@ def _in_its_place() -> str:
 
 def _lines(tree: ast.Module) -> list[int]:
     """Return the lines that ask for it by a name which stands for mpi4py's module alone."""
-    lines, modules, others = [], set(), set()
+    lines: list[int] = []
+    modules: set[str] = set()
+    others: set[str] = set()
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module="mpi4py.MPI") if any(each.name == _WORLD for each in node.names):

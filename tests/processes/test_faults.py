@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-from conduits.mpi.real import start_command
-
 from .conftest import MPI
 
 pytestmark = pytest.mark.slow
@@ -177,13 +175,6 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "Traceback" not in done.err
 
 
-def launched(shell, ranks, *words):
-    """Begin a script under the launcher itself."""
-    command, defaults = start_command(ranks, [str(word) for word in words])
-    shell.environment = {**defaults, **shell.environment}
-    return shell.begin(*command)
-
-
 SCRIPT = """
 import conduit
 
@@ -196,7 +187,7 @@ if __name__ == "__main__":
 def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
     path = shell.file(INTERRUPTED + SCRIPT)
     words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
-    process = launched(shell, 3, *words)
+    process = shell.launch(3, *words)
     for _ in range(3):
         assert process.stdout.readline().startswith("ready")
     process.send_signal(signal.SIGINT)
@@ -214,7 +205,7 @@ def test_under_a_launcher_the_interrupt_of_another_rank_is_told_too(shell, compu
     source = INTERRUPTED.replace("os.getpid())", "os.getpid(), ep.rank)")
     if not computing:
         source = source.replace("while ep.rank == 0", "while False")
-    process = launched(shell, 3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
+    process = shell.launch(3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
     numbers = {int(rank): int(number) for _, number, rank in (process.stdout.readline().split() for _ in range(3))}
     os.kill(numbers[2], signal.SIGINT)
     done = shell.end(process)

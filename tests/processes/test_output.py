@@ -170,6 +170,26 @@ def test_ctrl_c_in_a_terminal_prints_the_rows_and_writes_both_files(shell):
 
 
 @pytest.mark.slow
+def test_ctrl_c_under_a_launcher_prints_the_rows_so_far(shell):
+    shell.file(TELLS_HOW_FAR, "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    words = ["--conduit", MPI, "--sections", "A", "--iterations", "20"]
+    process = shell.launch(2, "-m", "conduit", "testsmall", *words)
+    begun = 0
+    while begun < 3:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        begun += line == "begins a row\n"
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    assert "Traceback" not in done.err
+    assert [line for line in done.err.splitlines() if line == "interrupted"] == ["interrupted"]
+    assert sum("PutBlocking latency" in line for line in done.lines) == 1
+    assert "total s" in done.out
+
+
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
     shell.environment["PYTHONPATH"] = str(shell.folder)
