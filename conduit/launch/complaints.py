@@ -27,4 +27,4 @@ def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
         return
     others = [] if own is None or alike else with_the_same(told)
     if own is None or all(rank > own.rank for rank in others):
-        sys.stderr.write(text + f"{raised_same(others)}\n" * bool(others))
+        sys.stderr.write(text + (f"{raised_same(others)}\n" if others else ""))

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO
 
+from conduit.launch.launchers import started_together
+
 FRAMES = "CONDUIT_FRAMES"
 """The environment variable that says that who has started the processes reads frames."""
 
@@ -249,7 +251,10 @@ def is_first() -> bool:
 def tells_the_end() -> bool:
     """Return whether this process says what has become of the job: who has started its processes does, or rank 0."""
     own = speech()
-    return own is None or (own.rank == 0 and not own.framed)
+    if own is None:  # it may be one of several that have not found one another yet
+        together = started_together()
+        return not is_framed() and (together is None or together.number == 0)
+    return own.rank == 0 and not own.framed
 
 
 def is_framed() -> bool:

@@ -125,6 +125,13 @@ def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
             assert line == f"rank {rank} raised LookupError too: rank {rank}"
 
 
+def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell):
+    path = shell.file("async def main(ep):\n    raise LookupError('lost')\n")
+    done = shell.mpiexec(2, "-m", "conduit", "run", path, "--conduit", MPI)
+    assert done.status == 1
+    assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
+
+
 def test_ranks_that_wait_may_clean_up(run_program):
     done = run_program(
         """
