@@ -7,7 +7,7 @@ import pytest
 
 from conduit.benchmarks import console
 from conduit.commands.cli import call
-from conduit.launch import output, starting, terminal
+from conduit.launch import output, processes, starting, terminal
 
 HANGS = """
 async def main(ep):
@@ -80,6 +80,22 @@ def test_ranks_that_are_processes_know_the_width(show, monkeypatch, capfd):
     assert terminal.columns() == 70
     monkeypatch.delenv(terminal.COLUMNS)
     assert terminal.columns() is None
+
+
+def test_benchmarks_on_processes_print_for_the_width_of_their_console(command, monkeypatch):
+    given = []
+
+    def start(spec, ranks, environment, progress):
+        given.append(environment)
+        return starting.Outcome(1)
+
+    monkeypatch.setattr(processes, "wanted", lambda spec: True)
+    monkeypatch.setattr(processes, "start", start)
+    for width in ("80", "140"):
+        monkeypatch.setenv("COLUMNS", width)
+        with pytest.raises(SystemExit):
+            command("testam", "--conduit", "loggp")
+    assert [each["COLUMNS"] for each in given] == ["80", "140"]
 
 
 def test_heads_of_benchmarks_are_folded_likewise():
