@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
@@ -23,13 +23,14 @@ def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
     return next((error for error in (rank.forgotten() for rank in ranks) if error is not None), None)
 
 
-def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
+def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings: bool = True) -> None:
     """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
 
     Args:
         world: what it has noted of them.
         ranks: those of this process.
         first: which rank the first of them is.
+        warnings: whether it says what users are to know of these.
     """
     end = world.end
     forgotten = first_forgotten(ranks)
@@ -46,13 +47,18 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
     _add_others(error, end)
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
-    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks, first)):
-        error.add_note(f"warning of {who}: {text}")  # there is no result that has them
+    for text in warnings_of((number, each.warnings()) for number, each in enumerate(ranks, first) if warnings):
+        error.add_note(text)  # there is no result that has them
     try:
         raise error
     finally:
         del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
         end.forget()
+
+
+def warnings_of(texts: Iterable[tuple[int, Sequence[str]]]) -> list[str]:
+    """Return what is said of the warnings of ranks whose job has ended before its time."""
+    return [f"warning of {who}: {text}" for who, text in warned(texts)]
 
 
 def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:

@@ -13,7 +13,7 @@ import pickle
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO
 
@@ -25,12 +25,12 @@ FRAMES = "CONDUIT_FRAMES"
 PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
-LINES, MORE, ERROR, WARNING, ENDS, RESULT = "lines", "more", "error", "warning", "ends", "result"
+LINES, MORE, ERROR, WARNING, NOTES, ENDS, RESULT = "lines", "more", "error", "warning", "notes", "ends", "result"
 STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
 """Kinds of frames: whole lines; a part of something of which more comes; the error that ends the job, as `error_of`
-reads it; a warning of Python's; that this rank ends the job; a result; what the rank did when it was interrupted; which
-process has begun, and does not know yet which rank it is; which process it is, now that it knows; what it has recorded;
-how far it is."""
+reads it; a warning of Python's; what users are to know of a rank whose job fails; that this rank ends the job; a
+result; what the rank did when it was interrupted; which process has begun, and does not know yet which rank it is;
+which process it is, now that it knows; what it has recorded; how far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -192,6 +192,11 @@ class Speech:
             self._streams[-1].send(WARNING, text.encode("utf-8", "backslashreplace"))
         else:
             file.write(text)
+
+    def warnings(self, texts: Sequence[str]) -> None:
+        """Tell who has started the processes, if that is this package, what users are to know of this rank."""
+        if self.framed and texts:
+            self._streams[-1].send(NOTES, pickle.dumps(tuple(texts)))
 
     def ends(self) -> None:
         """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""

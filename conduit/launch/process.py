@@ -67,7 +67,9 @@ class ProcessJob:
         hooks = None if self._recording is None else self._recording.hooks()
         self._rank = MessageRank(spec, setup, network, number, hooks=hooks)
         run = partial(run_tasks, self._clock, first=number)
-        self._job = TaskJob(main, args, [self._rank], self._clock, run, number)
+        self._speech = output.speak(number)
+        # Of several ranks the same ones are told once by who reads their frames.
+        self._job = TaskJob(main, args, [self._rank], self._clock, run, number, warnings=not self._speech.framed)
 
     @staticmethod
     def around() -> AbstractContextManager[object]:
@@ -125,6 +127,8 @@ class ProcessJob:
         except BaseException as error:
             ticks = self._clock.now
             watch.failed(_status(error), self._told(error))
+            if not isinstance(error, KeyboardInterrupt):
+                self._speech.warnings(self._rank.warnings())
             self._recorded(ticks, failed=True)
             if isinstance(error, KeyboardInterrupt):
                 self._tell_interrupt(error)
@@ -132,6 +136,8 @@ class ProcessJob:
         if watch.end is not None:
             if watch.end.status == INTERRUPTED:
                 hear_no_more()
+            else:
+                self._speech.warnings(self._rank.warnings())
             self._recorded(ticks, failed=True)
             if text := watch.where():  # Ctrl-C has reached others alone
                 terminal.tell(text)
@@ -176,7 +182,7 @@ class ProcessJob:
     def _recorded(self, ticks: int, *, failed: bool) -> None:
         """Hand over what was recorded of this rank, if anything was; of a job that has ended well, together."""
         if self._recording is not None:
-            speech = output.speak(self._processes.rank)
+            speech = self._speech
             self._recording.ended(self._network.ports[0], self._clock.zero, ticks, speech, failed=failed)
 
     # -- the result ------------------------------------------------------------------------------
@@ -211,12 +217,12 @@ class ProcessJob:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
         hear_no_more()
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
-        if not output.speak(self._processes.rank).state(pickle.dumps(state)):
+        if not self._speech.state(pickle.dumps(state)):
             self._watch.interrupted(state)
 
     def _told(self, error: BaseException) -> tuple[str, str] | None:
         """Return what is said of an error that this rank will show itself, unless another one shows the same."""
-        unshown = isinstance(error, SystemExit | KeyboardInterrupt) or output.speak(self._processes.rank).framed
+        unshown = isinstance(error, SystemExit | KeyboardInterrupt) or self._speech.framed
         return None if unshown else told_of(error)
 
     def _tell_interrupt(self, error: KeyboardInterrupt) -> None:
@@ -225,7 +231,7 @@ class ProcessJob:
         Raises:
             SystemExit: this is another rank.
         """
-        if output.speak(self._processes.rank).framed:
+        if self._speech.framed:
             return
         if self._processes.rank:
             raise SystemExit(INTERRUPTED) from None

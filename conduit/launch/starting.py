@@ -24,7 +24,7 @@ import attrs
 
 from conduit.errors import ConduitError
 from conduit.launch import output, stall, terminal
-from conduit.launch.errors import raised_same, raised_too
+from conduit.launch.errors import raised_same, raised_too, warnings_of
 from conduit.launch.reports.words import named
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
@@ -107,6 +107,7 @@ class _Launcher:
         self._lock = threading.Lock()
         self._shown: tuple[str, str, str] | None = None  # the error that was, whole
         self._others: dict[tuple[str, str], list[int]] = {}  # ranks with other errors, by kind and words
+        self._noted: dict[int, tuple[str, ...]] = {}  # what users are to know of ranks
         self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
@@ -244,16 +245,17 @@ class _Launcher:
 
     def _tell_others(self) -> None:
         """Say which ranks had the errors and warnings of others, or errors of their own."""
+        if self._shown is not None:
+            if same := self._others.pop(self._shown[1:], []):
+                terminal.tell(raised_same(same))
+            for (kind, said), ranks in self._others.items():
+                terminal.tell(raised_too(ranks, kind, said.partition("\n")[0]))
+        for text in warnings_of(sorted(self._noted.items())):
+            terminal.tell(text)
         for text, ranks in self._warnings.items():
             if also := sorted({*ranks[1:]} - {ranks[0]}):
                 first = text.partition("\n")[0]
                 terminal.tell(f"{named(also)}: as {named(ranks[:1])}, {first}")
-        if self._shown is None:
-            return
-        if same := self._others.pop(self._shown[1:], []):
-            terminal.tell(raised_same(same))
-        for (kind, said), ranks in self._others.items():
-            terminal.tell(raised_too(ranks, kind, said.partition("\n")[0]))
 
     # -- called by the readers, each in its thread --------------------------------------------------
 
@@ -265,6 +267,8 @@ class _Launcher:
                 self._error(reader, rank, data)
             case output.WARNING:
                 self._warning(reader, rank, data)
+            case output.NOTES:
+                self._noted[rank] = pickle.loads(data)
             case output.ENDS:
                 self._explained = True
             case output.RESULT:

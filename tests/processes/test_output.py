@@ -323,6 +323,14 @@ def test_of_a_group_of_errors_it_is_told_what_is_in_it(capfd):
     ]
 
 
+def test_what_users_are_to_know_of_several_ranks_is_told_once(capfd):
+    said = [(rank, output.NOTES, pickle.dumps(("beware", f"of {rank // 2}"))) for rank in (1, 3, 0)]
+    assert ended(capfd, *said, failed(3, ValueError("a"))) == [
+        "ValueError: a", "raised by rank 3",
+        "warning of ranks 0-1, 3: beware", "warning of ranks 0-1: of 0", "warning of rank 3: of 1",
+    ]  # fmt: skip
+
+
 def test_a_warning_of_several_ranks_is_told_once(capfd):
     others, own = b"prog.py:3: UserWarning: beware\n  go()\n", b"prog.py:4: UserWarning: alone\n  stay()\n"
     said = [(rank, output.WARNING, others) for rank in (2, 0, 3)]
