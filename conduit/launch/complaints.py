@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from conduit.launch import output
-from conduit.launch.errors import raised_same, told_of
-from conduit.launch.process import with_the_same
+from conduit.launch.errors import told_of
+from conduit.launch.process import after_error
 
 
 def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
@@ -25,6 +25,6 @@ def complain(text: str, error: BaseException, *, alike: bool = False) -> None:
         return
     if own is not None and own.rank and alike:
         return
-    others = [] if own is None or alike else with_the_same(told)
-    if own is None or all(rank > own.rank for rank in others):
-        sys.stderr.write(text + (f"{raised_same(others)}\n" if others else ""))
+    after = "" if own is None or alike else after_error(told)
+    if after is not None:
+        sys.stderr.write(text + after)

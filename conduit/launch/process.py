@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from types import TracebackType
 from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
-from conduit.launch.errors import told_of
+from conduit.launch.errors import raised_same, told_of
 from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
@@ -286,17 +288,38 @@ _WATCHES: list[Watch] = []
 def _watch(processes: Processes) -> Watch:
     """Return the watch of this process."""
     if not _WATCHES:
-        _WATCHES.append(Watch(processes, output.speak(processes.rank)))
+        speech = output.speak(processes.rank)
+        _WATCHES.append(Watch(processes, speech))
+        if not speech.framed:
+            _EXCEPT_HOOKS.append(sys.excepthook)
+            sys.excepthook = _show_once
     return _WATCHES[0]
 
 
-def with_the_same(told: tuple[str, str]) -> list[int]:
-    """Return which other ranks have ended a job of these processes by the same error; waits for what they say.
+def after_error(told: tuple[str, str]) -> str | None:
+    """Return what follows an error that has ended a job of these processes, where each shows its own.
+
+    Waits for what the others say: which ranks have the same is a line, or nothing.  None: a lower one shows it.
 
     Args:
         told: what is said of it.
     """
-    return [rank for watch in _WATCHES for rank in watch.with_the_same(told)]
+    for watch in _WATCHES:
+        if others := watch.with_the_same(told):
+            return f"{raised_same(others)}\n" if watch.rank < others[0] else None
+    return ""
+
+
+def _show_once(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
+    """Show an error that a script has not caught, unless another process shows the same."""
+    after = after_error(told_of(error))
+    if after is not None:
+        _EXCEPT_HOOKS[-1](kind, error, step)
+        sys.stderr.write(after)
+
+
+_EXCEPT_HOOKS: list[Callable[[type[BaseException], BaseException, TracebackType | None], object]] = []
+"""What showed such an error before."""
 
 
 def ended_by() -> int | None:

@@ -118,6 +118,11 @@ class Watch:
         self._thread.start()
         atexit.register(self._leave)
 
+    @property
+    def rank(self) -> int:
+        """Which rank this process is."""
+        return self._processes.rank
+
     # -- for the job, in its thread --------------------------------------------------------------
 
     def begin(self, job: WatchedJob, limit: float | None) -> None:

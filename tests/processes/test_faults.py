@@ -125,9 +125,19 @@ def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
             assert line == f"rank {rank} raised LookupError too: rank {rank}"
 
 
-def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell):
-    path = shell.file("async def main(ep):\n    raise LookupError('lost')\n")
-    done = shell.mpiexec(2, "-m", "conduit", "run", path, "--conduit", MPI)
+SCRIPT = """
+import conduit
+
+if __name__ == "__main__":
+    conduit.run(main, conduit="mpi:library=mpi4py")
+"""
+
+
+@pytest.mark.parametrize("how", ["command", "script"])
+def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell, how):
+    path = shell.file("async def main(ep):\n    raise LookupError('lost')\n" + SCRIPT)
+    words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
+    done = shell.mpiexec(2, *words)
     assert done.status == 1
     assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
 
@@ -180,14 +190,6 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "interrupted: where the ranks were" in done.err
     assert "in main: waits for a miracle, which rank 0 must bring about" in done.err
     assert "Traceback" not in done.err
-
-
-SCRIPT = """
-import conduit
-
-if __name__ == "__main__":
-    conduit.run(main, conduit="mpi:library=mpi4py")
-"""
 
 
 @pytest.mark.parametrize("how", ["command", "script"])
