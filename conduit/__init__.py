@@ -22,6 +22,7 @@ from conduit.errors import (
 from conduit.launch.registry import available
 from conduit.launch.result import Result
 from conduit.launch.run import current, run, run_async
+from conduit.launch.tracebacks import trim_tracebacks
 
 __version__: str
 
@@ -45,6 +46,7 @@ __all__ = [
     "current",
     "run",
     "run_async",
+    "trim_tracebacks",
 ]
 
 

@@ -1,11 +1,12 @@
 """Where commands print their tables."""
 
 import os
-import textwrap
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from conduit.launch.terminal import folded
 
 WIDTH = 100
 """Columns where the output is no terminal, unless the environment variable COLUMNS says how many."""
@@ -36,21 +37,10 @@ def print_text(console: Console, text: str, *, bold: int = 0) -> None:
         text: the lines, without markup.
         bold: how many characters at the beginning are bold.
     """
-    lines = [_folded(line, console.width) for line in text.splitlines()]
+    lines = [folded(line, console.width) for line in text.splitlines()]
     shown = Text("\n".join(lines))
     shown.stylize("bold", 0, bold)
     console.print(shown, soft_wrap=True)
-
-
-def _folded(line: str, width: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.fill(
-        line,
-        max(width, len(indent) + 1),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def print_table(console: Console, table: Table) -> None:

@@ -166,7 +166,8 @@ def _in_processes(options: BenchmarkOptions, spec: Spec, number: int, console: C
     """
     progress = Progress(console)
     with _nothing_yet(progress), progress:
-        outcome = processes.start(spec, options.ranks, {_PART: str(number)}, progress.hear)
+        beside = {_PART: str(number), "COLUMNS": str(console.width)}  # what ranks print is shown here
+        outcome = processes.start(spec, options.ranks, beside, progress.hear)
     if not outcome.interrupted and (outcome.status or not outcome.results):
         raise SystemExit(outcome.status or 1)
     run: ConduitResults = pickle.loads(outcome.results[0])
@@ -178,10 +179,12 @@ def _nothing_yet(progress: Progress) -> Iterator[None]:
     """Say, where Ctrl-C comes before the first row, how far that is."""
     try:
         yield
-    except KeyboardInterrupt:
-        if output.speech() is None and (where := progress.where()):
+    except (KeyboardInterrupt, SystemExit) as error:
+        if not _interrupted(error):
+            raise
+        if output.tells_the_end() and (where := progress.where()):
             print(f"interrupted before the first row was complete, in {where}", file=sys.stderr)
-        raise
+        raise KeyboardInterrupt from None
 
 
 def _interrupted(error: BaseException) -> bool:

@@ -15,7 +15,8 @@ from cyclopts import App, CycloptsError, Parameter
 from conduit.commands.help_texts import RunningText
 from conduit.commands.wrong_call import explain
 from conduit.errors import BadRequest, ConduitError, UnknownConduit
-from conduit.launch import output, starting
+from conduit.launch import output, starting, terminal
+from conduit.launch.complaints import complain
 from conduit.launch.process import ended_by
 from conduit.launch.registry import DISTRIBUTION, commands
 
@@ -53,22 +54,22 @@ def call(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return status if isinstance(status, int) else DONE
     except CycloptsError as exc:
-        print(explain(name, exc), file=sys.stderr)
+        terminal.tell(explain(name, exc))
         return WRONG_CALL
     except ConduitError as exc:
         return _say(name, exc)
     except MemoryError as exc:
-        print(f"conduit {name}: out of memory: {exc or 'no more of it'}", file=sys.stderr)
+        terminal.tell(f"conduit {name}: out of memory: {exc or 'no more of it'}")
         return FAILED
     except BrokenPipeError:
         _drop_output()  # its reader has gone
         return FAILED
     except OSError as exc:
-        print(f"conduit {name}: {exc}", file=sys.stderr)
+        terminal.tell(f"conduit {name}: {exc}")
         _drop_output()
         return FAILED
     except KeyboardInterrupt:
-        if output.speech() is None:  # ranks have told where they were
+        if output.tells_the_end():
             print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
@@ -85,7 +86,8 @@ def _say(name: str, exc: ConduitError) -> int:
     """Tell the user what went wrong; an error with notes comes out of a running job, not from the call."""
     notes: Sequence[str] = getattr(exc, "__notes__", ())
     text = str(exc).removeprefix(f"{name}: ")  # errors of conduit.run begin with "run: "
-    output.complain("\n  ".join((f"conduit {name}: {text}", *notes)) + "\n", alike=not notes and ended_by() is None)
+    lines = "\n  ".join((f"conduit {name}: {text}", *notes))
+    complain(f"{terminal.shown(lines)}\n", exc, alike=not notes and ended_by() is None)
     wrong_call = isinstance(exc, BadRequest | UnknownConduit) and not notes
     return WRONG_CALL if wrong_call else FAILED
 

@@ -36,6 +36,7 @@ class ProgramFile:
 
     Attributes:
         path: the file.
+        tree: what it says.
         started: whether a rank has begun to execute it.
         progress: how far the job is.
         api: the front end it is written for (`api = "upc"` at its top level), None for the core.
@@ -48,16 +49,16 @@ class ProgramFile:
         self.path = path
         source = _read(path)
         try:
-            tree = ast.parse(source, str(path))
-            self._code: CodeType = compile(tree, str(path), "exec")
+            self.tree = ast.parse(source, str(path))
+            self._code: CodeType = compile(self.tree, str(path), "exec")
         except (SyntaxError, ValueError) as exc:
             raise BadRequest(_no_python(path, exc)) from None
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         text = source.decode(errors="replace")
         linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
         self._folder = path.absolute().parent
-        self.api = _api(tree)
-        self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in tree.body)
+        self.api = _api(self.tree)
+        self._is_script = any(isinstance(node, ast.If) and "__name__" in ast.dump(node.test) for node in self.tree.body)
         self.started = False
         self.progress = JobProgress()
         self._modules: list[str] = []

@@ -37,7 +37,8 @@ from conduit.commands.reported import Reported
 from conduit.commands.tables import grid
 from conduit.core.calls import quiet_python
 from conduit.errors import BadRequest, ConduitWarning, Deadlock, Livelock, TimeLimit, UnknownConduit
-from conduit.launch import output, processes
+from conduit.launch import mpi4py_world, output, processes, terminal
+from conduit.launch.complaints import complain
 from conduit.launch.registry import FRONT_ENDS, Spec, installed, parse_spec
 from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
@@ -124,6 +125,7 @@ def run(
         json = None  # written by who has started this process, as is decided where its lines go
     else:
         processes.warn_of_copies(specs)
+        _warn_of_world(file, specs)
     settings = {
         "ranks": ranks,
         "seed": seed,
@@ -282,6 +284,13 @@ def _hand_over(ran: Ran) -> None:
         own.result(pickle.dumps(ran))
 
 
+def _warn_of_world(file: ProgramFile, specs: Sequence[Spec]) -> None:
+    """Print, once, a warning where the program asks mpi4py who is there and its ranks are no processes."""
+    texts = (mpi4py_world.warning(file.tree, str(file.path), spec) for spec in specs)
+    if text := next(filter(None, texts), ""):
+        terminal.tell(f"warning: {text}")
+
+
 @contextmanager
 def _output(json: Path | None) -> Iterator[None]:
     """Let what is printed go to standard error where standard output is for JSON."""
@@ -292,7 +301,7 @@ def _output(json: Path | None) -> Iterator[None]:
 def _print_end(ran: Ran, *, stats: bool) -> None:
     """Print what follows the program's own output: warnings, counts, and the line for scripts."""
     for warning in ran.warnings:
-        print(f"warning from {warning['of']}: {warning['text']}", file=sys.stderr)
+        terminal.tell(f"warning from {warning['of']}: {warning['text']}")
     if stats:
         _print_statistics(ran.statistics)
     digest = "none" if ran.digest is None else ran.digest
@@ -362,14 +371,15 @@ def _run(
     except KeyboardInterrupt as exc:
         sys.stdout.flush()
         if notes := getattr(exc, "__notes__", []):
-            print(*notes, sep="\n", file=sys.stderr)
+            terminal.tell("\n".join(notes))
         raise
     except Exception as exc:
         if not file.started:
             raise
         sys.stdout.flush()
-        output.complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file))
-        raise ProgramFailed(_in_a_line(exc)) from None
+        line = _in_a_line(exc)
+        complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), exc)
+        raise ProgramFailed(line) from None
 
 
 @contextmanager
@@ -383,7 +393,7 @@ def _report_in(path: Path | None) -> Iterator[None]:
             try:
                 path.write_text((report.to_json() if path.suffix == ".json" else full(report)) + "\n", encoding="utf-8")
             except OSError as error:
-                print(f"--full-report={path} could not be written: {error}", file=sys.stderr)
+                terminal.tell(f"--full-report={path} could not be written: {error}")
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from conduit.contract import World
 from conduit.contract.world import End
@@ -23,13 +23,14 @@ def first_forgotten(ranks: Sequence[Rank]) -> BaseException | None:
     return next((error for error in (rank.forgotten() for rank in ranks) if error is not None), None)
 
 
-def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
+def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings: bool = True) -> None:
     """Raise what ended the job, if anything did: of several errors the earliest, then the lowest rank's.
 
     Args:
         world: what it has noted of them.
         ranks: those of this process.
         first: which rank the first of them is.
+        warnings: whether it says what users are to know of these.
     """
     end = world.end
     forgotten = first_forgotten(ranks)
@@ -46,13 +47,18 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0) -> None:
     _add_others(error, end)
     for line in end.abandoned:
         error.add_note(f"while the job ended, {line}")
-    for who, text in warned((number, each.warnings()) for number, each in enumerate(ranks, first)):
-        error.add_note(f"warning of {who}: {text}")  # there is no result that has them
+    for text in warnings_of((number, each.warnings()) for number, each in enumerate(ranks, first) if warnings):
+        error.add_note(text)  # there is no result that has them
     try:
         raise error
     finally:
         del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
         end.forget()
+
+
+def warnings_of(texts: Iterable[tuple[int, Sequence[str]]]) -> list[str]:
+    """Return what is said of the warnings of ranks whose job has ended before its time."""
+    return [f"warning of {who}: {text}" for who, text in warned(texts)]
 
 
 def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
@@ -85,24 +91,40 @@ def _parts(error: BaseException) -> Iterator[BaseException]:
 
 def _add_others(error: BaseException, end: End) -> None:
     """Add what else was raised to the notes of `error`, what several ranks have raised alike once."""
-    same = [rank for _, rank, each in end.errors if each is not error and _alike(each) == _alike(error) and rank >= 0]
+    same = [rank for _, rank, each in end.errors if each is not error and told_of(each) == told_of(error) and rank >= 0]
     if same:
-        error.add_note(f"{named(sorted(same))} raised the same")
+        error.add_note(raised_same(same))
     said = set(getattr(error, "__notes__", ()))
     others: dict[tuple[str, str], list[int]] = {}
     for _, rank, too in sorted(end.errors, key=lambda entry: entry[:2]):
-        if too is not error and not (rank in same and _alike(too) == _alike(error)) and str(too) not in said:
-            others.setdefault(_alike(too), []).append(rank)
+        if too is not error and not (rank in same and told_of(too) == told_of(error)) and str(too) not in said:
+            others.setdefault(told_of(too), []).append(rank)
     for (kind, text), ranks in others.items():
-        error.add_note(f"{_who(ranks)} raised {kind} too: {text}")
+        error.add_note(raised_too(ranks, kind, text))
     for _, rank, late in end.late_errors:
         if str(late) not in said:
             error.add_note(f"while the job ended, {_who([rank])} raised {type(late).__name__}: {_text(late)}")
 
 
-def _alike(error: BaseException) -> tuple[str, str]:
-    """Return what is said of an error."""
+def told_of(error: BaseException) -> tuple[str, str]:
+    """Return what is said of an error where another one is shown whole: its kind, and its words."""
     return type(error).__name__, _text(error)
+
+
+def raised_same(ranks: Sequence[int]) -> str:
+    """Return the words for ranks that have raised what is shown."""
+    return f"{named(sorted(ranks))} raised the same"
+
+
+def raised_too(ranks: Sequence[int], kind: str, text: str) -> str:
+    """Return the words for ranks that have raised something else.
+
+    Args:
+        ranks: these.
+        kind: of their error, as `told_of` gives it.
+        text: what that says.
+    """
+    return f"{_who(sorted(ranks))} raised {kind} too" + (f": {text}" if text else "")
 
 
 def _who(ranks: Sequence[int]) -> str:
@@ -111,7 +133,7 @@ def _who(ranks: Sequence[int]) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return what an error says, and what it is that a group of them holds."""
+    """Return what an error says, and what it is that a group of them holds, a line of each."""
     if not isinstance(error, BaseExceptionGroup):
         return str(error)
     leaves = []
@@ -121,6 +143,7 @@ def _text(error: BaseException) -> str:
         if isinstance(part, BaseExceptionGroup):
             parts[:0] = part.exceptions
         else:
-            leaves.append(f"{type(part).__name__}: {part}")
+            said = str(part).partition("\n")[0]
+            leaves.append(f"{type(part).__name__}: {said}" if said else type(part).__name__)
     more = len(leaves) - _LEAVES
     return "; ".join(leaves[:_LEAVES] + [f"and {more} more"] * (more > 0))

@@ -36,6 +36,15 @@ def interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
 
 
+def hear_no_more() -> None:
+    """Let no further Ctrl-C reach this process, which ends because of one already.
+
+    Of one, a process may hear twice: from its terminal and from its launcher.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def _tried_again() -> Iterator[None]:
     """Try a Ctrl-C again that came where nothing can be raised, and that Python has dropped.

@@ -38,6 +38,7 @@ class TaskJob:
         world: their time.
         run_tasks: runs one task for each body in that world, from the first to the last.
         first: which rank the first of `ranks` is, where others are elsewhere.
+        warnings: whether an error says what users are to know of these.
     """
 
     def __init__(
@@ -48,9 +49,12 @@ class TaskJob:
         world: World,
         run_tasks: Callable[[Sequence[Body]], None],
         first: int = 0,
+        *,
+        warnings: bool = True,
     ) -> None:
         self.ranks = ranks
         self._number = first
+        self._warnings = warnings
         self.lives = [Life(rank, main, self._own_arguments) for rank in ranks]
         self._world = world
         self._run_tasks = run_tasks
@@ -71,7 +75,7 @@ class TaskJob:
         try:
             with interruptible():
                 self._run_tasks(bodies)
-            raise_error(self._world, self.ranks, self._number)
+            raise_error(self._world, self.ranks, self._number, warnings=self._warnings)
         except BaseException:
             # The error refers to the job and the job to the error: it would be found only by a look for cycles, much
             # later, and segments are large.

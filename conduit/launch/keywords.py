@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from conduit.errors import BadRequest
-from conduit.launch.tracebacks import trim
+from conduit.launch.tracebacks import trim_tracebacks
 from conduit.options import closest
 
 P = ParamSpec("P")
@@ -35,16 +35,13 @@ def named(function: Callable[P, T]) -> Callable[P, T]:
         if each.kind is inspect.Parameter.KEYWORD_ONLY
     ]
 
+    @trim_tracebacks
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            for name in kwargs:
-                if name not in known and name != "main":
-                    raise _unknown(function.__name__, name, known)
-            return function(*args, **kwargs)
-        except BaseException as error:
-            trim(error)
-            raise
+        for name in kwargs:
+            if name not in known and name != "main":
+                raise _unknown(function.__name__, name, known)
+        return function(*args, **kwargs)
 
     return call
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import sys
 import threading
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO
+
+from conduit.launch.launchers import started_together
 
 FRAMES = "CONDUIT_FRAMES"
 """The environment variable that says that who has started the processes reads frames."""
@@ -21,11 +25,12 @@ FRAMES = "CONDUIT_FRAMES"
 PIECE = 4096 - 64
 """Bytes that a pipe takes in one piece on every system that matters, less those of a head."""
 
-LINES, MORE, ERROR, ENDS, RESULT = "lines", "more", "error", "ends", "result"
+LINES, MORE, ERROR, WARNING, NOTES, ENDS, RESULT = "lines", "more", "error", "warning", "notes", "ends", "result"
 STATE, BEGUN, PROCESS, RECORDING, PROGRESS = "state", "begun", "process", "recording", "progress"
-"""Kinds of frames: whole lines; a part of something of which more comes; the text of the error that ends the job; that
-this rank ends it; a result; what the rank did when it was interrupted; which process has begun, and does not know yet
-which rank it is; which process it is, now that it knows; what it has recorded; how far it is."""
+"""Kinds of frames: whole lines; a part of something of which more comes; the error that ends the job, as `error_of`
+reads it; a warning of Python's; what users are to know of a rank whose job fails; that this rank ends the job; a
+result; what the rank did when it was interrupted; which process has begun, and does not know yet which rank it is;
+which process it is, now that it knows; what it has recorded; how far it is."""
 
 
 def frames(rank: int, kind: str, data: bytes) -> Iterator[bytes]:
@@ -149,6 +154,7 @@ class Speech:
         self.framed = self.framed and bool(self._streams)
         if self.framed:
             self._streams[-1].send(PROCESS, _process())
+            warnings.showwarning = self._warning
 
     def _whole(self, file: IO[str]) -> WholeLines:
         file.flush()
@@ -161,12 +167,36 @@ class Speech:
         for stream in self._streams:
             stream.finish()
 
-    def error(self, text: str) -> None:
-        """Say why the job ends; of several who do, the first one is shown whole."""
-        if self.framed:
-            self._streams[-1].send(ERROR, text.encode("utf-8", "backslashreplace"))
+    def error(self, text: str, kind: str, said: str) -> None:
+        """Tell who has started the processes, which is this package, why the job ends.
+
+        Args:
+            text: whole lines, for who is shown whole.
+            kind: what error it is.
+            said: what it says, for where another one is shown whole.
+        """
+        self._streams[-1].send(ERROR, pickle.dumps((text, kind, said)))
+
+    def _warning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: IO[str] | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Say what Python warns of, so that what all ranks are warned of is shown once."""
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        if file is None:
+            self._streams[-1].send(WARNING, text.encode("utf-8", "backslashreplace"))
         else:
-            sys.stderr.write(text)
+            file.write(text)
+
+    def warnings(self, texts: Sequence[str]) -> None:
+        """Tell who has started the processes, if that is this package, what users are to know of this rank."""
+        if self.framed and texts:
+            self._streams[-1].send(NOTES, pickle.dumps(tuple(texts)))
 
     def ends(self) -> None:
         """Say that this rank ends the job on purpose, so that what the launcher says of that is no news."""
@@ -211,24 +241,25 @@ def speech() -> Speech | None:
     return _SPEECH[0] if _SPEECH else None
 
 
-def complain(text: str, *, alike: bool = False) -> None:
-    """Print an error's text: of a rank as that which ends the job.
-
-    Args:
-        text: whole lines.
-        alike: whether all ranks say the same, so that rank 0 alone need do so, where frames are not read.
-    """
-    own = speech()
-    if own is None:
-        sys.stderr.write(text)
-    elif own.framed or own.rank == 0 or not alike:
-        own.error(text)
+def error_of(data: bytes) -> tuple[str, str, str]:
+    """Return the text, the kind and the words of the error that a frame has told."""
+    found: tuple[str, str, str] = pickle.loads(data)
+    return found
 
 
 def is_first() -> bool:
     """Return whether this process prints what is no rank's own: it is rank 0, or no rank at all."""
     own = speech()
     return own is None or own.rank == 0
+
+
+def tells_the_end() -> bool:
+    """Return whether this process says what has become of the job: who has started its processes does, or rank 0."""
+    own = speech()
+    if own is None:  # it may be one of several that have not found one another yet
+        together = started_together()
+        return not is_framed() and (together is None or together.number == 0)
+    return own.rank == 0 and not own.framed
 
 
 def is_framed() -> bool:

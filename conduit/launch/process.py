@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from types import TracebackType
 from typing import Any
 
 from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch import output, reports, stall
+from conduit.launch import output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
+from conduit.launch.errors import raised_same, told_of
+from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
 from conduit.launch.messages import MessageRank
@@ -68,7 +69,9 @@ class ProcessJob:
         hooks = None if self._recording is None else self._recording.hooks()
         self._rank = MessageRank(spec, setup, network, number, hooks=hooks)
         run = partial(run_tasks, self._clock, first=number)
-        self._job = TaskJob(main, args, [self._rank], self._clock, run, number)
+        self._speech = output.speak(number)
+        # Of several ranks the same ones are told once by who reads their frames.
+        self._job = TaskJob(main, args, [self._rank], self._clock, run, number, warnings=not self._speech.framed)
 
     @staticmethod
     def around() -> AbstractContextManager[object]:
@@ -125,15 +128,21 @@ class ProcessJob:
             ticks = self._clock.now
         except BaseException as error:
             ticks = self._clock.now
-            watch.failed(_status(error))
+            watch.failed(_status(error), self._told(error))
+            if not isinstance(error, KeyboardInterrupt):
+                self._speech.warnings(self._rank.warnings())
             self._recorded(ticks, failed=True)
             if isinstance(error, KeyboardInterrupt):
                 self._tell_interrupt(error)
             raise
         if watch.end is not None:
+            if watch.end.status == INTERRUPTED:
+                hear_no_more()
+            else:
+                self._speech.warnings(self._rank.warnings())
             self._recorded(ticks, failed=True)
             if text := watch.where():  # Ctrl-C has reached others alone
-                print(text, file=sys.stderr)
+                terminal.tell(text)
             watch.left()
             raise SystemExit(watch.end.status)
         shares = self._gather(value, ticks / 1e12)
@@ -175,7 +184,7 @@ class ProcessJob:
     def _recorded(self, ticks: int, *, failed: bool) -> None:
         """Hand over what was recorded of this rank, if anything was; of a job that has ended well, together."""
         if self._recording is not None:
-            speech = output.speak(self._processes.rank)
+            speech = self._speech
             self._recording.ended(self._network.ports[0], self._clock.zero, ticks, speech, failed=failed)
 
     # -- the result ------------------------------------------------------------------------------
@@ -208,9 +217,15 @@ class ProcessJob:
 
     def _interrupted(self, error: BaseException) -> None:
         """Note where this rank was, for who has pressed Ctrl-C because nothing seemed to happen."""
+        hear_no_more()
         state = stall.state_of(self._processes.rank, self._job.lives[0], error)
-        if not output.speak(self._processes.rank).state(pickle.dumps(state)):
+        if not self._speech.state(pickle.dumps(state)):
             self._watch.interrupted(state)
+
+    def _told(self, error: BaseException) -> tuple[str, str] | None:
+        """Return what is said of an error that this rank will show itself, unless another one shows the same."""
+        unshown = isinstance(error, SystemExit | KeyboardInterrupt) or self._speech.framed
+        return None if unshown else told_of(error)
 
     def _tell_interrupt(self, error: KeyboardInterrupt) -> None:
         """Let rank 0 alone tell where all ranks were, where a launcher of another kind has started them.
@@ -218,26 +233,12 @@ class ProcessJob:
         Raises:
             SystemExit: this is another rank.
         """
-        if output.speak(self._processes.rank).framed:
+        if self._speech.framed:
             return
         if self._processes.rank:
             raise SystemExit(INTERRUPTED) from None
-        with _deaf():
-            if text := self._watch.where():
-                error.add_note(text)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C: of one, a process may hear from the terminal and from its launcher."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+        if text := self._watch.where():
+            error.add_note(text)
 
 
 def _pickled(value: Any) -> tuple[bytes, str]:
@@ -287,8 +288,38 @@ _WATCHES: list[Watch] = []
 def _watch(processes: Processes) -> Watch:
     """Return the watch of this process."""
     if not _WATCHES:
-        _WATCHES.append(Watch(processes, output.speak(processes.rank)))
+        speech = output.speak(processes.rank)
+        _WATCHES.append(Watch(processes, speech))
+        if not speech.framed:
+            _EXCEPT_HOOKS.append(sys.excepthook)
+            sys.excepthook = _show_once
     return _WATCHES[0]
+
+
+def after_error(told: tuple[str, str]) -> str | None:
+    """Return what follows an error that has ended a job of these processes, where each shows its own.
+
+    Waits for what the others say: which ranks have the same is a line, or nothing.  None: a lower one shows it.
+
+    Args:
+        told: what is said of it.
+    """
+    for watch in _WATCHES:
+        if others := watch.with_the_same(told):
+            return f"{raised_same(others)}\n" if watch.rank < others[0] else None
+    return ""
+
+
+def _show_once(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
+    """Show an error that a script has not caught, unless another process shows the same."""
+    after = after_error(told_of(error))
+    if after is not None:
+        _EXCEPT_HOOKS[-1](kind, error, step)
+        sys.stderr.write(after)
+
+
+_EXCEPT_HOOKS: list[Callable[[type[BaseException], BaseException, TracebackType | None], object]] = []
+"""What showed such an error before."""
 
 
 def ended_by() -> int | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from conduit.contract import RankKind
 from conduit.core import arguments
-from conduit.launch import output
+from conduit.launch import output, terminal
 from conduit.launch.crossing import hear
 from conduit.launch.launchers import started_together
 from conduit.launch.registry import Spec, networks
@@ -58,7 +57,7 @@ def warn_of_copies(specs: Iterable[Spec]) -> None:
     """Print that warning on standard error."""
     for spec in specs:
         if text := copies(spec, "--conduit {}"):
-            print(f"warning: {text}", file=sys.stderr)
+            terminal.tell(f"warning: {text}")
 
 
 def start(

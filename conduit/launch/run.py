@@ -19,6 +19,7 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
+from conduit.launch import mpi4py_world, output
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
@@ -26,7 +27,7 @@ from conduit.launch.observing import observers_of
 from conduit.launch.processes import copies
 from conduit.launch.registry import parse_spec
 from conduit.launch.result import Result
-from conduit.launch.tracebacks import trim
+from conduit.launch.tracebacks import program_frame, trim_tracebacks
 from conduit.launch.tracing import timeline_of
 from conduit.launch.warned import warned
 from conduit.words import many
@@ -77,14 +78,13 @@ def run(
         Exception: what a rank raised, the same object, with a note of rank and time.
     """
     _check_place()
-    around, make = _prepare(
-        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=4
-    )
+    around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     with around():
-        return _finish(make().run(), stacklevel=4)
+        return _finish(make().run())
 
 
 @named
+@trim_tracebacks
 async def run_async(
     main: Main,
     *args: Any,
@@ -101,9 +101,7 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
-    _, make = _prepare(
-        main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace, stacklevel=3
-    )
+    _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
 
@@ -117,9 +115,7 @@ async def run_async(
         nursery.start_soon(stop_when_cancelled)
         await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
         nursery.cancel_scope.cancel()
-    if isinstance(outcomes[0], outcome.Error):
-        trim(outcomes[0].error)
-    return _finish(outcomes[0].unwrap(), stacklevel=3)
+    return _finish(outcomes[0].unwrap())
 
 
 def current() -> Endpoint:
@@ -157,12 +153,8 @@ def _prepare(
     time_limit: float | None,
     stall_limit: float | None,
     trace: bool,
-    stacklevel: int,
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
-    """Check the arguments of `run`; return the context for a job, and what makes it.
-
-    Warnings are of the line that is `stacklevel` calls away.
-    """
+    """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
@@ -186,7 +178,9 @@ def _prepare(
         )
     spec.cls.check_segment(spec.options, nbytes)
     if text := copies(spec, 'conduit="{}"'):
-        warnings.warn(text, ConduitWarning, stacklevel=stacklevel)
+        _warn(text)
+    if text := mpi4py_world.of_caller(spec):
+        _warn(text)
     quiet_python()
     setup = JobSetup(
         ranks=len(hosts), hosts=hosts, segment=nbytes, seed=arguments.integer("run", "seed", seed),
@@ -227,8 +221,15 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         ) from None
 
 
-def _finish(result: Result, stacklevel: int) -> Result:
-    """Issue the warnings of the layers above, one for all ranks that say the same."""
-    for who, text in warned(enumerate(result.warnings)):
-        warnings.warn(f"{who}: {text}", ConduitWarning, stacklevel=stacklevel)
+def _finish(result: Result) -> Result:
+    """Issue the warnings of the layers above, one for all ranks that say the same; of processes the first one does."""
+    said = warned(enumerate(result.warnings))
+    if said and (output.is_first() or parse_spec(result.conduit).rank_kind is not RankKind.PROCESS):
+        for who, text in said:
+            _warn(f"{who}: {text}")
     return result
+
+
+def _warn(text: str) -> None:
+    """Issue a warning of the program's line that runs a job."""
+    warnings.warn(text, ConduitWarning, stacklevel=program_frame()[1])

@@ -23,7 +23,9 @@ from typing import IO, Any
 import attrs
 
 from conduit.errors import ConduitError
-from conduit.launch import output, stall
+from conduit.launch import output, stall, terminal
+from conduit.launch.errors import raised_same, raised_too, warnings_of
+from conduit.launch.reports.words import named
 
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("conduit.words", default=())
 """The words after `conduit` of the command that runs, for who has to start it once more as processes."""
@@ -78,7 +80,9 @@ def start(
         KeyboardInterrupt: Ctrl-C, and no rank has handed anything over; the processes have ended.
         SystemExit: as for SIGTERM, which is handled likewise.
     """
-    launcher = _Launcher(ranks, command, {**defaults, **os.environ, **extra, output.FRAMES: "1"}, progress)
+    launcher = _Launcher(
+        ranks, command, {**defaults, **os.environ, **extra, **terminal.told(), output.FRAMES: "1"}, progress
+    )
     try:
         return launcher.run()
     finally:
@@ -101,7 +105,10 @@ class _Launcher:
         self._progress = progress
         self.recorded: list[bytes] = []
         self._lock = threading.Lock()
-        self._errors: set[bytes] = set()  # that were shown
+        self._shown: tuple[str, str, str] | None = None  # the error that was, whole
+        self._others: dict[tuple[str, str], list[int]] = {}  # ranks with other errors, by kind and words
+        self._noted: dict[int, tuple[str, ...]] = {}  # what users are to know of ranks
+        self._warnings: dict[str, list[int]] = {}  # ranks that Python has warned, by the text, which was shown
         self._explained = False  # whether a rank has said why the job ends
         self._hurried = False  # whether the processes were told to end
         self._ranks: dict[int, int] = {}  # by descriptor of the process
@@ -148,8 +155,9 @@ class _Launcher:
             pressed = error
         finally:
             self._sweep()
+            self._tell_others()
             if self._states and not self._outcome.results:
-                print(stall.interrupted(self._states, self._count), file=sys.stderr)
+                terminal.tell(stall.interrupted(self._states, self._count))
         if pressed is not None:
             if not self._outcome.results:
                 raise pressed
@@ -158,7 +166,7 @@ class _Launcher:
         self._outcome.status = 1 if self._lost else 128 - status if status < 0 else status
         self._outcome.explained = self._explained
         if self._lost:
-            print(self._lost, file=sys.stderr)
+            terminal.tell(self._lost)
         elif status and not self._explained:
             self._tell_fallen()
         return self._outcome
@@ -233,7 +241,21 @@ class _Launcher:
         if not ranks:  # no rank has begun: the launcher itself has said what is wrong
             return
         which = f"rank {ranks[0]}" if len(ranks) == 1 else f"one of the ranks {', '.join(map(str, ranks))}"
-        print(f"the process of {which} has ended without a word, and the job with it", file=sys.stderr)
+        terminal.tell(f"the process of {which} has ended without a word, and the job with it")
+
+    def _tell_others(self) -> None:
+        """Say which ranks had the errors and warnings of others, or errors of their own."""
+        if self._shown is not None:
+            if same := self._others.pop(self._shown[1:], []):
+                terminal.tell(raised_same(same))
+            for (kind, said), ranks in self._others.items():
+                terminal.tell(raised_too(ranks, kind, said.partition("\n")[0]))
+        for text in warnings_of(sorted(self._noted.items())):
+            terminal.tell(text)
+        for text, ranks in self._warnings.items():
+            if also := sorted({*ranks[1:]} - {ranks[0]}):
+                first = text.partition("\n")[0]
+                terminal.tell(f"{named(also)}: as {named(ranks[:1])}, {first}")
 
     # -- called by the readers, each in its thread --------------------------------------------------
 
@@ -243,6 +265,10 @@ class _Launcher:
                 reader.show(data)
             case output.ERROR:
                 self._error(reader, rank, data)
+            case output.WARNING:
+                self._warning(reader, rank, data)
+            case output.NOTES:
+                self._noted[rank] = pickle.loads(data)
             case output.ENDS:
                 self._explained = True
             case output.RESULT:
@@ -264,13 +290,26 @@ class _Launcher:
             reader.show(data)
 
     def _error(self, reader: _Reader, rank: int, data: bytes) -> None:
-        """Show the first error whole, others in short, and what is the same in all ranks once."""
+        """Show the first error whole, and keep others in short; one that is the same in all ranks is none of theirs."""
+        text, kind, said = error = output.error_of(data)
         with self._lock:
             self._explained = True
-            first, known = not self._errors, data in self._errors
-            self._errors.add(data)
-        if not known:
-            reader.show(data if first else _in_short(rank, data))
+            first = self._shown is None
+            if first:
+                self._shown = error
+            elif self._shown is not None and text != self._shown[0]:
+                self._others.setdefault((kind, said), []).append(rank)
+        if first:
+            reader.show(text.encode("utf-8", "backslashreplace"))
+
+    def _warning(self, reader: _Reader, rank: int, data: bytes) -> None:
+        """Show what Python warns a rank of, what it warns several of once."""
+        text = data.decode()
+        with self._lock:
+            known = self._warnings.setdefault(text, [])
+            known.append(rank)
+        if len(known) == 1:
+            reader.show(f"{named([rank])}: {text}".encode())
 
     def _come(self, process: int | None) -> None:
         """Keep a process that has begun, where the system has descriptors of processes, and it is of this machine."""
@@ -365,13 +404,6 @@ def _in_shared_memory(process: int) -> set[str]:
             return {line.split(maxsplit=5)[-1].strip() for line in maps if " /dev/shm/" in line}
     except OSError:
         return set()  # no Linux, or it is gone
-
-
-def _in_short(rank: int, data: bytes) -> bytes:
-    """Return one line for an error that was not the first."""
-    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line and not line.startswith(" ")]
-    text = next((line for line in lines if not line.startswith("Traceback")), "")
-    return f"rank {rank} failed too: {text}\n".encode()
 
 
 @contextmanager

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import Any, ParamSpec, TypeVar
 
 from conduit.core import checked_call
+from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
-from conduit.errors import ConduitError
+from conduit.errors import BadRequest, ConduitError
 from conduit.launch.reports.folders import is_own
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WHOLE = "CONDUIT_TRACEBACK"
 """The environment variable that says, where it is set to anything, that tracebacks keep all their lines."""
@@ -27,6 +35,63 @@ def whole() -> Iterator[None]:
         yield
     finally:
         _WHOLE.reset(token)
+
+
+def trim_tracebacks(function: Callable[P, T]) -> Callable[P, T]:
+    """Let errors that leave a function come from the line of a program that called it, for what starts jobs.
+
+    The lines of this package, and of the layers and networks above it, are left out of their tracebacks, as out of
+    those of `conduit.run`; not where a whole traceback is wanted:
+
+        @conduit.trim_tracebacks
+        def run(main, *args, **options):
+            return conduit.run(program_of(main), *args, **options)
+
+    Args:
+        function: ordinary or async.
+
+    Raises:
+        BadRequest: it is no function.
+    """
+    if not callable(function):
+        raise BadRequest(f"trim_tracebacks: {shown(function)} is no function that could be decorated")
+    if inspect.iscoroutinefunction(function):
+        return _trim_awaited(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            trim(error)
+            raise
+
+    return call
+
+
+def _trim_awaited(function: Callable[P, Any]) -> Callable[P, Any]:
+    @functools.wraps(function)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            return await function(*args, **kwargs)
+        except BaseException as error:
+            trim(error)
+            raise
+
+    return call
+
+
+def program_frame() -> tuple[FrameType | None, int]:
+    """Return the innermost frame of a program that runs, and how many calls away from the caller's line that is.
+
+    That number is a `stacklevel` for a warning of the caller; 1 is the caller itself.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+        level += 1
+    return frame, level
 
 
 def trim(error: BaseException) -> None:

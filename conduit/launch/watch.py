@@ -22,7 +22,7 @@ import attrs
 
 from conduit.contract import Processes
 from conduit.errors import TimeLimit
-from conduit.launch import stall
+from conduit.launch import stall, terminal
 from conduit.launch.output import Speech
 from conduit.launch.reports import brief
 
@@ -36,6 +36,8 @@ ANSWER_S = 1.0
 """What a rank's loop has to say what it waits for; one that does not answer computes."""
 FRESH_S = 3.0
 """For how long it counts that a rank has said that it stands still."""
+HEARD_S = 0.5
+"""What other ranks have to say that they have the same error: two looks and more."""
 LEAVE_S = 1.0
 """What other ranks have to leave a job that one of them ends."""
 ABORT_S = 3.0
@@ -95,6 +97,8 @@ class Watch:
         self._early: dict[int, EarlyEnd] = {}  # of jobs that have not begun here
         self.end: EarlyEnd | None = None
         self._own_end = False
+        self._error: tuple[str, str] | None = None  # of this rank, that ended a job
+        self._errors: dict[int, tuple[str, str]] = {}  # of others
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
@@ -113,6 +117,11 @@ class Watch:
         self._thread = threading.Thread(target=self._run, name="conduit watch", daemon=True)
         self._thread.start()
         atexit.register(self._leave)
+
+    @property
+    def rank(self) -> int:
+        """Which rank this process is."""
+        return self._processes.rank
 
     # -- for the job, in its thread --------------------------------------------------------------
 
@@ -139,8 +148,16 @@ class Watch:
         with self._lock:
             self._job = None
 
-    def failed(self, status: int) -> None:
-        """End the job in all processes, because of this one; they end when this program does, or soon in any case."""
+    def failed(self, status: int, told: tuple[str, str] | None = None) -> None:
+        """End the job in all processes, because of this one; they end when this program does, or soon in any case.
+
+        Args:
+            status: the exit status.
+            told: what is said of this rank's error, for others that may have the same; None where it is not shown here.
+        """
+        if told is not None:
+            self._error = told
+            self._tell_all(("error", self._number, told))
         with self._lock:
             if self.end is not None:
                 return
@@ -149,6 +166,15 @@ class Watch:
                 self.end, self._own_end = EarlyEnd(0, status), False
             self._abort_at = time.monotonic() + self._abort_s()
         self._tell_all(("end", self._number, status))
+
+    def with_the_same(self, told: tuple[str, str]) -> list[int]:
+        """Return which other ranks have raised the error that this one has told; waits for what they say."""
+        if self._error != told:
+            return []
+        limit = time.monotonic() + HEARD_S
+        while time.monotonic() < limit and len(self._errors) < self._processes.size - 1:
+            self._over.wait(TURN_S / 10)
+        return sorted(rank for rank, each in self._errors.items() if each == told)
 
     def left(self) -> None:
         """Say that this process has left the job that another has ended."""
@@ -217,8 +243,7 @@ class Watch:
             if time.monotonic() > self._abort_at and self.end is not None:
                 self._abort(self.end.status)
             if time.monotonic() > self._where_at:  # the job has not come to its end here: it computes
-                sys.stderr.write(f"{self._where()}\n")
-                sys.stderr.flush()
+                terminal.tell(self._where())
             with self._lock:
                 job = self._job if self.end is None else None
             if job is not None:
@@ -243,6 +268,10 @@ class Watch:
                 self._early[number] = end
                 return
         self._ended_by(end)
+
+    def _on_error(self, source: int, number: int, told: tuple[str, str]) -> None:
+        """Another rank has raised an error."""
+        self._errors[source] = told
 
     def _ended_by(self, end: EarlyEnd) -> None:
         with self._lock:
@@ -329,5 +358,4 @@ class Watch:
             return
         self._told = True
         text = brief(stall.stall(job.now(), silent, states))
-        sys.stderr.write(f"{text}\nthe job goes on waiting\n")
-        sys.stderr.flush()
+        terminal.tell(f"{text}\nthe job goes on waiting")

@@ -25,6 +25,7 @@ _MEANT = {
 Main = Callable[..., Awaitable[Any]]
 
 
+@conduit.trim_tracebacks
 def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     """Run ``main(comm, *args)`` once per rank and return when all have returned.
 
@@ -44,6 +45,7 @@ def run(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     return conduit.run(_program(main, args), *args, **_options(library, options))
 
 
+@conduit.trim_tracebacks
 async def run_async(main: Main, *args: Any, library: str = "scampi", **options: Any) -> Any:
     """As `run`, from inside a running Trio program."""
     return await conduit.run_async(_program(main, args), *args, **_options(library, options))

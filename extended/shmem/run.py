@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Main = Callable[..., Awaitable[Any]]
 
 
+@conduit.trim_tracebacks
 def run(main: Main, *args: Any, pes: int | None = None, **options: Any) -> Any:
     """Run ``main(pe, *args)`` once per PE and return when all have returned.
 
@@ -33,6 +34,7 @@ def run(main: Main, *args: Any, pes: int | None = None, **options: Any) -> Any:
     return conduit.run(_program(main, args), *args, **run_options("shmem", "pes", pes, options))
 
 
+@conduit.trim_tracebacks
 async def run_async(main: Main, *args: Any, pes: int | None = None, **options: Any) -> Any:
     """As `run`, from inside a running Trio program."""
     return await conduit.run_async(_program(main, args), *args, **run_options("shmem", "pes", pes, options))

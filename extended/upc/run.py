@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Main = Callable[..., Awaitable[Any]]
 
 
+@conduit.trim_tracebacks
 def run(main: Main, *args: Any, threads: int | None = None, write_buffer: int = WRITE_BUFFER, **options: Any) -> Any:
     """Run ``main(t, *args)`` once per thread and return when all have returned.
 
@@ -35,6 +36,7 @@ def run(main: Main, *args: Any, threads: int | None = None, write_buffer: int = 
     )
 
 
+@conduit.trim_tracebacks
 async def run_async(
     main: Main, *args: Any, threads: int | None = None, write_buffer: int = WRITE_BUFFER, **options: Any
 ) -> Any:

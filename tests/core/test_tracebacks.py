@@ -1,12 +1,14 @@
 """Tracebacks of `conduit.run`: the lines of programs, unless the environment asks for all."""
 
 import traceback
+import warnings
 
 import pytest
 import trio
 
 import conduit
-from extended import Extended
+from conduits.mpi import MPI
+from extended import Extended, shmem, upc
 
 
 def _files(error):
@@ -44,6 +46,64 @@ def test_a_group_of_errors_has_the_programs_lines():
         conduit.run(main, conduit="loggp", ranks=1)
     assert _files(caught.value) == {__file__}
     assert _files(caught.value.exceptions[0]) == {__file__}
+
+
+FRONTS = {"upc": (upc, {}), "shmem": (shmem, {}), "MPI": (MPI, {"library": "scampi"})}
+
+
+async def fails(first):
+    raise LookupError("of the program")
+
+
+async def warns(first):
+    conduit.current().warn("beware")
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_errors_that_pass_a_front_end_have_the_programs_lines_alone(front):
+    module, options = FRONTS[front]
+    with pytest.raises(LookupError) as caught:
+        module.run(fails, **options)
+    assert _files(caught.value) == {__file__}
+    with pytest.raises(conduit.BadRequest) as caught:
+        module.run(fails, ranks_per_host=0, **options)
+    assert _files(caught.value) == {__file__}
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_so_do_errors_of_an_awaited_run(front):
+    module, options = FRONTS[front]
+
+    async def outer():
+        with pytest.raises(LookupError) as caught:
+            await module.run_async(fails, **options)
+        assert _files(caught.value) == {__file__}
+        with pytest.raises(conduit.BadRequest) as caught:
+            await module.run_async(fails, ranks_per_host=0, **options)
+        assert _files(caught.value) == {__file__}
+
+    trio.run(outer)
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_warnings_of_a_job_are_of_the_line_that_runs_it(front):
+    module, options = FRONTS[front]
+    with pytest.warns(conduit.ConduitWarning, match="^ranks 0-1: beware$") as caught:
+        module.run(warns, **options)
+    assert [each.filename for each in caught] == [__file__]
+
+    async def outer():
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            await module.run_async(warns, **options)
+        assert [(each.filename, str(each.message)) for each in found] == [(__file__, "ranks 0-1: beware")]
+
+    trio.run(outer)
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(conduit.BadRequest, match=r"^trim_tracebacks: 3 is no function that could be decorated$"):
+        conduit.trim_tracebacks(3)
 
 
 def test_the_environment_asks_for_all_lines(monkeypatch):

@@ -86,11 +86,15 @@ class Shell:
 
     def mpiexec(self, ranks, *words):
         """Run a script under the launcher itself."""
+        return self.end(self.launch(ranks, *words))
+
+    def launch(self, ranks, *words):
+        """Begin a script under the launcher itself."""
         from conduits.mpi.real import start_command
 
         command, defaults = start_command(ranks, [str(word) for word in words])
         self.environment = {**defaults, **self.environment}
-        return self.end(self.begin(*command))
+        return self.begin(*command)
 
     def leaves_nothing(self):
         """Check that there is no process and no shared memory; jobs of others come and go meanwhile."""

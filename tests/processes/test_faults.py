@@ -8,8 +8,6 @@ import time
 
 import pytest
 
-from conduits.mpi.real import start_command
-
 from .conftest import MPI
 
 pytestmark = pytest.mark.slow
@@ -141,10 +139,27 @@ def test_of_errors_of_all_ranks_one_is_shown_whole(run_program):
     assert done.err.count("Traceback") == 1
     first = next(rank for rank in range(3) if f"LookupError: rank {rank}\nraised by rank {rank} at" in done.err)
     for line in done.err.splitlines():
-        if "failed too" in line:
+        if line.endswith(" too") or " too: " in line:
             rank = int(line.split()[1])
             assert rank != first
-            assert line == f"rank {rank} failed too: LookupError: rank {rank}"
+            assert line == f"rank {rank} raised LookupError too: rank {rank}"
+
+
+SCRIPT = """
+import conduit
+
+if __name__ == "__main__":
+    conduit.run(main, conduit="mpi:library=mpi4py")
+"""
+
+
+@pytest.mark.parametrize("how", ["command", "script"])
+def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell, how):
+    path = shell.file("async def main(ep):\n    raise LookupError('lost')\n" + SCRIPT)
+    words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
+    done = shell.mpiexec(2, *words)
+    assert done.status == 1
+    assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
 
 
 def test_ranks_that_wait_may_clean_up(run_program):
@@ -197,26 +212,11 @@ def test_the_command_is_interrupted(shell, number, status):
     assert "Traceback" not in done.err
 
 
-def launched(shell, ranks, *words):
-    """Begin a script under the launcher itself."""
-    command, defaults = start_command(ranks, [str(word) for word in words])
-    shell.environment = {**defaults, **shell.environment}
-    return shell.begin(*command)
-
-
-SCRIPT = """
-import conduit
-
-if __name__ == "__main__":
-    conduit.run(main, conduit="mpi:library=mpi4py")
-"""
-
-
 @pytest.mark.parametrize("how", ["command", "script"])
 def test_under_a_launcher_rank_0_tells_alone_where_all_were(shell, how):
     path = shell.file(INTERRUPTED + SCRIPT)
     words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
-    process = launched(shell, 3, *words)
+    process = shell.launch(3, *words)
     for _ in range(3):
         assert process.stdout.readline().startswith("ready")
     process.send_signal(signal.SIGINT)
@@ -234,7 +234,7 @@ def test_under_a_launcher_the_interrupt_of_another_rank_is_told_too(shell, compu
     source = INTERRUPTED.replace("os.getpid())", "os.getpid(), ep.rank)")
     if not computing:
         source = source.replace("while ep.rank == 0", "while False")
-    process = launched(shell, 3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
+    process = shell.launch(3, "-m", "conduit", "run", shell.file(source), "--conduit", MPI)
     numbers = {int(rank): int(number) for _, number, rank in (process.stdout.readline().split() for _ in range(3))}
     os.kill(numbers[2], signal.SIGINT)
     done = shell.end(process)

@@ -5,6 +5,7 @@ import fcntl
 import io
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import termios
 import pytest
 
 from conduit.launch import output, starting
+from conduit.launch.errors import told_of
 
 from .conftest import MPI, PATIENCE_S
 
@@ -168,6 +170,26 @@ def test_ctrl_c_in_a_terminal_prints_the_rows_and_writes_both_files(shell):
 
 
 @pytest.mark.slow
+def test_ctrl_c_under_a_launcher_prints_the_rows_so_far(shell):
+    shell.file(TELLS_HOW_FAR, "sitecustomize.py")
+    shell.environment["PYTHONPATH"] = str(shell.folder)
+    words = ["--conduit", MPI, "--sections", "A", "--iterations", "20"]
+    process = shell.launch(2, "-m", "conduit", "testsmall", *words)
+    begun = 0
+    while begun < 3:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        begun += line == "begins a row\n"
+    process.send_signal(signal.SIGINT)
+    done = shell.end(process)
+    assert done.status == 130
+    assert "Traceback" not in done.err
+    assert [line for line in done.err.splitlines() if line == "interrupted"] == ["interrupted"]
+    assert sum("PutBlocking latency" in line for line in done.lines) == 1
+    assert "total s" in done.out
+
+
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_row_says_where_the_ranks_were(shell):
     shell.file(TELLS_HOW_FAR, "sitecustomize.py")
     shell.environment["PYTHONPATH"] = str(shell.folder)
@@ -263,3 +285,57 @@ def test_what_is_framed_is_put_together_however_it_is_cut(cut):
         (1, output.LINES, b"short\n"), (1, output.LINES, long), (2, output.LINES, long), (0, output.ERROR, b"wrong\n"),
     ]  # fmt: skip
     assert b"".join(plain) == b"plain\nhalf \x1e no head of a line\n"
+
+
+def ended(capfd, *said):
+    """Return what is shown of processes that have sent frames: rank, kind and bytes of each."""
+    data = b"".join(frame for each in said for frame in output.frames(*each))
+    command = [sys.executable, "-S", "-c", f"import os, sys; os.write(2, {data!r}); sys.exit(1)"]
+    assert starting.start(4, command, {}, {}).status == 1
+    return capfd.readouterr().err.splitlines()
+
+
+def failed(rank, error):
+    text = f"{type(error).__name__}: {error}\nraised by rank {rank}\n"
+    return rank, output.ERROR, pickle.dumps((text, *told_of(error)))
+
+
+def test_an_error_of_several_ranks_is_told_once(capfd):
+    errors = [ValueError("first"), KeyError("a"), ValueError("first"), KeyError("a"), ValueError("first")]
+    said = [failed(rank, error) for rank, error in enumerate(errors)]
+    assert ended(capfd, said[2], *said[::-1]) == [
+        "ValueError: first",
+        "raised by rank 2",
+        "ranks 0, 4 raised the same",
+        "ranks 1, 3 raised KeyError too: 'a'",
+    ]
+
+
+def test_of_a_group_of_errors_it_is_told_what_is_in_it(capfd):
+    group = ExceptionGroup(
+        "Exceptions from Trio nursery", [ValueError("one\ntwo"), ExceptionGroup("g", [OSError("b")])]
+    )
+    assert ended(capfd, failed(1, LookupError("a")), failed(0, group), failed(2, LookupError())) == [
+        "LookupError: a",
+        "raised by rank 1",
+        "rank 0 raised ExceptionGroup too: ValueError: one; OSError: b",
+        "rank 2 raised LookupError too",
+    ]
+
+
+def test_what_users_are_to_know_of_several_ranks_is_told_once(capfd):
+    said = [(rank, output.NOTES, pickle.dumps(("beware", f"of {rank // 2}"))) for rank in (1, 3, 0)]
+    assert ended(capfd, *said, failed(3, ValueError("a"))) == [
+        "ValueError: a", "raised by rank 3",
+        "warning of ranks 0-1, 3: beware", "warning of ranks 0-1: of 0", "warning of rank 3: of 1",
+    ]  # fmt: skip
+
+
+def test_a_warning_of_several_ranks_is_told_once(capfd):
+    others, own = b"prog.py:3: UserWarning: beware\n  go()\n", b"prog.py:4: UserWarning: alone\n  stay()\n"
+    said = [(rank, output.WARNING, others) for rank in (2, 0, 3)]
+    assert ended(capfd, *said, (1, output.WARNING, own)) == [
+        "rank 2: prog.py:3: UserWarning: beware", "  go()",
+        "rank 1: prog.py:4: UserWarning: alone", "  stay()",
+        "ranks 0, 3: as rank 2, prog.py:3: UserWarning: beware",
+    ]  # fmt: skip

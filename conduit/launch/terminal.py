@@ -1,0 +1,66 @@
+"""Sentences for people: folded where they are shown in a terminal, whole lines everywhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+
+from conduit.launch import output
+
+COLUMNS = "CONDUIT_COLUMNS"
+"""The environment variable that says how wide the terminal is in which the errors of this rank's process appear."""
+
+_CODE = re.compile(r"`[^`\n]+`")
+_TIED = "\N{NO-BREAK SPACE}"
+
+
+def columns() -> int | None:
+    """Return the width of the terminal that standard error is shown in, None where that is none."""
+    framed = output.is_framed()
+    if not framed and (sys.stderr is None or not sys.stderr.isatty()):
+        return None
+    asked = os.environ.get(COLUMNS if framed else "COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    try:
+        return None if framed else os.get_terminal_size(sys.stderr.fileno()).columns or None
+    except OSError:
+        return None  # which no terminal has told
+
+
+def told() -> dict[str, str]:
+    """Return what the processes of ranks are to have in their environment, so that they know it too."""
+    width = columns()
+    return {} if width is None else {COLUMNS: str(width)}
+
+
+def tell(text: str) -> None:
+    """Print lines for people on standard error."""
+    print(shown(text), file=sys.stderr, flush=True)
+
+
+def shown(text: str) -> str:
+    """Return lines as they are shown on standard error."""
+    width = columns()
+    return text if width is None else "\n".join(folded(line, width) for line in text.split("\n"))
+
+
+def folded(line: str, width: int) -> str:
+    """Return a line folded between words, further lines indented by two; what is to be pasted stays in one.
+
+    Args:
+        line: without its end.
+        width: of the lines that are made, in characters, if words are not longer.
+    """
+    if len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    tied = _CODE.sub(
+        lambda found: found[0].replace(" ", _TIED) if len(found[0]) + len(indent) <= width else found[0], line
+    )
+    lines = textwrap.wrap(
+        tied, max(width, len(indent) + 1), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace(_TIED, " ")

@@ -1,0 +1,104 @@
+"""What is said on standard error: folded in a terminal, whole lines elsewhere."""
+
+import io
+import sys
+
+import pytest
+
+from conduit.benchmarks import console
+from conduit.commands.cli import call
+from conduit.launch import output, processes, starting, terminal
+
+HANGS = """
+async def main(ep):
+    await ep.attach()
+    await ep.block_until(lambda: False, what="a message that nobody sends")
+"""
+WARNS = """
+async def main(ep):
+    ep.warn("this program warns in words of which there are more than one line has room for")
+"""
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def show(monkeypatch):
+    """Put a terminal of 80 columns in the place of standard error."""
+
+    def put():
+        found = Screen()
+        monkeypatch.setattr(sys, "stderr", found)
+        monkeypatch.setenv("COLUMNS", "80")
+        return found
+
+    return put
+
+
+@pytest.mark.parametrize("source", [HANGS, WARNS])
+def test_reports_and_warnings_fit_their_terminal(show, tmp_path, monkeypatch, source):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(source)
+    screen = show()
+    call(["run", "prog.py", "--conduit", "loggp"])
+    lines = screen.getvalue().splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+    whole = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", whole)
+    call(["run", "prog.py", "--conduit", "loggp"])
+    assert max(map(len, whole.getvalue().splitlines())) > 80
+    assert whole.getvalue().split() == screen.getvalue().split()
+
+
+def test_a_wrong_call_fits_its_terminal(show):
+    screen = show()
+    assert call(["run", "prog.py", "--conduit", "sci:toru=4x2"]) == 2
+    assert call(["run", "prog.py", "--rnks", "3"]) == 2
+    assert max(map(len, screen.getvalue().splitlines())) <= 80
+
+
+def test_what_is_to_be_pasted_is_not_broken():
+    line = "    rank 0: write `with trio.fail_after(seconds):` and not `x`"
+    for width in range(10, len(line) + 1):
+        lines = terminal.folded(line, width).split("\n")
+        assert " ".join(lines).split() == line.split()
+        assert all(each.startswith("      ") for each in lines[1:])
+        assert any("`with trio.fail_after(seconds):`" in each for each in lines) == (width >= 38)
+
+
+def test_ranks_that_are_processes_know_the_width(show, monkeypatch, capfd):
+    show()
+    code = "import os; os.write(1, os.environ['CONDUIT_COLUMNS'].encode() + b'\\n')"
+    assert starting.start(1, [sys.executable, "-S", "-c", code], {}, {}).status == 0
+    assert capfd.readouterr().out == "80\n"
+    monkeypatch.setattr(output, "is_framed", lambda: True)
+    monkeypatch.setenv(terminal.COLUMNS, "70")
+    assert terminal.columns() == 70
+    monkeypatch.delenv(terminal.COLUMNS)
+    assert terminal.columns() is None
+
+
+def test_benchmarks_on_processes_print_for_the_width_of_their_console(command, monkeypatch):
+    given = []
+
+    def start(spec, ranks, environment, progress):
+        given.append(environment)
+        return starting.Outcome(1)
+
+    monkeypatch.setattr(processes, "wanted", lambda spec: True)
+    monkeypatch.setattr(processes, "start", start)
+    for width in ("80", "140"):
+        monkeypatch.setenv("COLUMNS", width)
+        with pytest.raises(SystemExit):
+            command("testam", "--conduit", "loggp")
+    assert [each["COLUMNS"] for each in given] == ["80", "140"]
+
+
+def test_heads_of_benchmarks_are_folded_likewise():
+    where = io.StringIO()
+    console.print_text(console.Console(file=where, width=30), "  one two three four five six seven eight")
+    assert where.getvalue() == "  one two three four five six\n    seven eight\n"

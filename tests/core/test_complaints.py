@@ -1,0 +1,74 @@
+"""An error of several ranks that are processes is told once, by who reads their frames or by the lowest of them."""
+
+import sys
+import types
+
+import pytest
+
+from conduit.launch import complaints, output, process
+from conduit.launch.errors import told_of
+
+ERROR = ValueError("wrong")
+
+
+@pytest.fixture
+def rank(monkeypatch):
+    """Be a rank of three under a launcher, where others have the same error."""
+
+    def put(number, others=()):
+        own = None if number is None else types.SimpleNamespace(rank=number, framed=False)
+        watch = types.SimpleNamespace(rank=number, with_the_same=lambda told: [*others] * (told == told_of(ERROR)))
+        monkeypatch.setattr(output, "speech", lambda: own)
+        monkeypatch.setattr(process, "_WATCHES", [] if own is None else [watch])
+
+    return put
+
+
+TOLD = pytest.mark.parametrize(
+    ("number", "others", "told"),
+    [
+        (1, [], "wrong\n"),
+        (0, [1, 2], "wrong\nranks 1-2 raised the same\n"),
+        (1, [2], "wrong\nrank 2 raised the same\n"),
+        (1, [0, 2], ""),
+        (2, [0], ""),
+    ],
+)
+
+
+@TOLD
+def test_the_lowest_rank_tells_the_error_of_a_command(rank, capsys, number, others, told):
+    rank(number, others)
+    complaints.complain("wrong\n", ERROR)
+    assert capsys.readouterr().err == told
+
+
+@TOLD
+def test_the_lowest_rank_shows_the_error_of_a_script(rank, capsys, monkeypatch, number, others, told):
+    rank(number, others)
+    monkeypatch.setattr(process, "_EXCEPT_HOOKS", [lambda kind, error, step: print(error, file=sys.stderr)])
+    process._show_once(ValueError, ERROR, None)
+    assert capsys.readouterr().err == told
+    process._show_once(KeyError, KeyError("other"), None)  # of the script's own, and not of a job
+    assert capsys.readouterr().err == "'other'\n"
+
+
+def test_what_is_no_rank_tells_its_own(rank, capsys):
+    rank(None)
+    complaints.complain("wrong\n", ERROR)
+    assert capsys.readouterr().err == "wrong\n"
+
+
+def test_what_all_refuse_is_told_by_the_first(rank, capsys):
+    for number, told in ((0, "wrong\n"), (1, "")):
+        rank(number)
+        complaints.complain("wrong\n", ERROR, alike=True)
+        assert capsys.readouterr().err == told
+
+
+def test_frames_carry_the_error_whole_and_in_short(monkeypatch):
+    sent = []
+    own = types.SimpleNamespace(rank=1, framed=True, error=lambda *what: sent.append(what))
+    monkeypatch.setattr(output, "speech", lambda: own)
+    complaints.complain("Traceback ...\n", KeyError("a"))
+    assert sent == [("Traceback ...\n", "KeyError", "'a'")]
