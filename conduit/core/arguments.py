@@ -20,6 +20,8 @@ from conduit.words import is_a
 _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
 """Each packs that many handler arguments that fit 32 bits, signed."""
+UNPACKED = (IndexError, TypeError, struct.error)
+"""What packing raises where the arguments are too many or do not fit: `pack` says what is wrong, or makes them fit."""
 UNPACK = {each.size: each.unpack for each in _ARGUMENTS}
 _FIELD_NAME = re.compile(":[^:]*:")  # in the format of a buffer; what is left are its types
 _SHOWN, _SHOWN_BITS = 200, 256  # of a value in a message: characters, bits of an int

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import attrs
 
-from conduit.contract import AUTO_REPLY, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
+from conduit.contract import AUTO_REPLY, CATEGORY, REQUEST, Buffer, Category, Complete, Hooks, Message, Port
 from conduit.core.arguments import UNPACK
 from conduit.core.calls import Action
 from conduit.core.digest import FLUSH, HANDLE, LAND
@@ -100,30 +100,32 @@ class Dispatch:
             HandlerError: the handler raised or broke a rule.
             ConduitError: one that the handler raised, other than BadRequest and HandlerError (R33).
         """
-        word = message.word
+        word, source = message.word, message.source
+        digest_log = self.digest_log
+        if digest_log is not None and len(digest_log) > FLUSH:
+            digest_log.flush()
         if word & AUTO_REPLY:
             return None
         try:
             function, name = self.handlers[word & 255]
         except IndexError:
             raise self._unknown(message) from None
-        token = Token(self.endpoint, message.source, word & REQUEST, name)
+        token = Token(self.endpoint, source, word & REQUEST, name)
         packed = message.args
         args = UNPACK[len(packed)](packed)
         port = self.port
         run = port.handler_context()
         self.running = name
         try:
-            if (word >> 9 & 3) == _SHORT:
-                digest_log = self.digest_log
+            if word & CATEGORY:
+                self._call_with_payload(run, function, token, message, args)
+            else:
                 if digest_log is not None:
-                    digest_log += (port.ticks(), HANDLE | word, message.source, 0, crc32(packed))
+                    digest_log += (port.ticks(), HANDLE | word, source, 0, crc32(packed))
                 if run is None:
                     function(token, *args)
                 else:
                     run(function, token, *args)
-            else:
-                self._call_with_payload(run, function, token, message, args)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -138,9 +140,9 @@ class Dispatch:
         reply = token._reply
         if reply is None:
             return self._automatic_reply(name, message)
-        reply.source = self.rank
-        self.endpoint.count_send(reply, message.source)
-        if message.source != self.rank:
+        reply.source = rank = self.rank
+        self.endpoint.count_send(reply, source)
+        if source != rank:
             return reply
         self.local.append(reply)
         return None

@@ -125,6 +125,7 @@ class Endpoint:
         "_no_attach",
         "_of_layers",
         "_over",
+        "_packers",
         "_port",
         "_random",
         "_seed",
@@ -166,6 +167,7 @@ class Endpoint:
         self.max_segment = max_segment
         self.size = len(hosts)
         self.limits = limits
+        self._packers = arguments.PACK[: limits.max_args + 1]
         self.costs = costs
         self.simulated = simulated
         self.host = hosts[rank]
@@ -400,7 +402,10 @@ class Endpoint:
             index = self._indices[handler]
         except (KeyError, TypeError):
             index = self.handlers.index(call, handler)
-        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        try:
+            packed = self._packers[len(args)](*args)
+        except arguments.UNPACKED:
+            packed = arguments.pack(call, args, self.limits.max_args)
         frame = _getframe(1)
         unused = Guard((self, call, frame.f_code, frame.f_lasti))
         return self._request(unused, dest, Message(_SHORT | index, packed))
@@ -427,7 +432,10 @@ class Endpoint:
             index = self._indices[handler]
         except (KeyError, TypeError):
             index = self.handlers.index(call, handler)
-        packed = arguments.pack(call, args, self.limits.max_args) if args else b""
+        try:
+            packed = self._packers[len(args)](*args)
+        except arguments.UNPACKED:
+            packed = arguments.pack(call, args, self.limits.max_args)
         if type(payload) is bytes and len(payload) <= self.limits.max_medium:
             data: Buffer = payload
         else:
@@ -531,9 +539,7 @@ class Endpoint:
             check = crc32(message.args)
             if nbytes:
                 check = crc32(message.payload, check)
-            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)
-            if len(digest_log) > FLUSH:
-                digest_log.flush()
+            digest_log += (self._port.ticks(), SEND | word, dest, nbytes, check)  # hashed when its reply is handled
 
     # -- waiting and working -------------------------------------------------------------------
 

@@ -61,8 +61,12 @@ class Token:
         """
         if not self._alive or not self.is_request or self._reply is not None:
             self._refuse("token.reply_short")
-        index = self.ep.handlers.index("token.reply_short", handler)
-        packed = arguments.pack("token.reply_short", args, self.ep.limits.max_args) if args else b""
+        ep = self.ep
+        index = ep.handlers.index("token.reply_short", handler)
+        try:
+            packed = ep._packers[len(args)](*args)
+        except arguments.UNPACKED:
+            packed = arguments.pack("token.reply_short", args, ep.limits.max_args)
         self._reply = Message(index, packed)
 
     def reply_medium(self, handler: Handler, payload: Any, *args: Any) -> None:

@@ -78,6 +78,10 @@ class CausalKernel(Kernel):
         """As `Kernel.advance`; time stays a plain number."""
         return super().advance(int(when))
 
+    def advance_event(self, when: int) -> bool:
+        """As `Kernel.advance_event`: never, since every event is one of its own."""
+        return False
+
     def _schedule(self, when: int, action: Callable[..., object], args: tuple[Any, ...]) -> None:
         parts = when.parts if isinstance(when, Labelled) else ()
         event = EventCause(int(when), self.now, action, parts, self.cause)

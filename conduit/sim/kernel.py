@@ -56,7 +56,8 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
 
     __slots__ = (
         "_apart", "_background", "_budget", "_heap", "_parked", "_stepped", "_steps", "_ticket", "_woken", "carried",
-        "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "seed", "tells_copies", "timers",
+        "deadlines", "end", "ending", "inline", "observe", "on_interrupt", "on_stall", "queue", "seed", "tells_copies",
+        "timers",
     )  # fmt: skip
 
     def __init__(self, seed: int = 0, *, inline: bool = True, tickets: Iterator[int] | None = None) -> None:
@@ -89,6 +90,8 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
         self.timers: dict[RunningTimer, None] = {}
         """Those that run (`conduit.sim.timer`)."""
         self._heap: list[tuple[int, int, Callable[[], object]]] = []
+        self.queue: Sequence[object] = self._heap
+        """Empty while no event is scheduled."""
         self._background: list[tuple[int, int, Callable[[], object]]] = []
         self._ticket: Callable[[], int] = (itertools.count() if tickets is None else tickets).__next__
         self.runnable = 0
@@ -321,19 +324,22 @@ class Kernel(TaskHooks, KernelWaits, trio.abc.Clock):
 
     def advance(self, when: int) -> bool:
         """Let time pass to `when` at once, from a task, if nothing else happens before; else False."""
-        if not self._apart and not self.runnable:
-            if self.recheck:
-                self._look_again()
-            if (
-                (not self._heap or self._heap[0][0] > when)
-                and (not self._background or self._background[0][0] > when)
-                and not self.runnable
-                and not self._woken
-                and (not self.deadlines or self._next_deadline() > when)
-            ):
-                self.now = when
-                return True
+        if self.recheck and not self._apart and not self.runnable:
+            self._look_again()
+        if (
+            (not self._heap or self._heap[0][0] > when)
+            and not self._apart
+            and not self.runnable
+            and not self._woken
+            and (not self._background or self._background[0][0] > when)
+            and (not self.deadlines or self._next_deadline() > when)
+        ):
+            self.now = when
+            return True
         return False
+
+    advance_event = advance
+    """The same from an event, as its last act."""
 
     def _look_again(self) -> None:
         """Let the ranks with tasks that have run look at their predicates (P3)."""

@@ -253,7 +253,7 @@ class Route:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link, after in zip(self.links[index:], self.after[index:], strict=True):
+        for link, after in zip(self.links[index:], self.after[index:]):  # noqa: B905  a keyword costs, here too
             begin = head + after
             if link.free_at <= begin:
                 link.free_at = begin + link.takes[nbytes]

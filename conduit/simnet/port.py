@@ -8,7 +8,7 @@ the chain has ended (S1).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from conduit.contract import (
@@ -102,8 +102,8 @@ class SimulatedPort(Port):
     """
 
     __slots__ = (
-        "_after_pass", "_alone", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left",
-        "_look_later", "_loop_start", "_memory", "_miss_ps", "_network", "_next", "_notice", "_notice_at", "_pass_over",
+        "_after_pass", "_attention", "_begin", "_calls", "_chosen", "_end", "_job_scope", "_left",
+        "_look_later", "_loop_start", "_memory", "_miss_ps", "_next", "_notice", "_notice_at", "_only", "_pass_over",
         "_passes", "_polls", "_run_in_context", "_sending", "_sent", "_shielded", "_shielded_at", "_take", "_turn",
         "blocked", "conduit", "core", "cpu", "hooks", "host", "hosts", "in_flight", "kernel", "ledger", "memory",
         "rank", "task", "transports", "work",
@@ -133,7 +133,7 @@ class SimulatedPort(Port):
         self._passes = 0
         self._left = 0  # messages that the pass may still handle
         self._turn = 0  # index of the transport that was looked at last
-        self._alone = True
+        self._only: Transport | None = None  # the transport, where it is the only one
         self._attention = False  # whether a poll may find something; always true when it would
         self._take: Callable[[], Message | None] = self._take_in_turn
         self._chosen: Blocked | None = None
@@ -217,7 +217,7 @@ class SimulatedPort(Port):
             if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
                 self._polls += 1
                 cpu.free = kernel.now + self._miss_ps
-                transport = self._network if self._alone else self.transport_to(dest)
+                transport = self._only or self.transport_to(dest)
                 slot = None if self.blocked and dest in self.blocked.heads else transport.acquire(dest)
                 if slot is None:
                     slot = await self._wait_for_slot(transport, dest)
@@ -274,17 +274,32 @@ class SimulatedPort(Port):
         finally:
             self.cpu.release()
 
-    async def block_until(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
-        """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true."""
+    def block_until(
+        self, predicate: Callable[[], object], what: str, ranks: Iterable[int]
+    ) -> Coroutine[Any, Any, None]:
+        """Poll until `predicate()`; it is evaluated first, and then nothing is polled if it is true.
+
+        A plain function that returns the coroutine of the wait alone, since a coroutine in a coroutine costs.
+        """
         kernel = self.kernel
         if self.blocked:
             self.recheck(kernel.task)
         self._calls -= 1
         if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
-            await self._enter()
+            return self._enter_block(predicate, what, ranks)
         result = predicate()
         if not result:
-            await self._block(ForPredicate(kernel, predicate, what, ranks))
+            return self._block(ForPredicate(kernel, predicate, what, ranks))
+        if result is not True:
+            refuse_coroutine(result)
+        return _nothing()
+
+    async def _enter_block(self, predicate: Callable[[], object], what: str, ranks: Iterable[int]) -> None:
+        """Do as `block_until` where the call must begin by more than going on."""
+        await self._enter()
+        result = predicate()
+        if not result:
+            await self._block(ForPredicate(self.kernel, predicate, what, ranks))
         elif result is not True:
             refuse_coroutine(result)
 
@@ -389,10 +404,9 @@ class SimulatedPort(Port):
     def add_transport(self, transport: Transport) -> None:
         """Add a way for messages; each poll looks at all of them."""
         self.transports.append(transport)
-        self._network = self.transports[0]
-        self._alone = len(self.transports) == 1
-        self._sending.network = self._network if self._alone else None
-        self._take = transport.take if self._alone else self._take_in_turn
+        alone = len(self.transports) == 1
+        self._only = self._sending.network = transport if alone else None
+        self._take = transport.take if alone else self._take_in_turn
         plain = Transport  # what a transport does not define does nothing
         self._begin = _together(
             [each.begin_pass for each in self.transports if type(each).begin_pass is not plain.begin_pass]
@@ -421,15 +435,23 @@ class SimulatedPort(Port):
             self.kernel.call(when, self._notice)
 
     def arrived(self) -> None:
-        """As `notify`, in the last act of an event: the polling loop may notice it at once."""
-        self._attention = True
-        if self.blocked and self._notice_at < 0 and not self.cpu.busy:
+        """As `notify`, in the last act of an event: where no other event is left, the pass begins in it."""
+        cpu = self.cpu
+        if self.blocked and self._notice_at < 0 and not cpu.busy:
             kernel = self.kernel
             now, when = kernel.now, self._loop_start
             if when < now:
                 when = now + (when - now) % self._miss_ps
+            if not kernel.queue and kernel.advance_event(when):
+                cpu.busy = True
+                try:
+                    self._begin_pass(self._pass_over)
+                except BaseException as error:  # it is no error of who brings the message (I5)
+                    kernel.fail(error, self.rank)
+                return
             self._notice_at = when
-            kernel.soon(when, self._notice)
+            kernel.call(when, self._notice)
+        self._attention = True
 
     def interrupt(self, ticks: int) -> int:
         """Take the rank's CPU for an interrupt of `ticks`, in an event; return when it is over, picoseconds.
@@ -650,15 +672,11 @@ class SimulatedPort(Port):
         core, kernel, take = self.core, self.kernel, self._take
         local = core.local
         while self._left and not kernel.ending:
-            if local:
-                message = local.popleft()
-            else:
-                taken = take()
-                if taken is None:
-                    break
-                if taken is LATER:
-                    return
-                message = taken
+            message = local.popleft() if local else take()
+            if message is None:
+                break
+            if message is LATER:
+                return
             self._left -= 1
             try:
                 reply = core.deliver(message)
@@ -668,7 +686,7 @@ class SimulatedPort(Port):
             if kernel.deadlines:  # the handler may have moved one
                 kernel.program_ran = True
             if reply is not None:  # as many messages are under way as before
-                transport = self._network if self._alone else self.transport_to(message.source)
+                transport = self._only or self.transport_to(message.source)
                 transport.send_reply(message, reply, self._next)
                 return
             if message.source != self.rank:
@@ -700,9 +718,15 @@ class SimulatedPort(Port):
         over = blocked.ready()
         if over:
             waiting.clear()
-        self._end_turn()
+        cpu = self.cpu
+        if cpu.turns:
+            cpu.release()
+        else:
+            cpu.busy = False
+            if not over or self._look_later:
+                self._idle()
         if over:
-            free = self.cpu.free
+            free = cpu.free
             if free > self.kernel.now:  # every wait returns at `cpu.free` (T3)
                 self.kernel.call(free, blocked.wake)  # never `soon`: a transport that calls `then()` may go on after it
             else:
@@ -739,6 +763,10 @@ def _segment(nbytes: int, auxiliary: int) -> Bytes:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"
         ) from None
+
+
+async def _nothing() -> None:
+    """Wait for nothing."""
 
 
 def _together(methods: Sequence[Callable[[], None]]) -> Callable[[], None] | None:

@@ -194,7 +194,6 @@ class LoggpTransport(Transport):
         "gap_waits",
         "kernel",
         "latency",
-        "memory",
         "network_free",
         "rank",
         "receive_free",
@@ -218,8 +217,8 @@ class LoggpTransport(Transport):
         )
         self.slots = options.slots
         self.free: dict[int, list[int]] = {}  # by peer: this rank's unused request slots there
-        self.memory: dict[tuple[int, int, int], bytes] = {}  # the slots here: (sender, request or not, number)
-        self.arrived: deque[tuple[int, int, int]] = deque()  # names of full slots, in order of arrival
+        # The full slots here, in order of arrival: (sender, request or not, number) with what is in it.
+        self.arrived: deque[tuple[tuple[int, int, int], bytes]] = deque()
         self.network_free = 0  # when the network accepts this rank's next message
         self.gap_waits = 0  # messages that waited for it
         self.receive_free = 0  # when the network can bring this rank its next message
@@ -235,12 +234,11 @@ class LoggpTransport(Transport):
         """Decode the message that arrived first; taking it costs o_r."""
         if not self.arrived:
             return None
-        name = source, is_request, slot = self.arrived.popleft()
+        (source, is_request, slot), data = self.arrived.popleft()
         self.cpu.free += self.receive_ps
-        message = header.unpack(self.memory.pop(name), source, slot)  # a long one: its header alone
         if not is_request:
             self.free[source].append(slot)  # request and reply are over: the pair is free again
-        return message
+        return header.unpack(data, source, slot)  # a long one: its header alone
 
     def undelivered(self) -> int:
         """Return how many messages wait here."""
@@ -248,7 +246,7 @@ class LoggpTransport(Transport):
 
     def unhandled(self) -> list[Unhandled]:
         """Return what these messages are."""
-        return [Unhandled(name[0], header.word_of(self.memory[name])) for name in self.arrived]
+        return [Unhandled(name[0], header.word_of(data)) for name, data in self.arrived]
 
     # Sending.  `acquire` sets aside all that a request and its reply need.
 
@@ -260,15 +258,7 @@ class LoggpTransport(Transport):
         return free.pop() if free else None
 
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
-        """Send a request in the slot that `acquire` gave."""
-        self.send(dest, slot, message, then)
-
-    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
-        """Send a reply in the slot paired with the request's; it is free, so nothing is waited for."""
-        self.send(request.source, request.slot, reply, then)
-
-    def send(self, dest: int, slot: int, message: Message, then: Then) -> None:
-        """Spend o_s, then inject.
+        """Send a request in the slot that `acquire` gave: spend o_s, then inject.
 
         The network is this rank's own as far as g is concerned, but an injection is an act on
         something shared, and so happens in an event at its own time (rule T2).
@@ -276,6 +266,12 @@ class LoggpTransport(Transport):
         cpu = self.cpu
         cpu.free += self.send_ps
         self.kernel.soon(cpu.free, partial(self.inject, dest, slot, message, then))
+
+    def send_reply(self, request: Message, reply: Message, then: Then) -> None:
+        """Send a reply, as a request, in the slot paired with the request's; it is free, so nothing is waited for."""
+        cpu = self.cpu
+        cpu.free += self.send_ps
+        self.kernel.soon(cpu.free, partial(self.inject, request.source, request.slot, reply, then))
 
     def inject(self, dest: int, slot: int, message: Message, then: Then) -> None:
         """Put the message into the network as soon as the gap allows; the CPU waits for that."""
@@ -285,19 +281,18 @@ class LoggpTransport(Transport):
             self.cpu.free = self.network_free
             self.kernel.at(self.network_free, self.inject, dest, slot, message, then)
             return
-        train, busy, word = 0, self.gap, message.word
+        # What travels is bytes.  A payload that may still be lent is read here.
+        train, busy, word, data, payload = 0, self.gap, message.word, header.pack(message), b""
         if message.nbytes:
             train = (message.nbytes - 1) * self.gap_per_byte
             busy = max(busy, train)
+            if word & LONG:
+                payload = bytes(message.payload)
+            else:
+                data += message.payload
         self.network_free = now + busy
-        # What travels is bytes.  A payload that may still be lent is read here.
         there: Any = self.conduit.ports[dest].transports[0]
-        name = (self.rank, word & REQUEST, slot)
-        head = header.pack(message)
-        if word & LONG:
-            arrive = partial(there.arrive, name, head, bytes(message.payload), message.offset)
-        else:
-            arrive = partial(there.arrive, name, head + message.payload, b"", 0)
+        arrive = partial(there.arrive, (self.rank, word & REQUEST, slot), data, payload, message.offset)
         reach = now + self.latency
         if self.delays is None:
             there.come_in(reach, train, busy, arrive)  # L is the same for all: who is sent first is there first
@@ -318,8 +313,7 @@ class LoggpTransport(Transport):
         """Store a message in its slot, a long payload in the segment, and let polls see it."""
         if payload:
             self.port.memory.write(offset, payload, name[0])
-        self.memory[name] = slot
-        self.arrived.append(name)
+        self.arrived.append((name, slot))
         self.port.arrived()
 
     # For `result.statistics`, and the report of a deadlock.

@@ -37,6 +37,7 @@ POST_PS = c.ps(c.STD)
 LOCK_PS = c.ps(c.LOCK)
 """What taking and leaving a lock takes who need not wait for it."""
 GRANT_TAG = 0
+_PAYLOADS = frozenset(range(PAYLOAD_MIN, PAYLOAD_MAX + 1, 4))
 _TAG = struct.Struct("<I")
 _SEND_START, _RECEIVE_START, _DRAIN = c.ps(c.SEND_START), c.ps(c.RECEIVE_START), c.ps(c.DRAIN)
 _STD, _LDD, _STDA, _LDDA = c.ps(c.STD), c.ps(c.LDD), c.ps(c.STDA), c.ps(c.LDDA)
@@ -226,7 +227,7 @@ class StartXProcess:
             StartXError: no such payload, the queue is full, or the RDMA engine is in the middle of a piece.
         """
         size = len(payload)
-        if size & 3 or not PAYLOAD_MIN <= size <= PAYLOAD_MAX:
+        if size not in _PAYLOADS:
             raise StartXError(
                 f"host {self.host}: a message has {PAYLOAD_MIN} to {PAYLOAD_MAX} bytes of payload in words of 4, "
                 f"not {size}"

@@ -45,6 +45,7 @@ _KEPT = 255 | CATEGORY | AUTO_REPLY
 _HEAD = struct.Struct("<II")
 _OFFSET = struct.Struct("<Q")
 _INDEX = struct.Struct("<I")
+_NO_PAYLOAD = bytes(4)
 _MASK = (1 << 64) - 1
 _pack, _unpack_from = _HEAD.pack, _HEAD.unpack_from
 
@@ -74,20 +75,27 @@ def head(message: Message, *, by_rdma: bool = False) -> bytes:
 
 def cut(stream: bytes) -> list[bytes]:
     """Cut a stream into the payloads of its packets, each padded to whole words."""
-    found = [_padded(stream[:HEAD_BYTES])]
+    found = [padded(stream[:HEAD_BYTES])]
     for index, start in enumerate(range(HEAD_BYTES, len(stream), MORE_BYTES), 1):
-        found.append(_padded(_INDEX.pack(index) + stream[start : start + MORE_BYTES]))
+        found.append(padded(_INDEX.pack(index) + stream[start : start + MORE_BYTES]))
     return found
 
 
-def _padded(payload: bytes) -> bytes:
-    return payload.ljust(max(_LEAST, len(payload) + -len(payload) % 4), b"\0")
+def padded(payload: bytes) -> bytes:
+    """Return the payload of a packet in whole words."""
+    size = len(payload)
+    return payload if not size & 3 and size >= _LEAST else payload.ljust(max(_LEAST, size + -size % 4), b"\0")
 
 
 def place(payload: bytes) -> int:
     """Return where in the stream the bytes of a MORE packet begin."""
     index: int = _INDEX.unpack_from(payload)[0]
     return HEAD_BYTES + (index - 1) * MORE_BYTES
+
+
+def is_short(stream: bytes) -> bool:
+    """Return whether the stream that begins so is a head alone."""
+    return stream[4:8] == _NO_PAYLOAD
 
 
 def stream_packets(stream: bytes | bytearray) -> int:
@@ -118,9 +126,11 @@ def message(stream: bytes, source: int, slot: int, is_reply: int) -> Message:
     last = end if word & BY_RDMA else end + nbytes
     if last > len(stream):
         raise BadPacket(f"a message of {last} bytes in a stream of {len(stream)}")
-    offset: int = _OFFSET.unpack_from(stream, 8)[0] if word & LONG and nbytes else 0
-    start = end - (word >> 9 & 124)
     kept = word & _KEPT if is_reply else word & _KEPT | REQUEST
+    if not nbytes:
+        return Message(kept, stream[8:end], b"", 0, 0, source, slot)
+    offset: int = _OFFSET.unpack_from(stream, 8)[0] if word & LONG else 0
+    start = end - (word >> 9 & 124)
     return Message(kept, stream[start:end], stream[end:last], offset, nbytes, source, slot)
 
 

@@ -38,10 +38,8 @@ class _Twice(_Transport):
 
     def take(self):
         again = self.arrived[0] if self.arrived else None
-        held = self.memory.get(again)
         message = super().take()
-        if message is not None and again[1] and self.due():
-            self.memory[again] = held
+        if message is not None and again[0][1] and self.due():
             self.arrived.append(again)
         return message
 
@@ -80,7 +78,7 @@ class _LosesSlots(_Transport):
     """Does not free the slot of every seventh reply."""
 
     def take(self):
-        name = self.arrived[0] if self.arrived else None
+        name, _ = self.arrived[0] if self.arrived else (None, None)
         message = super().take()
         if message is not None and name[1] == REPLY and self.due():
             self.free[name[0]].pop()
@@ -105,8 +103,8 @@ class _Overruns(_Transport):
 class _Past(_Transport):
     """Schedules what is past."""
 
-    def send(self, dest, slot, message, then):
-        super().send(dest, slot, message, then)
+    def send_request(self, dest, slot, message, then):
+        super().send_request(dest, slot, message, then)
         if self.due():
             self.port.kernel.at(self.port.kernel.now - 1_000, list)
 
@@ -135,7 +133,7 @@ class _Starves(_Transport):
 class _Hastens(_Transport):
     """Sends at once, before the CPU time is spent that stands before it."""
 
-    def send(self, dest, slot, message, then):
+    def send_request(self, dest, slot, message, then):
         self.port.cpu.free += self.send_ps
         self.port.kernel.at(self.port.kernel.now, self.inject, dest, slot, message, then)
 

@@ -98,7 +98,39 @@ class RemoteSlot:
         """
         self._data = data
         self._issued = issued
-        self._kernel.soon(when, self._store)
+        if self._kernel.queue or not self._post_alone(when):
+            self._kernel.soon(when, self._store)
+
+    def _post_alone(self, when: int) -> bool:
+        """Do as `post` at once, where nothing else happens until the flags are stored; return whether it is so.
+
+        Of a store that has landed before anything else happens nothing is left but its count.
+        """
+        driver, adapter, plan, flags = self._driver, self._adapter, self._plan, self._flag_plan
+        if (
+            plan is None or len(self._data) != plan.nbytes or plan.links is not flags.links
+            or driver.pending or driver.announced or not self._mapping.alive or not self._control.alive
+        ):  # fmt: skip
+            return False
+        landed = adapter.landing(plan, when)
+        if not landed:
+            return False
+        response, kernel = self._response, self._kernel
+        known = landed + response
+        if known < driver.complete:
+            known = driver.complete
+        if not kernel.advance_event(known):
+            return False
+        plan.uses += 1
+        arrival = adapter.pio_alone(flags)
+        kernel.call(arrival, self._land)
+        driver.complete = arrival + response
+        issued = self._issued
+        try:
+            issued(known + flags.takes)
+        except BaseException as error:  # it is no error of who sends (I5)
+            kernel.fail(error, driver.rank)
+        return True
 
     def announce(self, issued: Then) -> None:
         """Store the flags, now, that announce what was stored with `announced=True`; `issued` as for `post`.

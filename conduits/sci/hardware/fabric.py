@@ -207,6 +207,25 @@ class Adapter:
         self.arrival = now + plan.arrives
         return now + plan.takes
 
+    def landing(self, plan: StorePlan, when: int) -> int:
+        """Return when what is stored at `when` has landed, if nothing is in its way or happens until then; else 0."""
+        if self.bus.free_at > when or self._quiet > when or not plan.links:
+            return 0
+        for link, head in zip(plan.links, plan.heads):  # noqa: B905
+            if link.free_at > when + head:
+                return 0
+        return when + plan.arrives
+
+    def pio_alone(self, plan: StorePlan) -> int:
+        """Store as planned, nothing being in the way; return when the last byte is in memory."""
+        now = self.kernel.now
+        self._first, self._quiet = plan, now + plan.quiet
+        self.bus.free_at = now + plan.bus
+        for link, tail in zip(plan.links, plan.tails):  # noqa: B905
+            link.free_at = now + tail
+        plan.uses += 1
+        return now + plan.arrives
+
     def _pio_in_a_crowd(self, plan: StorePlan, issued: Then, landed: Then) -> int:
         """Store while others are under way, or what leaves room for others on the links."""
         now, way = self.kernel.now, plan.way

@@ -79,6 +79,11 @@ def _delays(links: int) -> Delays:
     return Delays([_OUT_PS + _STAGE_PS, *inner, _IN_PS])
 
 
+def _wide(source: int, target: int) -> int:
+    """Return how many links up there are at the level where the subtrees of two hosts meet."""
+    return 1 << (source ^ target).bit_length() - 1
+
+
 class Arctic:
     """The switches and links, made when first used.
 
@@ -95,14 +100,16 @@ class Arctic:
 
     def way(self, source: int, target: int, priority: int) -> FatTreeRoute:
         """Return the way that a message from host `source` to host `target` takes now."""
-        levels = (source ^ target).bit_length()
-        wide = 1 << levels - 1
-        lane = target % wide if self._random is None else self._random.randrange(wide)
-        key = (source, target, priority, lane)
+        key = (source, target, priority, 0 if self._random is None else self._draw(source, target))
         found = self._ways.get(key)
         if found is None:
-            found = self._ways[key] = self._find(source, target, priority, lane)
+            found = self._ways[key] = self._find(*key)
         return found
+
+    def _draw(self, source: int, target: int) -> int:
+        """Return any of the links up that lead from host `source` to host `target`."""
+        assert self._random is not None
+        return self._random.randrange(_wide(source, target))
 
     def links(self) -> list[ArcticLink]:
         """Return the links used so far."""
@@ -110,6 +117,8 @@ class Arctic:
 
     def _find(self, source: int, target: int, priority: int, lane: int) -> FatTreeRoute:
         """Go up to the level where the subtrees meet, then down; at each level the lane says which link."""
+        if self._random is None:
+            lane = target % _wide(source, target)
         levels = range((source ^ target).bit_length())
         up = [self._link("up", level, source >> level, lane & (1 << level) - 1) for level in levels]
         down = [self._link("down", level, target >> level, lane & (1 << level) - 1) for level in levels]

@@ -30,6 +30,8 @@ MESSAGE, GRANT = 0, 1
 HEADER = c.whole(c.HEADER)
 PAYLOAD_MIN, PAYLOAD_MAX = c.whole(c.PAYLOAD_MIN), c.whole(c.PAYLOAD_MAX)
 MAX_HOSTS = 1 << 16
+_SIZES = {nbytes >> 2: HEADER + nbytes for nbytes in range(PAYLOAD_MIN, PAYLOAD_MAX + 1, 4)}
+"""Of whole messages in bytes, by their words of payload."""
 _HEAD = struct.Struct("<II")
 _GRANT = struct.Struct("<HHIQ")
 Tell = Callable[[], object]
@@ -151,11 +153,10 @@ class Niu:
         """
         word = int.from_bytes(message[:4], "little")
         target, priority = word & 0xFFFF, word >> 21 & 1
-        nbytes = (word >> 16 & 31) << 2
-        if len(message) != HEADER + nbytes or not PAYLOAD_MIN <= nbytes <= PAYLOAD_MAX or target == self.host:
+        if len(message) != _SIZES.get(word >> 16 & 31) or target == self.host:
             raise StartXError(
-                f"host {self.host}: a message of {len(message)} bytes to host {target} announces {nbytes >> 2} payload "
-                f"words; it has {PAYLOAD_MIN >> 2} to {PAYLOAD_MAX >> 2}, and goes to another host"
+                f"host {self.host}: a message of {len(message)} bytes to host {target} announces {word >> 16 & 31} "
+                f"payload words; it has {PAYLOAD_MIN >> 2} to {PAYLOAD_MAX >> 2}, and goes to another host"
             )
         queue = self._transmit[priority]
         if queue.used == queue.capacity:
@@ -231,8 +232,9 @@ class Niu:
         if not queue.free or queue.sources:
             return False
         queue.free -= 1
-        if queue.capacity - queue.free > queue.most:
-            queue.most = queue.capacity - queue.free
+        taken = queue.capacity - queue.free
+        if taken > queue.most:
+            queue.most = taken
         return True
 
     def want_place(self, priority: int, source: Niu) -> None:

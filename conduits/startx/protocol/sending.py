@@ -10,7 +10,6 @@ it: a callback continues in the same event if the engine, the room or the lock i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from conduit.sim import Cpu, Kernel
@@ -42,21 +41,20 @@ class PacketSend:
         transport: the sender.
         priority: `LOW` or `HIGH`.
         target: the host.
-        packets: what to send, at least one.
+        packets: what to send, at least one; used up.
         then: called in the event of the last store; the processor is busy until `cpu.free`.
     """
 
-    __slots__ = ("_index", "_packets", "_priority", "_target", "_then", "_transport", "rank")
+    __slots__ = ("_packets", "_priority", "_target", "_then", "_transport", "rank")
 
     def __init__(
-        self, transport: SendingTransport, priority: int, target: int, packets: Sequence[Packet], then: Then
+        self, transport: SendingTransport, priority: int, target: int, packets: list[Packet], then: Then
     ) -> None:
         self._transport = transport
         self._priority = priority
         self._target = target
         self._packets = packets
         self._then = then
-        self._index = 0
         self.rank = transport.rank
 
     def start(self) -> None:
@@ -91,14 +89,13 @@ class PacketSend:
 
     def _store(self, after: int) -> None:
         transport = self._transport
-        tag, payload = self._packets[self._index]
+        tag, payload = self._packets.pop(0)
         transport.cpu.free = transport.kernel.now + after + self.store(tag, payload, after)
-        self._index += 1
 
     def _go_on(self) -> None:
         """Store the next packet when the processor is free, or end."""
         transport = self._transport
-        if self._index < len(self._packets):
+        if self._packets:
             transport.kernel.call(transport.cpu.free, self._next)
             return
         if self._priority:

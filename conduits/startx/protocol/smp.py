@@ -82,7 +82,10 @@ class Smp:
         return self.cluster.process(transport.rank)
 
     def tell(self) -> None:
-        """Tell all processes that a poll may find something."""
+        """Tell all processes that a poll may find something, as the last act of an arrival."""
+        if self.lock is None:
+            self.transports[0].port.arrived()
+            return
         for transport in self.transports:
             transport.port.notify()
 

@@ -120,11 +120,10 @@ class StartXTransport(Transport):
         if message.nbytes:
             stream += message.payload
         head = self.tag(dest, slot, is_reply, wire.HEAD)
-        payloads = wire.cut(stream)
-        if len(payloads) == 1:
-            return [(head, payloads[0])]
+        if len(stream) <= wire.HEAD_BYTES:
+            return [(head, wire.padded(stream))]
         more = self.tag(dest, slot, is_reply, wire.MORE)
-        return [(more if index else head, payload) for index, payload in enumerate(payloads)]
+        return [(more if index else head, payload) for index, payload in enumerate(wire.cut(stream))]
 
     # -- polling -------------------------------------------------------------------------------
 
@@ -215,7 +214,7 @@ class StartXTransport(Transport):
 
     def put(self, payload: bytes, source: int, slot: int, is_reply: int, kind: int) -> None:
         """Take a packet for this rank, whichever process has loaded it."""
-        if kind == wire.HEAD and wire.stream_packets(payload) == 1:
+        if kind == wire.HEAD and (wire.is_short(payload) or wire.stream_packets(payload) == 1):
             if wire.goes_by_rdma(payload):
                 self._reception.head(payload, source, slot, is_reply)
             else:
