@@ -232,7 +232,7 @@ def test_the_traceback_of_a_wrong_call_ends_in_the_users_line(shown, call, said)
     assert "During handling" not in "\n".join(lines)
     whole = shown(source, "--traceback")
     assert whole.count('  File "') > 5
-    assert said in whole
+    assert said.replace(": x.", ": ") in whole, "as it was raised"
 
 
 def test_what_a_program_was_handling_is_its_own_affair(shown):
