@@ -21,6 +21,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from difflib import get_close_matches
 from itertools import takewhile
@@ -175,6 +176,23 @@ def named_values(cls: type) -> dict[str, str]:
         if typing.get_origin(member) is Literal
         for value in typing.get_args(member)
     }
+
+
+def joined(cls: type, name: str, parts: Sequence[str]) -> str:
+    """Return the text of a value of which the parts were written apart: `4x2`; "" where the option takes no such.
+
+    Args:
+        cls: a class of options.
+        name: of one of them.
+        parts: of its value, each by itself.
+    """
+    tuples = [each for each in _members(_hints(cls).get(name)) if typing.get_origin(each) is tuple]
+    for each in tuples:
+        text = ("x" if typing.get_args(each)[0] is int else "+").join(parts)
+        with suppress(ValueError):
+            _read_one(each, text)
+            return text
+    return ""
 
 
 def render(options: object, *, defaults: bool = False) -> str:

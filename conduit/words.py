@@ -1,4 +1,9 @@
-"""Words of messages that depend on a value: how many of what, and what kind of thing it is."""
+"""Words of messages that depend on a value: how many of what, what kind of thing it is, and what to give instead."""
+
+import re
+from types import CoroutineType, FunctionType
+
+_SHOWN = 40  # characters of a value that is part of an advice
 
 
 def many(count: int, noun: str) -> str:
@@ -12,3 +17,22 @@ def is_a(value: object) -> str:
         return "is no value"
     name = type(value).__name__
     return f"is {'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
+def plain(value: object) -> str:
+    """Return how messages show a value: a function by its name, nothing by where it lies in memory."""
+    if isinstance(value, FunctionType):
+        return value.__name__
+    if isinstance(value, CoroutineType):
+        return "a call without `await`"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def as_bytes(value: object) -> str:
+    """Return what to give in the place of a value that has no bytes: "its bytes, 'text'.encode()"."""
+    text = plain(value)
+    if isinstance(value, str):
+        return f"its bytes, {text if len(text) <= _SHOWN else 'text'}.encode()"
+    if isinstance(value, list | tuple):
+        return f"an array: numpy.array({text if len(text) <= _SHOWN else '...'})"
+    return "bytes, a bytearray, a memoryview or a numpy array"

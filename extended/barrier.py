@@ -33,6 +33,7 @@ from extended.barrier_words import WORD, BarrierWords, Edge, packed, parts_of
 from extended.kary_tree import children_of, parent_of
 from extended.missing import Missing
 from extended.outgoing import RequestQueue
+from extended.program_lines import lines_in, running_line
 from extended.reporting import team_name
 
 if TYPE_CHECKING:
@@ -308,6 +309,13 @@ class Barrier:
         """
         phase = self.phases[self._parity]
         if phase.notified:
+            if others := lines_in(self, self._ep):
+                here = running_line(self._ep)
+                raise conduit.BadRequest(
+                    f"{call}: this rank is in a barrier{self._name()} already, in another task, at {others[0]}, and "
+                    f"calls one more at {here}; let one task of a rank come to each barrier: write one, after the "
+                    "nursery, or give each task a team of its own, by split"
+                )
             raise conduit.BadRequest(
                 f"{call}: this rank has notified the barrier (id {phase.id}) and not yet waited for it; call "
                 "barrier_wait or barrier_try first"

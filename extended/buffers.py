@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import conduit
-from conduit.words import is_a
+from conduit.words import as_bytes, is_a
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -82,10 +82,9 @@ def _checked_view(call: str, name: str, data: object, instead: str) -> memoryvie
     try:
         view = _view(data)
     except (TypeError, ValueError, BufferError) as error:
-        raise conduit.BadRequest(
-            f"{call}: {name} {is_a(data)}, which offers no bytes ({error}); give bytes, a bytearray, a "
-            "memoryview or a numpy array"
-        ) from None
+        why = f" ({error})" if isinstance(data, np.ndarray) else ""
+        advice = "a bytearray or a numpy array" if name == "out" else as_bytes(data)
+        raise conduit.BadRequest(f"{call}: {name} {is_a(data)}, which offers no bytes{why}; give {advice}") from None
     if not view.c_contiguous:
         raise conduit.BadRequest(f"{call}: {name} {is_a(data)} that is not C-contiguous; {instead}")
     return view

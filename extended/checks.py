@@ -12,7 +12,7 @@ from operator import index
 import numpy as np
 
 import conduit
-from conduit.words import is_a
+from conduit.words import is_a, plain
 
 VALUE_BYTES = 8
 """The largest value put or got as an integer, in bytes."""
@@ -26,7 +26,7 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         return f"an int of {value.bit_length()} bits"
     try:
-        text = repr(value)
+        text = plain(value)
     except Exception:
         return f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -311,7 +311,8 @@ class Events:
         for (call, place), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"
             self.ep.warn(
-                f"{handles} of {call}, made at {place}, never waited for: `await` each handle, or give them to wait_all"
+                f"{handles} of {call}, made at {place}, never waited for: `await {call}(...)` gives the handle, which "
+                "is awaited in its turn, `await handle`, or given to wait_all"
             )
         self._unsynced.clear()
 

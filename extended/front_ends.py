@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import conduit
-from conduit.words import is_a, many
+from conduit.words import is_a, many, plain
 from extended import calls
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def public(
 def shown(value: object) -> str:
     """Return how messages show a value."""
     try:
-        text = repr(value)
+        text = plain(value)
     except Exception:
         return f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

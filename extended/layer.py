@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
@@ -105,6 +106,11 @@ _attachments: WeakValueDictionary[int, Attachment] = WeakValueDictionary()
 
 
 def _for_attach(cls: type[Extended], ep: object) -> None:
+    if isinstance(ep, FunctionType | MethodType):
+        raise conduit.BadRequest(
+            f"Extended.attach: ep={ep.__name__} is a function; handlers are attached to the endpoint: write `await "
+            f"ep.attach({ep.__name__})`"
+        )
     if not isinstance(ep, conduit.Endpoint):
         raise conduit.BadRequest(
             f"Extended.attach: ep {is_a(ep)}; give the endpoint that `async def main(ep)` is called with, in a program "

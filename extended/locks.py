@@ -261,8 +261,10 @@ class Locks:
         """Tell which locks this rank holds, and who holds and wants those that it keeps."""
         for hold in self._holds.values():
             sink.note(f"holds {hold.title}, taken at {hold.place}")
+        if self._holds and any(request.state == LockState.QUEUED for request in self._requests.values()):
+            sink.advise("take several locks in the same order on every rank, or release one before the next is taken")
         for queue in self._queues.values():
-            if queue.waiting:
+            if len(queue.waiting) > 1:  # who waits alone knows who has the lock, and says so
                 waiting = [rank for rank, _ in queue.waiting]
                 held = f"held by rank {queue.holder[0]}"
                 sink.note(f"keeps the queue of {_title(queue.key)}, {held}: {queue_text(waiting)}")

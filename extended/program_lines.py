@@ -8,8 +8,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import trio
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+
+    from conduit import Endpoint
 
 SourceLine = tuple[str, int]
 """File and line of a call."""
@@ -24,11 +29,47 @@ def program_line() -> SourceLine:
     """Return file and number of the program's line that is running: the innermost that is not the layers' or core's."""
     frame = inspect.currentframe()
     while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith(_LAYERS) or module.startswith(_COMMANDS) or _SUITE in module:
+        if not _is_layers(frame):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "an unknown line", 0
+
+
+def running_line(ep: Endpoint) -> str:
+    """Return the program's line that is running, or where it started the running task, which runs none, as text."""
+    return ep.started_at(trio.lowlevel.current_task()) or "{}:{}".format(*program_line())
+
+
+def lines_in(there: object, ep: Endpoint) -> list[str]:
+    """Return the program's lines whose tasks, the running one left out, are in a method of an object.
+
+    For errors: it looks at all tasks of the job.
+    """
+    found = []
+    for task in _tasks():
+        frames = [] if task is trio.lowlevel.current_task() else list(task.iter_await_frames())
+        if any(frame.f_locals.get("self") is there for frame, _ in frames):
+            lines = [
+                f"{frame.f_code.co_filename}:{line}"
+                for frame, line in frames
+                if not (_is_layers(frame) or frame.f_globals.get("__name__", "").startswith("trio."))
+            ]
+            found.append(ep.started_at(task) or (lines[-1] if lines else ""))
+    return [each for each in found if each]
+
+
+def _tasks() -> Iterator[trio.lowlevel.Task]:
+    root = trio.lowlevel.current_root_task()
+    pending = [] if root is None else [root]
+    while pending:
+        task = pending.pop()
+        yield task
+        pending += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
+
+
+def _is_layers(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__", "")
+    return module.startswith(_LAYERS) and not module.startswith(_COMMANDS) and _SUITE not in module
 
 
 def line_word(place: SourceLine) -> int:

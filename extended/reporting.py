@@ -18,6 +18,9 @@ class ReportSink(Protocol):
     def note(self, text: str) -> None:
         """Add a line about this rank."""
 
+    def advise(self, text: str) -> None:
+        """Say what to do about that."""
+
     def part(
         self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False
     ) -> None:

@@ -4,6 +4,8 @@ import traceback
 
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
+from conduit.launch.hints import is_ours
+from conduit.launch.own_words import in_own_words
 
 
 def failure(error: BaseException, file: ProgramFile) -> str:
@@ -18,6 +20,7 @@ def failure(error: BaseException, file: ProgramFile) -> str:
     chain: list[BaseException] = []
     while link is not None and link not in chain:
         chain.append(link)
+        in_own_words(link, is_ours)
         link.__traceback__ = file.own_part(link)
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be

@@ -33,14 +33,20 @@ class LayerReport:
     Attributes:
         notes: lines of text.
         parts: its parts in what ranks do together.
+        advice: what to do, said once however many ranks say it.
     """
 
     notes: list[str] = attrs.field(factory=list)
     parts: list[Participation] = attrs.field(factory=list)
+    advice: list[str] = attrs.field(factory=list)
 
     def note(self, text: str) -> None:
         """Add a line about this rank."""
         self.notes.append(text)
+
+    def advise(self, text: str) -> None:
+        """Say what to do about that, at the end of the report."""
+        self.advice.append(text)
 
     def part(
         self, name: str, members: Iterable[int], come: int, waits: Mapping[str, int], *, everybody: bool = False

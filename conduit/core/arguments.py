@@ -8,14 +8,13 @@ import operator
 import re
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from conduit.contract import Buffer
 from conduit.errors import BadRequest
-from conduit.words import is_a
+from conduit.words import as_bytes, is_a, plain
 
 _ARGUMENTS = [struct.Struct(f"<{count}i") for count in range(256)]
 PACK = [each.pack for each in _ARGUMENTS]
@@ -37,10 +36,8 @@ def shown(value: object) -> str:
     """Return how messages show a value: what has no end, or cannot be shown, by its kind."""
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         return f"an int of {value.bit_length()} bits"
-    if isinstance(value, FunctionType):
-        return value.__name__  # and not where it lies in memory
     try:
-        text = repr(value)
+        text = plain(value)
     except Exception:
         return f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
@@ -132,9 +129,10 @@ def buffer(call: str, name: str, value: Any) -> Buffer:
     except (TypeError, ValueError, BufferError) as error:
         # Of arrays these are dates, and fields that overlap or are out of order.
         array = isinstance(value, np.ndarray)
-        advice = f"{name}.view('u1')" if array else "bytes, a bytearray, a memoryview or a numpy array"
+        why = f" ({error})" if array else ""
+        advice = f"{name}.view('u1')" if array else as_bytes(value)
         raise BadRequest(
-            f"{call}: {name} {is_a(value)}, which has no buffer of plain bytes ({error}); pass {advice}"
+            f"{call}: {name} {is_a(value)}, which has no buffer of plain bytes{why}; pass {advice}"
         ) from None
     if not view.c_contiguous:
         raise BadRequest(

@@ -12,7 +12,7 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Callable
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
-from sys import _getframe
+from sys import _getframe, is_finalizing
 from types import CoroutineType, FunctionType, MethodType
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +20,7 @@ from conduit.core import written
 from conduit.core.arguments import shown
 from conduit.core.handlers import WAITS, code_of, describe
 from conduit.core.steps import steps_of
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, ConduitWarning
 
 T = TypeVar("T")
 
@@ -63,12 +63,28 @@ class Guard(list[Any]):
                 coroutine.close()  # quietly: it never ran
         if endpoint is not None:
             _note(endpoint, self)
+        else:
+            _warn(self)
 
     def forgive(self) -> None:
         """Disarm the guard without running the call: another error already reports this call to its author."""
         for coroutine in self[4:]:
             coroutine.close()
         self.clear()
+
+
+def _warn(unused: Guard) -> None:
+    """Warn of a call that was made in no job and thrown away, since no job can end because of it."""
+    if is_finalizing():
+        return
+    _, call, code, lasti, *_ = unused
+    made = written.call(code, lasti, call)
+    warnings.warn_explicit(
+        f"{made} was called outside of a job and never awaited, so it did nothing; make calls while main runs, and "
+        "`await` them",
+        ConduitWarning,
+        *written.line(code, lasti),
+    )
 
 
 def _note(endpoint: Caller, unused: Guard) -> None:

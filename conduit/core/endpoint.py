@@ -19,6 +19,7 @@ from conduit.core.calls import Action, Guard, action, guard
 from conduit.core.digest import FLUSH, SEND, WAKE, DigestLog
 from conduit.core.handlers import WAITS, Handler, HandlerTable, code_of, describe, mismatch
 from conduit.core.rma import ObservedRma, Rma
+from conduit.core.started import Started, started_at
 from conduit.errors import BadRequest, HandlerError
 from conduit.words import is_a
 
@@ -37,7 +38,7 @@ _MOST_SECONDS = arguments.MOST_SECONDS
 _MOST_THREADS = 1 << 20  # CPUs that work together, more than any host has
 _MOST_COUNTED = (1 << 63) - 1
 _COPIES = 256  # sizes of copies whose cost is remembered
-_NO_MORE = "nothing: a loop that awaits none of its calls"  # in the place of a handler's name
+_NO_MORE = "nothing: the job is over, or a loop awaits none of its calls"  # in the place of a handler's name
 _KIND = _SHORT | _MEDIUM | _LONG | _LONG_ASYNC  # the bits of a word that tell them apart
 
 
@@ -737,9 +738,10 @@ class Endpoint:
 
         Args:
             function: a plain function of one argument, `told`, called then and at no other time.  `told.note(text)`
-                adds a line about this rank.  `told.part(name, members, come, waits, everybody=False)` says how often
-                this rank has come to what `members` do together, and `waits` which of its waits is for which turn:
-                the report then names the ranks that have not come.  What it raises is left out.
+                adds a line about this rank, `told.advise(text)` what to do.  `told.part(name, members, come, waits,
+                everybody=False)` says how often this rank has come to what `members` do together, and `waits` which of
+                its waits is for which turn: the report then names the ranks that have not come.  What it raises is
+                left out.
 
         Raises:
             BadRequest: no function.
@@ -750,6 +752,17 @@ class Endpoint:
                 "argument"
             )
         self.reporters.append(function)
+
+    def started_at(self, task: Started) -> str:
+        """Return the line of the program that started a task which runs no line of it, as text; "" for another.
+
+        `nursery.start_soon(x.call)`, with a call of a layer, leaves no other line for what that layer says.
+
+        Args:
+            task: a task of Trio.
+        """
+        where = started_at(task)
+        return "" if where is None else f"{where[0]}:{where[1]}"
 
     def layer_report(self) -> LayerReport:
         """Return what the layers report about this rank; a function that raises is skipped."""
@@ -842,7 +855,7 @@ class Endpoint:
 
     def _refuse_forgetful(self) -> NoReturn:
         error = BadRequest(str(self.forgotten[-1]))
-        if not self._told:
+        if not (self._told or self._over):
             self._told = True
             self._port.fail(error)
         raise error
@@ -865,8 +878,10 @@ class Endpoint:
 
     def _end_job(self) -> None:
         """Refuse every further call: programs may have kept the endpoint, or a layer, when the job is over."""
-        # Stored in `forgotten`, because every call tests that list already: no second test on the hot path.
+        # Both are what every call tests already: no second test on the hot path.  A call is refused when it is made,
+        # since nobody would hear any more of one that is not awaited; what was called before, when it is awaited.
         self._over = True
+        self._dispatch.running = _NO_MORE
         self.forgotten[:] = [
             BadRequest(
                 f"this call is on the endpoint of rank {self.rank} of a job that is over; make calls while main runs, "

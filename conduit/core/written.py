@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from types import CodeType
 
 SHOWN = 60
@@ -12,7 +13,22 @@ SHOWN = 60
 
 def place(code: CodeType, lasti: int) -> str:
     """Return file and line of an instruction, the file as Python was given it: ``prog.py:4``."""
-    return f"{code.co_filename}:{_position(code, lasti)[0]}"
+    file, number = line(code, lasti)
+    return f"{file}:{number}"
+
+
+def nodes(code: CodeType) -> Iterator[ast.AST]:
+    """Yield what the file of a function is made of, nothing where its source cannot be found."""
+    try:
+        whole = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return
+    yield from ast.walk(whole)
+
+
+def line(code: CodeType, lasti: int) -> tuple[str, int]:
+    """Return file and number of the line of an instruction, the file as Python was given it; 0 for one unknown."""
+    return code.co_filename, _position(code, lasti)[0] or 0
 
 
 def call(code: CodeType, lasti: int, name: str) -> str:
@@ -37,12 +53,8 @@ def call(code: CodeType, lasti: int, name: str) -> str:
 
 def node(code: CodeType, lasti: int) -> ast.AST | None:
     """Return the expression or statement that an instruction belongs to, None where its source cannot be found."""
-    try:
-        whole = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except (SyntaxError, ValueError):
-        return None
     wanted = _position(code, lasti)
-    for each in ast.walk(whole):
+    for each in nodes(code):
         if (
             isinstance(each, ast.expr | ast.stmt)
             and not isinstance(each, ast.Expr)

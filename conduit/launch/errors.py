@@ -9,9 +9,10 @@ from conduit.contract.world import End
 from conduit.core.calls import held_unawaited
 from conduit.core.steps import steps_of
 from conduit.core.written import place
-from conduit.errors import HandlerError
-from conduit.launch.hints import hint
+from conduit.errors import ConduitError, HandlerError
+from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank
+from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.words import named
 from conduit.launch.warned import warned
 
@@ -42,6 +43,7 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
     if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
+    _forget_own_handler(error)
     for cause in _causes(error, forgotten):
         error.add_note(cause)
     _add_others(error, end)
@@ -61,14 +63,36 @@ def warnings_of(texts: Iterable[tuple[int, Sequence[str]]]) -> list[str]:
     return [f"warning of {who}: {text}" for who, text in warned(texts)]
 
 
+def _forget_own_handler(error: BaseException) -> None:
+    """Leave out which handler an error came up in, where it is one of a layer: programs know none of these."""
+    of_program = any(not is_own(step.tb_frame.f_code.co_filename) for step in steps_of(error))
+    if isinstance(error, ConduitError) and not of_program and hasattr(error, "__notes__"):
+        error.__notes__[:] = [note for note in error.__notes__ if not note.startswith("in handler ")]
+
+
 def _causes(error: BaseException, forgotten: BaseException | None) -> list[str]:
     """Return what an error may come of: calls that were not awaited (E4), and what else is known of such errors."""
-    said = []
-    for part in _parts(error):
-        said += [*held_unawaited(part), hint(part)]
-    if forgotten is not None and forgotten is not error and not _broken_off(error, str(forgotten)):
-        said.append(str(forgotten))
+    said: list[str] = []
+    parts = list(_parts(error))
+    for part in parts:
+        said += [text for text in held_unawaited(part) if not _handed_on(part, text)] + [hint(part)]
+    if forgotten is not None and forgotten is not error:
+        text = str(forgotten)
+        if not _broken_off(error, text) and not any(_handed_on(part, text) for part in parts):
+            said.append(text)
     return [text for text in dict.fromkeys(said) if text and text != str(error)]
+
+
+def _handed_on(error: BaseException, forgotten: str) -> bool:
+    """Say whether a call was not awaited because it was given to what the error comes of, in the very same line."""
+    lines = handed_on(error)
+    if lines is None:
+        return False
+    return any(
+        f" at {step.tb_frame.f_code.co_filename}:{line} was called" in forgotten
+        for step in steps_of(error)
+        for line in lines
+    )
 
 
 def _broken_off(error: BaseException, forgotten: str) -> bool:

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import ModuleType
 
+import trio
+
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
 from conduit.launch import registry
-from conduit.launch.misuse import misuse, program_node
+from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node
+from conduit.launch.timeouts import too_slow
 from conduit.options import closest, like
 
 _FOREIGN = ("trio.run received unrecognized yield message", "Task got bad yield: ")
@@ -25,7 +28,7 @@ _WAITING = (
     "`await trio.sleep(seconds)` for time alone"
 )
 _AT_ONCE = (
-    "`async with trio.open_nursery() as nursery:` and in it `nursery.start_soon(ep.poll)` for each call that is to be "
+    "`async with trio.open_nursery() as nursery:` and in it `nursery.start_soon({})` for each call that is to be "
     "made at the same time, the function and its arguments without parentheses"
 )
 _OTHERWISE = {
@@ -48,14 +51,18 @@ def hint(error: BaseException) -> str:
             return _attribute(there, name, error)
         case NameError(name=str() as name):
             return _bare(name, error)
+        case RuntimeError() if str(error) == "cannot reuse already awaited coroutine":
+            return _awaited_again(error)
         case RuntimeError() if str(error) == "Attempted to call run() from inside a run()":
             return "main runs in Trio already: `await` the function instead, with its arguments"
         case ModuleNotFoundError(name=str() as missing):
             return _no_module(missing)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
             return elsewhere(package, found[1])
+        case trio.TooSlowError():
+            return too_slow(error)
         case TypeError():
-            return misuse(error, _is_ours)
+            return misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
     return ""
@@ -63,7 +70,7 @@ def hint(error: BaseException) -> str:
 
 def _asyncio(error: BaseException) -> str:
     """Say what to write for what a program has called of asyncio."""
-    failed = program_node(error, _is_ours, beyond=_of_asyncio)
+    failed = program_node(error, is_ours, beyond=_of_asyncio)
     words = []
     for step in steps_of(error):
         if _of_asyncio(step.tb_frame.f_code.co_filename):
@@ -71,7 +78,23 @@ def _asyncio(error: BaseException) -> str:
     if failed is not None:
         words += [node.attr for node in ast.walk(failed.tree) if isinstance(node, ast.Attribute)]
         words += [node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)]
-    return _ASYNCIO + next((_OTHERWISE[word] for word in words if word in _OTHERWISE), _WAITING)
+    nodes = [] if failed is None else [node for node in ast.walk(failed.tree) if isinstance(node, ast.Call)]
+    started = next((apart(node) for node in nodes if failed and failed.function(node)), "ep.poll")
+    return _ASYNCIO + next((_OTHERWISE[word].format(started) for word in words if word in _OTHERWISE), _WAITING)
+
+
+def handed_on(error: BaseException) -> range | None:
+    """Return the lines of a program where it gives a call to what cannot await it; None for every other error.
+
+    That call has been made, and is not awaited there; to await it is not what is to be done about that.
+    """
+    if not (str(error).startswith((STARTED, *_FOREIGN)) or _raised_in_asyncio(error)):
+        return None
+    failed = program_node(error, is_ours, beyond=_of_asyncio)
+    if failed is None:
+        return None
+    first = getattr(failed.tree, "lineno", 0)
+    return range(first, (getattr(failed.tree, "end_lineno", None) or first) + 1)
 
 
 def _raised_in_asyncio(error: BaseException) -> bool:
@@ -81,6 +104,19 @@ def _raised_in_asyncio(error: BaseException) -> bool:
 
 def _of_asyncio(file: str) -> bool:
     return os.path.basename(os.path.dirname(file)) == "asyncio"
+
+
+def _awaited_again(error: BaseException) -> str:
+    """Say what to keep of a call that was awaited before."""
+    failed = program_node(error, is_ours)
+    match None if failed is None else failed.tree:
+        case ast.Await(value=ast.Name(id=name)):
+            return (
+                f"{name} is a call that was awaited before, and a call is awaited once: keep what that gave, `value = "
+                f"await {name}`; a call whose name ends in _nb gives a handle, `{name} = await x.get_nb(...)`, and "
+                f"then `await {name}` gives the value"
+            )
+    return "this call was awaited before, and a call is awaited once: keep what that gave, `value = await ...`"
 
 
 def elsewhere(package: str, name: str) -> str:
@@ -114,7 +150,7 @@ def _bare(name: str, error: BaseException) -> str:
     for step in steps_of(error):
         for variable, value in step.tb_frame.f_locals.items():
             with suppress(Exception):  # out of a property, while the report of another error is made
-                if not name.startswith("_") and _is_ours(type(value)) and hasattr(value, name):
+                if not name.startswith("_") and is_ours(type(value)) and hasattr(value, name):
                     found = f"{name} is of {variable}: write `{variable}.{name}`"
     return found
 
@@ -135,7 +171,9 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     if isinstance(there, ModuleType):
         return elsewhere(there.__name__, name)
     kind = type(there)
-    if not _is_ours(kind):
+    if there is None:
+        return nothing(error, is_ours)
+    if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]
     bare = name.partition("_")[2] or name  # of upc_barrier, shmem_put, gasnet_mynode
@@ -224,8 +262,9 @@ def _layers() -> Iterator[type]:
                 yield found
 
 
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _packages()
+def is_ours(there: object) -> bool:
+    """Say of a class or function whether it is one of this project."""
+    return (getattr(there, "__module__", None) or "").partition(".")[0] in _packages()
 
 
 def _packages() -> list[str]:

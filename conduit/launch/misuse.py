@@ -21,6 +21,17 @@ from conduit.words import is_a
 _UNKNOWN = object()
 _METHODS = re.compile(r"'(builtin_function_or_)?(method|function)'")
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
+_COUNT = re.compile(
+    r"(?P<name>\w+)\(\) (missing \d+ required |takes (exactly |from )?\d+ (to \d+ )?positional argument|"
+    r"got multiple values for argument )"
+)
+_COUNT = re.compile(
+    r"(?P<name>\w+)\(\) (missing \d+ required |takes (from )?\d+ (to \d+ )?positional arguments? but |"
+    r"got multiple values for argument )"
+)
+STARTED = "Trio was expecting an async function, but instead it got a coroutine"
+"""How Trio refuses a call that has been made already."""
+_PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
 
@@ -30,21 +41,24 @@ class ProgramNode(NamedTuple):
     Attributes:
         tree: the expression or statement.
         frame: whose line it is.
-        ours: says of a class whether it is one of this project.
+        ours: says of a class, or a function, whether it is one of this project.
     """
 
     tree: ast.AST
     frame: FrameType
-    ours: Callable[[type], bool]
+    ours: Callable[[object], bool]
 
     def value(self, node: ast.AST) -> object:
-        """Return what a name, or an attribute of an object of this project, stands for; nothing is called."""
+        """Return what a name stands for, or an attribute; no property of an object of the program's is called."""
         match node:
             case ast.Name(id=name):
                 for names in (self.frame.f_locals, self.frame.f_globals):
                     if name in names:
                         return names[name]
-            case ast.Attribute(value=owner, attr=name) if self.is_ours(there := self.value(owner)):
+            case ast.Attribute(value=owner, attr=name):
+                there = self.value(owner)
+                if not self.is_ours(there):
+                    return getattr(there, "__dict__", {}).get(name, _UNKNOWN)
                 try:
                     return getattr(there, name)
                 except Exception:  # out of a property, while the report of another error is made
@@ -59,13 +73,18 @@ class ProgramNode(NamedTuple):
         """Say whether an expression is a method or function of this project that is not called."""
         return isinstance(node, ast.Attribute) and inspect.isroutine(self.value(node))
 
+    def function(self, node: ast.AST) -> Callable[..., object] | None:
+        """Return the method or function of this project that an expression stands for, or calls; None for another."""
+        found = self.value(node.func if isinstance(node, ast.Call) else node)
+        return found if inspect.isroutine(found) and self.ours(found) else None
+
     def calls_ours(self, node: ast.AST) -> bool:
         """Say whether an expression is a call of such a one."""
         return isinstance(node, ast.Call) and self.is_method(node.func)
 
 
 def program_node(
-    error: BaseException, ours: Callable[[type], bool], *, beyond: Callable[[str], bool] = lambda _: False
+    error: BaseException, ours: Callable[[object], bool], *, beyond: Callable[[str], bool] = lambda _: False
 ) -> ProgramNode | None:
     """Return what the innermost line of a program that an error came through is made of.
 
@@ -85,7 +104,7 @@ def program_node(
     return None
 
 
-def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:
+def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
     """Return what to do about a TypeError of Python's own, "" where it is not of an object of this project.
 
     Args:
@@ -97,7 +116,11 @@ def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:
         return ""
     if found := _KEYWORD.search(text):
         return _keyword(failed, found[1]) if "Did you mean" not in text else ""
-    if text.startswith("Trio was expecting an async function, but instead it got a coroutine"):
+    if found := _COUNT.search(text):
+        return _count(failed, found["name"])
+    if found := _COUNT.search(text):
+        return _count(failed, found["name"])
+    if text.startswith(STARTED):
         return _started(failed.tree)
     if "context manager protocol" in text:
         return "; ".join(filter(None, (_entered(failed, node) for node in _contexts(failed.tree))))
@@ -112,16 +135,63 @@ def misuse(error: TypeError, ours: Callable[[type], bool]) -> str:
         return _called(failed, failed.tree.func)
     if text == "'int' object is not iterable":
         return _counted(failed, failed.tree.iter if isinstance(failed.tree, ast.For) else failed.tree)
-    return _reckoned(failed, methods=_METHODS.search(text) is not None)
+    return _reckoned(failed, methods=_METHODS.search(text) is not None) or nothing(error, ours)
+
+
+def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say which call of this project has given None, where a program has taken that for a value; "" for others.
+
+    Args:
+        error: that None has no such attribute, or cannot be used so.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours)
+    taken = getattr(failed.tree, "value", None) if failed else None
+    if failed is None or not isinstance(taken, ast.Name) or failed.value(taken) is not None:
+        return ""
+    code, found = failed.frame.f_code, ""
+    for each in written.nodes(code):
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(value=ast.Call() as made)):
+                if name == taken.id and code.co_firstlineno <= each.lineno < taken.lineno and failed.function(made):
+                    found = (
+                        f"{name} is None, which is what {_shown(made)} at {code.co_filename}:{each.lineno} gave on "
+                        "this rank"
+                    )
+    return found
+
+
+def _count(failed: ProgramNode, name: str) -> str:
+    """Say what a call takes that was given too many arguments, or too few."""
+    called = [failed.tree.func, *failed.tree.args[:1]] if isinstance(failed.tree, ast.Call) else []
+    for each in called:  # the first argument is what a nursery starts
+        function = failed.function(each)
+        if function is not None and getattr(function, "__name__", "") == name:
+            takes = ", ".join(_taken(function))
+            return f"{ast.unparse(each)} takes {f'({takes})' if takes else 'no arguments'}"
+    return ""
+
+
+def _taken(function: Callable[..., object]) -> Iterator[str]:
+    """Yield what a function takes, as it is written in its head, without types."""
+    before = None
+    for each in inspect.signature(function).parameters.values():
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and before not in (each.kind, inspect.Parameter.VAR_POSITIONAL):
+            yield "*"
+        before = each.kind
+        if each.kind is inspect.Parameter.VAR_POSITIONAL:
+            yield f"*{each.name}"
+        elif each.default is inspect.Parameter.empty:
+            yield each.name
+        else:
+            yield f"{each.name}={repr(each.default) if isinstance(each.default, _PLAIN) else '...'}"
 
 
 def _keyword(failed: ProgramNode, name: str) -> str:
-    if not failed.calls_ours(failed.tree):
+    if not isinstance(failed.tree, ast.Call) or (function := failed.function(failed.tree)) is None:
         return ""
-    assert isinstance(failed.tree, ast.Call)
-    function = failed.value(failed.tree.func)
     known, all_taken = [], []
-    for each in inspect.signature(function).parameters.values():  # type: ignore[arg-type]
+    for each in inspect.signature(function).parameters.values():
         if each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             known.append(each.name)
             all_taken.append(each.name)
@@ -135,10 +205,15 @@ def _keyword(failed: ProgramNode, name: str) -> str:
 def _started(tree: ast.AST) -> str:
     match tree:
         case ast.Call(func=function, args=[ast.Call() as made, *rest]):
-            given = [made.func, *made.args, *(keyword.value for keyword in made.keywords), *rest]
-            words = ", ".join(ast.unparse(each) for each in given)
+            words = ", ".join([apart(made), *map(ast.unparse, rest)])
             return f"give the function and its arguments apart, without calling it: `{ast.unparse(function)}({words})`"
     return ""
+
+
+def apart(made: ast.Call) -> str:
+    """Return a call's function and its arguments as Trio wants them, which calls the function itself."""
+    words = ", ".join(map(ast.unparse, [made.func, *made.args, *made.keywords]))
+    return f"functools.partial({words})" if made.keywords else words
 
 
 def _awaited(failed: ProgramNode, node: ast.AST) -> str:
@@ -153,7 +228,9 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
         return ""
     if text := getattr(type(value), "_instead", {}).get("await"):
         return f"{_shown(node)} {is_a(value)}, which is no call: {text}"
-    if isinstance(node, ast.Attribute):
+    if value is None and isinstance(node, ast.Name):
+        return f"{node.id} is None, and there is nothing to wait for: leave this `await` out"
+    if isinstance(node, ast.Attribute | ast.Name):
         return f"{_shown(node)} {is_a(value)}, which is there at once: write it without `await`"
     return ""
 

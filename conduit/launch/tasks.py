@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from types import FrameType
 
 import trio
 
+from conduit.core.started import STARTED, Where
 from conduit.core.steps import steps_of
-
-Where = tuple[str, int, str]
-"""File, line and function."""
 
 Own = Callable[[str], bool]
 """Says of a file whether it is none of a program."""
 
 _TRIO = os.path.dirname(trio.__file__) + os.sep
-_STARTED: ContextVar[Where | None] = ContextVar("conduit.started", default=None)
 
 
 def all_tasks() -> Iterator[trio.lowlevel.Task]:
@@ -75,11 +71,6 @@ def outermost_place(task: trio.lowlevel.Task) -> Where | None:
     return None
 
 
-def started_at(task: trio.lowlevel.Task) -> Where | None:
-    """Return the program's line that started a task which began in no function of the program; see `Starts`."""
-    return task.context.get(_STARTED, None)
-
-
 def error_line(error: BaseException, own: Own) -> str:
     """Return `file:line in function` of the innermost line of a file that is not `own` which an error was raised in."""
     found = ""
@@ -111,6 +102,6 @@ class Starts(trio.abc.Instrument):
         while frame is not None:
             if not self._own(frame.f_code.co_filename):
                 where = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
-                task.context.run(_STARTED.set, where)
+                task.context.run(STARTED.set, where)
                 return
             frame = frame.f_back

@@ -12,11 +12,15 @@ from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+import trio
+
 from conduit.core import checked_call
 from conduit.core.arguments import shown
 from conduit.core.steps import steps_from, steps_of
 from conduit.errors import BadRequest, ConduitError
-from conduit.launch.reports.folders import is_own
+from conduit.launch.misuse import STARTED
+from conduit.launch.reports.folders import is_between, is_own
+from conduit.launch.timeouts import cancelled
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,6 +116,10 @@ def trim(error: BaseException) -> None:
         each.__traceback__ = programs_part(each.__traceback__, keep_end=not _on_purpose(each))
         if isinstance(each, ConduitError) and each.__context__ is not None and each.__cause__ is None:
             _hide_own_context(each)
+        if isinstance(each, trio.TooSlowError) and any(cancelled(each.__context__)):
+            each.__suppress_context__ = True  # a note says what was cancelled
+        if _is_started(each):
+            each.args = (STARTED,)  # without names of this package, and how to write it, which a note says better
         linked = [each.__cause__, each.__context__]
         waiting += [one for one in linked if one is not None]
         if isinstance(each, BaseExceptionGroup):
@@ -126,7 +134,7 @@ def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackTyp
         keep_end: whether those behind the program's last line stay.
     """
     steps = steps_from(step)
-    programs = [number for number, each in enumerate(steps) if not is_own(each.tb_frame.f_code.co_filename)]
+    programs = [number for number, each in enumerate(steps) if not is_between(each.tb_frame.f_code.co_filename)]
     after = programs[-1] + 1 if programs else 0
     shown = [steps[number] for number in programs] + (steps[after:] if keep_end else [])
     rest = None
@@ -135,16 +143,24 @@ def programs_part(step: TracebackType | None, *, keep_end: bool) -> TracebackTyp
     return rest
 
 
+def _is_started(error: BaseException) -> bool:
+    return isinstance(error, TypeError) and str(error).startswith(STARTED)
+
+
 def _on_purpose(error: BaseException) -> bool:
     """Say whether an error is a refusal: of this package's own, or as Python has them, of a name or of arguments.
 
     A group of errors is made in Trio, which is nothing to tell either; nor is where Ctrl-C comes.
     """
     steps = steps_of(error)
+    if isinstance(error, trio.TooSlowError) or _is_started(error):
+        return True
     if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
     last = steps[-1].tb_frame.f_code
-    lacks_arguments = isinstance(error, TypeError) and last.co_filename == checked_call.__file__
+    # `coroutine_or_error` of Trio calls what a nursery is to start.
+    calls = last.co_filename == checked_call.__file__ or last.co_name == "coroutine_or_error"
+    lacks_arguments = isinstance(error, TypeError) and calls
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
     return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt) or lacks_arguments or no_such_name
 

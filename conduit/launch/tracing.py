@@ -11,12 +11,13 @@ import trio
 
 from conduit.contract import JobSetup
 from conduit.core.observer import CallListener
+from conduit.core.started import started_at
 from conduit.errors import ConduitError
 from conduit.launch import output
 from conduit.launch.observing import observed
 from conduit.launch.registry import Spec
 from conduit.launch.reports.folders import is_own
-from conduit.launch.tasks import program_place, started_at
+from conduit.launch.tasks import program_place
 from conduit.seeing.report import ReportRecording, RunReport, SimulatedReportRecording
 from conduit.seeing.timeline import ChromeTrace, Recording, Timeline
 

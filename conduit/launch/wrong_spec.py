@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 
-from conduit.options import closest, describe, named_values
+from conduit.options import closest, describe, joined, named_values
 
 _BETWEEN = re.compile(r"[\s,;+/=]+")
 
@@ -53,6 +54,9 @@ def no_pair(spec: str, part: str, options: type, more: Mapping[str, str]) -> str
         options: the class of the conduit's options.
         more: values of an option that is in no class, with the name of that.
     """
+    if (before := _value_before(spec, part)) and (value := joined(options, before[0], before[1:])):
+        option = before[0]
+        return f"'{part}' in the spec '{spec}' is no option: a comma ends the value of {option}; write {option}={value}"
     name, *rest = re.split("[=:]", part, maxsplit=1)
     given = "".join(rest).strip()
     values = {**named_values(options), **more}
@@ -68,3 +72,12 @@ def no_pair(spec: str, part: str, options: type, more: Mapping[str, str]) -> str
     elif near := closest(word, allowed):
         close = f" (did you mean {near}={given or 'VALUE'}?)"
     return f"'{part}' in the spec '{spec}' is no option{close}; write option=value, separated by commas"
+
+
+def _value_before(spec: str, part: str) -> list[str]:
+    """Return the option before a part of a spec, then the parts of its value, which commas may have cut."""
+    parts = [each.strip() for each in spec.partition(":")[2].split(",")]
+    at = parts.index(part)
+    option, equals, first = parts[at - 1].partition("=") if at else ("", "", "")
+    rest = list(takewhile(lambda each: "=" not in each, parts[at:]))
+    return [option.strip(), *(each.strip("()[] ") for each in [first, *rest])] if equals else []

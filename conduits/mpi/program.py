@@ -117,6 +117,7 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
         process = RealProcess(ep)
         CURRENT.set(process)
     process.go_alone()
+    ep.on_report(process.tell)
     if ep.call_listener is not None:
         listen(process, ep)
     yield world()

@@ -7,6 +7,7 @@ without any.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
@@ -20,7 +21,8 @@ from conduit.sim.trio_private import cancelled
 from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
-from conduits.mpi.awaited.process import CURRENT, Process, Words
+from conduit.words import many
+from conduits.mpi.awaited.process import CURRENT, Process, ReportSink, Words
 from conduits.mpi.engine.device import MORE, NOTHING
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
@@ -412,6 +414,15 @@ class SimulatedProcess(Process):
     def go_alone(self) -> None:
         """The program is one of MPI alone: its sends and receives are what the digest is of."""
         self._port.library.engine.digest_log = self._port.core.digest_log
+
+    def tell(self, told: ReportSink) -> None:
+        """Tell which messages are here that no receive asks for: it may have asked for another tag."""
+        engine, world = self._port.library.engine, self._port.library.world
+        for (source, tag), count in Counter(engine.unexpected_in(world.context)).items():
+            them = "them" if count > 1 else "it"
+            told.note(
+                f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}: no receive asks for {them}"
+            )
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for a copy of `nbytes` bytes."""

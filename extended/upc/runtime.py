@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from conduit import Token
     from extended import Extended
 
+_FREE = "one thread frees an array, once for all; where every thread does, write `await t.all_free(a)`"
+
 
 class Runtime:
     """One thread's part in the shared arrays.
@@ -66,9 +68,8 @@ class Runtime:
         """
         who = self.freed.get(id)
         if who is not None:
-            raise conduit.BadRequest(
-                f"{using}: {what} was freed {who}; use arrays before they are freed, and free them after a barrier"
-            )
+            advice = _FREE if using == "t.free" else "use arrays before they are freed, and free them after a barrier"
+            raise conduit.BadRequest(f"{using}: {what} was freed {who}; {advice}")
 
     # ----------------------------------------------------------------------------------- an array freed by one thread
 
@@ -83,9 +84,7 @@ class Runtime:
             conduit.BadRequest: another thread was first.
         """
         if not (await self._notify(id, [0]))[0]:
-            raise conduit.BadRequest(
-                f"t.free: the array was freed {self.freed.get(id, 'by another thread')}; let one thread free it, once"
-            )
+            raise conduit.BadRequest(f"t.free: the array was freed {self.freed.get(id, 'by another thread')}; {_FREE}")
         with trio.CancelScope(shield=True):  # or its memory would be lost
             await self._notify(id, list(range(1, self.ep.size)))
             await self.x.global_free(offset)

@@ -212,9 +212,9 @@ def test_collectives_that_differ_are_told_with_both_lines(shown):
             "ep.request_short(9, main)",
             "conduit.errors.BadRequest: ep.request_short: dest=9 is no rank of this job; ran",
         ),
-        ("x.put(9, 0, b'a')", "conduit.errors.BadRequest: put: dest=9 is no rank of this job; its ranks are 0 to 1, "),
+        ("x.put(9, 0, b'a')", "conduit.errors.BadRequest: x.put: dest=9 is no rank of this job; its ranks are 0 to"),
         ("x.put(1, 0)", "TypeError: Extended.put() missing 1 required positional argument: 'data'"),
-        ("x.barrier(1.5)", "conduit.errors.BadRequest: barrier: id=1.5 is a float"),
+        ("x.barrier(1.5)", "conduit.errors.BadRequest: x.barrier: id=1.5 is a float"),
     ],
 )
 def test_the_traceback_of_a_wrong_call_ends_in_the_users_line(shown, call, said):
@@ -232,7 +232,7 @@ def test_the_traceback_of_a_wrong_call_ends_in_the_users_line(shown, call, said)
     assert "During handling" not in "\n".join(lines)
     whole = shown(source, "--traceback")
     assert whole.count('  File "') > 5
-    assert said in whole
+    assert said.replace(": x.", ": ") in whole, "as it was raised"
 
 
 def test_what_a_program_was_handling_is_its_own_affair(shown):

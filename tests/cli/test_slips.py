@@ -5,8 +5,12 @@ import gc
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import pytest
+
+import conduit
+from extended import Extended
 
 UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8', block=3)\n    "
 SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n    "
@@ -139,15 +143,15 @@ LINES = {
     "from conduits import MPI": "conduits has no MPI: write `from conduits.mpi import MPI`",
     "from extended import UPC": "extended has no UPC: write `from extended import upc`",
     MPI + MPI4PY + "await comm.Allreduce(b, b.copy(), op=Op())": (
-        "conduit.errors.BadRequest: Comm.Allreduce: op is of mpi4py itself; write `from conduits.mpi import MPI` at "
+        "conduit.errors.BadRequest: comm.Allreduce: op is of mpi4py itself; write `from conduits.mpi import MPI` at "
         "the top"
     ),
     MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Bcast([b, Datatype()])": (
-        "conduit.errors.BadRequest: Comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "
+        "conduit.errors.BadRequest: comm.Bcast: buf: the datatype is of mpi4py itself; write `from conduits.mpi import "
         "MPI` at the top"
     ),
     MPI + MPI4PY.replace("Op", "Datatype") + "await comm.Gatherv([b, Datatype()], [b, (4, 0), Datatype()])": (
-        "conduit.errors.BadRequest: Comm.Gatherv: sendbuf: the datatype is of mpi4py itself; write `from conduits.mpi "
+        "conduit.errors.BadRequest: comm.Gatherv: sendbuf: the datatype is of mpi4py itself; write `from conduits.mpi "
         "import MPI` at the top"
     ),
     WINDOW + MPI4PY + "await win.Accumulate(bytes(8), 0, op=Op())": (
@@ -196,6 +200,74 @@ LINES = {
         "conduit.errors.BadRequest: a.local = v: could not broadcast input array from shape (2,) into shape (6,); the "
         "array has dtype int64, give values that numpy assigns to it, and as many as this thread has, 6"
     ),
+    CORE + "n = 3\n    await n": "n is an int, which is there at once: write it without `await`",
+    EXTENDED + "h = await x.put(1, 0, b'a')\n    await h": (
+        "h is None, and there is nothing to wait for: leave this `await` out"
+    ),
+    EXTENDED + "h = x.get_nb(1, 0, 8)\n    await h\n    await h": (
+        "h is a call that was awaited before, and a call is awaited once: keep what that gave, `value = await h`; a "
+        "call whose name ends in _nb gives a handle, `h = await x.get_nb(...)`, and then `await h` gives the value"
+    ),
+    # A wrong number of arguments.
+    CORE + "await ep.request_short()": "ep.request_short takes (dest, handler, *args)",
+    CORE + "await ep.poll(1)": "ep.poll takes no arguments",
+    CORE + "await ep.block_until()": "ep.block_until takes (predicate, *, what='', ranks=...)",
+    CORE + "class A: pass\n    A.end = ep\n    await A.end.request_short(1)": (
+        "A.end.request_short takes (dest, handler, *args)"
+    ),
+    EXTENDED + "x.put(1)": "x.put takes (dest, offset, data)",
+    EXTENDED + "await x.get(1, 2, 3, 4)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
+    EXTENDED + "await x.get(1, 2, offset=3)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
+    EXTENDED + "await x.split()": "x.split takes (color, key=0)",
+    MPI + "await comm.Recv()": "comm.Recv takes (buf, source=-2, tag=-1, status=None)",
+    SHMEM + "await pe.put(a)": "pe.put takes (target, source, pe, size=None, ctx=None)",
+    # What is no value.
+    EXTENDED + "rows = await x.gather(ep.rank)\n    rows.sum()": (
+        "rows is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank"
+    ),
+    EXTENDED + "rows = await x.put(1, 0, b'a')\n    rows[0]": (
+        "rows is None, which is what x.put(1, 0, b'a') at prog.py:4 gave on this rank"
+    ),
+    # What has no bytes.
+    CORE + "await ep.request_medium(1, h, 'hello')": (
+        "conduit.errors.BadRequest: ep.request_medium: payload is a str, which has no buffer of plain bytes; pass its "
+        "bytes, 'hello'.encode()"
+    ),
+    CORE + "await ep.request_medium(1, h, [1, 2])": (
+        "conduit.errors.BadRequest: ep.request_medium: payload is a list, which has no buffer of plain bytes; pass an "
+        "array: numpy.array([1, 2])"
+    ),
+    EXTENDED + "await x.put(1, 0, 'hello')": (
+        "conduit.errors.BadRequest: x.put: data is a str, which offers no bytes; give its bytes, 'hello'.encode()"
+    ),
+    EXTENDED + "await x.get(1, 0, out=[0, 0])": (
+        "conduit.errors.BadRequest: x.get: out is a list, which offers no bytes; give a bytearray or a numpy array"
+    ),
+    MPI + "await comm.Send([1, 2, 3], dest=1)": (
+        "conduit.errors.BadRequest: comm.Send: buf=[1, 2, 3] is a list of numbers, which has no bytes to send or to "
+        "receive into; give an array: numpy.array([1, 2, 3])"
+    ),
+    # Other calls than were meant.
+    EXTENDED + "def f(token): pass\n    await x.attach(f)": (
+        "conduit.errors.BadRequest: x.attach: ep=f is a function; handlers are attached to the endpoint: write `await "
+        "ep.attach(f)`"
+    ),
+    UPC + "await t.free(a)": (
+        "conduit.errors.BadRequest: t.free: the array was freed by t.free of thread 0; one thread frees an array, once "
+        "for all; where every thread does, write `await t.all_free(a)`"
+    ),
+    # The program's own words.
+    EXTENDED + "layer = x\n    await layer.put(7, 0, b'a')": (
+        "conduit.errors.BadRequest: layer.put: dest=7 is no rank of this job; its ranks are 0 to 1, choose one of them "
+        "or start the job with more (ranks=)"
+    ),
+    SHMEM + "b = pe.zeros(4)\n    await pe.put(b, a, 1)": (
+        "conduit.errors.BadRequest: pe.put: target=a call without `await` is a coroutine; give an array of numpy"
+    ),
+    CORE + "e = ep\n    await e.request_short(1, lambda token: 0)": (
+        "conduit.errors.BadRequest: e.request_short: handler=<lambda> is not attached on this rank; pass it to `await "
+        "ep.attach(...)` first (attached: h)"
+    ),
     # Handlers.
     CORE + "await ep.request_short(1, 'h', 1)": (
         "conduit.errors.BadRequest: ep.request_short: handler='h' is a str; pass the function itself, h, of prog.py:3 "
@@ -209,16 +281,16 @@ LINES = {
         "conduit.errors.BadRequest: ep.request_short: dest=h is a function; pass an int"
     ),
     CORE
-    + "await ep.attach('g')": "conduit.errors.BadRequest: attach: handler='g' is a str; pass the function itself: g",
+    + "await ep.attach('g')": "conduit.errors.BadRequest: ep.attach: handler='g' is a str; pass the function itself: g",
     CORE + "await ep.attach([h, main])": (
-        "conduit.errors.BadRequest: attach: handler=[h, main] is a list; pass each function by itself, `await "
+        "conduit.errors.BadRequest: ep.attach: handler=[h, main] is a list; pass each function by itself, `await "
         "ep.attach(f, g)`: none has a number of its own"
     ),
     CORE + "def g(): pass\n    await ep.attach(g)": (
-        "conduit.errors.BadRequest: attach: handler=g (prog.py:5) takes no token; write `def g(token, ...)`"
+        "conduit.errors.BadRequest: ep.attach: handler=g (prog.py:5) takes no token; write `def g(token, ...)`"
     ),
     CORE + "await ep.attach((200, h))": (
-        "conduit.errors.BadRequest: attach: handler=[200, h] is a tuple; pass each function by itself, `await "
+        "conduit.errors.BadRequest: ep.attach: handler=[200, h] is a tuple; pass each function by itself, `await "
         "ep.attach(f, g)`: none has a number of its own"
     ),
     CORE + "def g(token): token.reply(h, 1)\n    await ep.attach(g)\n    await ep.request_short(0, g)": (
@@ -273,11 +345,14 @@ def test_a_call_of_a_class_of_mpi_that_is_not_awaited_is_told_with_its_line(show
     ) in shown(MPI + call)
 
 
-AT_ONCE = (
-    "programs run on Trio, where nothing of asyncio works: write `async with trio.open_nursery() as nursery:` and in "
-    "it `nursery.start_soon(ep.poll)` for each call that is to be made at the same time, the function and its "
-    "arguments without parentheses"
-)
+def at_once(call):
+    return (
+        "programs run on Trio, where nothing of asyncio works: write `async with trio.open_nursery() as nursery:` and "
+        f"in it `nursery.start_soon({call})` for each call that is to be made at the same time, the function and its "
+        "arguments without parentheses"
+    )
+
+
 WITHIN = (
     "programs run on Trio, where nothing of asyncio works: write `with trio.fail_after(seconds):` around what may not "
     "take longer"
@@ -287,9 +362,9 @@ WITHIN = (
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("await asyncio.gather(ep.poll(), ep.poll())", AT_ONCE),
-        ("asyncio.create_task(ep.poll())", AT_ONCE),
-        ("async with asyncio.TaskGroup() as group: pass", AT_ONCE),
+        ("await asyncio.gather(ep.poll(), ep.poll())", at_once("ep.poll")),
+        ("asyncio.create_task(ep.request_short(1, h, 2))", at_once("ep.request_short, 1, h, 2")),
+        ("async with asyncio.TaskGroup() as group: pass", at_once("ep.poll")),
         ("await asyncio.wait_for(ep.poll(), 1)", WITHIN),
         ("async with asyncio.timeout(1): pass", WITHIN),
         (
@@ -309,7 +384,9 @@ def test_what_programs_write_for_names_of_asyncio(shown, line, said):
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        assert said in shown(CORE + line)
+        lines = shown(CORE + line)
+        assert said in lines
+        assert not [each for each in lines if "never awaited" in each], "one advice, and no other beside it"
     finally:
         asyncio.set_event_loop(None)
         loop.close()
@@ -335,16 +412,132 @@ def test_main_runs_in_trio_already(shown):
     assert said in shown("import trio\n" + CORE + "trio.run(ep.poll)")
 
 
-def test_a_call_that_is_given_to_a_nursery_is_written_apart(shown):
+@pytest.mark.parametrize(
+    ("call", "apart"),
+    [
+        ("x.put(1, 0, b'a')", "x.put, 1, 0, b'a'"),
+        ("ep.request_short(1, print)", "ep.request_short, 1, print"),
+        ("x.get(1, 0, out=b)", "functools.partial(x.get, 1, 0, out=b)"),
+    ],
+)
+def test_a_call_that_is_given_to_a_nursery_is_written_apart(shown, call, apart):
+    before = "def print(token): pass\n    b = bytearray(4)\n    await ep.attach(print)\n    "
+    lines = shown(f"import trio\n{EXTENDED}{before}async with trio.open_nursery() as n:\n        n.start_soon({call})")
+    assert lines == [
+        "  + Exception Group Traceback (most recent call last):",
+        '  |   File "prog.py", line 8, in main',
+        "  |     async with trio.open_nursery() as n:",
+        "  | ExceptionGroup: Exceptions from Trio nursery (1 sub-exception)",
+        lines[4],
+        f"  | give the function and its arguments apart, without calling it: `n.start_soon({apart})`",
+        "  +-+---------------- 1 ----------------",
+        "    | Traceback (most recent call last):",
+        '    |   File "prog.py", line 9, in main',
+        f"    |     n.start_soon({call})",
+        "    | TypeError: Trio was expecting an async function, but instead it got a coroutine",
+        "    +------------------------------------",
+    ]
+    assert lines[4].startswith("  | raised by rank ")
+
+
+@pytest.mark.parametrize(
+    ("call", "takes"),
+    [
+        ("x.put, 1", "x.put takes (dest, offset, data)"),
+        ("ep.request_short, 1", "ep.request_short takes (dest, handler, *args)"),
+    ],
+)
+def test_a_call_in_a_nursery_with_too_few_arguments_says_what_it_takes(shown, call, takes):
+    lines = shown(f"import trio\n{EXTENDED}async with trio.open_nursery() as n:\n        n.start_soon({call})")
+    assert f"  | {takes}" in lines
+    assert [line for line in lines if 'File "' in line] == [
+        '  |   File "prog.py", line 5, in main',
+        '    |   File "prog.py", line 6, in main',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("top", "inside", "said"),
+    [
+        (
+            EXTENDED,
+            "if ep.rank == 0: await x.barrier()",
+            "`await x.barrier()` at prog.py:6 took longer than `trio.fail_after(0.001)` allows: it waited for a "
+            "barrier, which rank 1 must bring about",
+        ),
+        (
+            CORE,
+            "await ep.block_until(lambda: False)",
+            "`await ep.block_until(lambda: False)` at prog.py:7 took longer than `trio.fail_after(0.001)` allows: it "
+            "waited for its predicate to become true",
+        ),
+        (
+            CORE,
+            "await trio.sleep(1)",
+            "`await trio.sleep(1)` at prog.py:7 took longer than `trio.fail_after(0.001)` allows",
+        ),
+        (
+            MPI,
+            "await comm.Recv(b, source=1 - comm.rank, tag=3)",
+            "`await comm.Recv(b, source=1 - comm.rank, tag=3)` at prog.py:8 took longer than `trio.fail_after(0.001)` "
+            "allows: it waited for MPI Recv from rank 1, tag 3, on MPI_COMM_WORLD, which rank 1 must bring about",
+        ),
+    ],
+)
+def test_what_took_longer_than_a_program_allows_is_told(shown, top, inside, said):
+    lines = shown(f"import trio\n{top}with trio.fail_after(1e-3):\n        {inside}")
+    number = top.count("\n") + 2
+    assert lines[:4] == [
+        "Traceback (most recent call last):",
+        f'  File "prog.py", line {number}, in main',
+        "    with trio.fail_after(1e-3):",
+        "trio.TooSlowError",
+    ]
+    assert lines[4].startswith("raised by rank 0 at ")
+    assert lines[5] == said
+    assert lines[6:] in ([], ["rank 1 raised the same"])
+
+
+def test_all_lines_that_took_longer_than_a_program_allows_are_told_once(shown):
     lines = shown(
-        "import trio\n" + EXTENDED + "async with trio.open_nursery() as n:\n        n.start_soon(x.put(1, 0, b'a'))"
+        "import trio\n" + CORE + "async def one(): await trio.sleep(1)\n"
+        "    with trio.fail_after(1e-3):\n        async with trio.open_nursery() as n:\n            n.start_soon(one)\n"
+        "            n.start_soon(one)\n            await ep.block_until(lambda: False)"
     )
-    assert any(
-        line.endswith(
-            "give the function and its arguments apart, without calling it: `n.start_soon(x.put, 1, 0, b'a')`"
-        )
-        for line in lines
-    )
+    assert set(lines[5].split("; ")) == {
+        "`await trio.sleep(1)` at prog.py:6 took longer than `trio.fail_after(0.001)` allows",
+        "`await ep.block_until(lambda: False)` at prog.py:11 took longer than `trio.fail_after(0.001)` allows: it "
+        "waited for its predicate to become true",
+    }
+
+
+def test_the_whole_traceback_of_what_took_too_long_has_all_its_frames(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("import trio\n" + CORE + "with trio.fail_after(1e-3): await trio.sleep(1)")
+    err = command("run", "prog.py", "--conduit", "loggp", "--traceback").err
+    assert "trio.Cancelled" in err
+    assert "During handling of the above exception" in err
+
+
+IN_TASKS = (
+    "barrier: this rank is in a barrier already, in another task, at prog.py:{}, and calls one more at prog.py:{}; let "
+    "one task of a rank come to each barrier: write one, after the nursery, or give each task a team of its own, by "
+    "split"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lines"),
+    [
+        ("n.start_soon(x.barrier)", "n.start_soon(x.barrier)", (7, 8)),
+        ("n.start_soon(one)", "await trio.sleep(0); await x.barrier()", (5, 8)),
+    ],
+)
+def test_two_barriers_of_two_tasks_are_told_with_both_lines(shown, first, second, lines):
+    body = f"async def one(): await x.barrier()\n    async with trio.open_nursery() as n:\n        {first}\n        "
+    text = "\n".join(shown(f"import trio\n{EXTENDED}{body}{second}"))
+    one, other = lines
+    assert IN_TASKS.format(one, other) in text or IN_TASKS.format(other, one) in text
 
 
 @pytest.mark.parametrize(
@@ -425,3 +618,128 @@ def test_a_request_that_was_waited_for_in_any_way_is_not_warned_of(command, tmp_
     outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi")
     assert outcome.status == 0, outcome.err
     assert "warning" not in outcome.err
+
+
+ONLY_A_POLL = (
+    "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
+    "ep.block_until(predicate)`, for an event with `await ep.block_until(event.is_set)`"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("event = trio.Event()\n    await event.wait()", ()),
+        ("got = []\n    while not got: await trio.sleep(1e-3)", ("--time-limit", "0.01")),
+    ],
+)
+def test_who_waits_in_trio_for_a_handler_is_told_that_only_a_poll_runs_it(shown, body, words):
+    lines = shown(f"import trio\n{CORE}await ep.request_short(1 - ep.rank, h, 1)\n    {body}", *words)
+    assert "    1 message not handled, because this rank does not poll: for h (prog.py:4)" in lines
+    assert lines[-1] == ONLY_A_POLL
+    assert lines.count(ONLY_A_POLL) == 1
+
+
+def test_who_polls_is_not_told_that_only_a_poll_runs_handlers(shown):
+    assert ONLY_A_POLL not in shown(CORE + "await ep.block_until(lambda: False)")
+
+
+def test_locks_that_are_taken_in_two_orders_are_told_once(shown):
+    lines = shown(
+        EXTENDED + "async with x.lock('ab'[ep.rank]):\n        await x.barrier()\n        "
+        "async with x.lock('ba'[ep.rank]): pass"
+    )
+    assert lines[4:] == [
+        "    rank 0: holds lock 'a', taken at prog.py:4",
+        "    rank 1: holds lock 'b', taken at prog.py:4",
+        "take several locks in the same order on every rank, or release one before the next is taken",
+    ]
+
+
+def test_a_message_of_mpi_with_another_tag_is_told(shown):
+    lines = shown(
+        MPI + "if comm.rank == 0: await comm.Send(b, dest=1, tag=7)\n    else: await comm.Recv(b, source=0, tag=8)"
+    )
+    assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD: no receive asks for it"
+
+
+def test_another_collective_call_of_mpi_is_told_what_to_do(shown):
+    lines = shown(MPI + "if comm.rank == 0: await comm.Barrier()\n    else: await comm.Bcast(b, root=0)")
+    assert (
+        "conduits.mpi.errors.MpiError: MPI Bcast of all on MPI_COMM_WORLD: rank 0 sent 0 bytes where 32 were counted "
+        "on; make the same collective calls in the same order on all ranks, with counts, datatypes, root and "
+        "algorithm= that agree"
+    ) in lines
+
+
+def test_no_handler_of_a_layer_is_named(shown):
+    lines = shown(EXTENDED + "await (x.broadcast([1, 2]) if ep.rank == 0 else x.all_reduce(3))")
+    assert "extended.collectives.signature.CollectiveMismatch: collective call 1 of their team: " in lines[-2]
+    assert lines[-1].startswith("raised by rank ")
+
+
+def test_a_handle_that_was_taken_for_the_value_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(EXTENDED + "h = x.get_nb(1, 0, 4)\n    await h")
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert (
+        "warning from ranks 0-1: a handle of get_nb, made at prog.py:5, never waited for: `await get_nb(...)` gives "
+        "the handle, which is awaited in its turn, `await handle`, or given to wait_all\n"
+    ) in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "part", "written"),
+    [
+        ("sci:torus=4,2", "2", "torus=4x2"),
+        ("sci:torus=(4, 2, 2),order=weak", "2", "torus=4x2x2"),
+    ],
+)
+def test_a_value_that_a_comma_cuts_is_told_how_to_write(command, tmp_path, spec, part, written):
+    (tmp_path / "prog.py").write_text(CORE)
+    outcome = command("run", str(tmp_path / "prog.py"), "--conduit", spec)
+    assert outcome.status == 2
+    assert (
+        f"'{part}' in the spec '{spec}' is no option: a comma ends the value of torus; write {written}\n" in outcome.err
+    )
+
+
+def test_calls_that_are_made_after_the_job_are_told():
+    """At the call, awaited or not; one of a layer, which asks no endpoint before it is awaited, is warned of."""
+    kept = []
+
+    async def main(ep):
+        kept.append((ep, await Extended.attach(ep)))
+
+    conduit.run(main, conduit="loggp")
+    ep, x = kept[0]
+    for call in (
+        ep.poll,
+        ep.attach,
+        lambda: ep.request_short(1, main),
+        lambda: ep.compute(1),
+        lambda: ep.block_until(len),
+    ):
+        with pytest.raises(
+            conduit.BadRequest, match=r"^this call is on the endpoint of rank 0 of a job that is over; make"
+        ):
+            call()
+
+    def forget():
+        warnings.filterwarnings("ignore", category=RuntimeWarning)  # of Python, which would keep the call
+        x.put(1, 0, b"abc")
+
+    with pytest.warns(conduit.ConduitWarning) as warned:
+        forget()
+    (warning,) = warned
+    assert str(warning.message) == (
+        'x.put(1, 0, b"abc") was called outside of a job and never awaited, so it did nothing; make calls while main '
+        "runs, and `await` them"
+    )
+    assert warning.filename == __file__
+
+
+def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
+    lines = shown(CORE + "while True: await ep.request_short(0, h, 1)", "--time-limit", "1e-4")
+    assert any(line.endswith("prog.py:5 in main: is in ep.request_short") for line in lines), lines

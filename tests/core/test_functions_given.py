@@ -26,9 +26,7 @@ class _Calls:
         return more
 
 
-@pytest.mark.parametrize(
-    ("main", "name"), [(_Calls(), "<.*_Calls object at .*>"), (_Calls().plain, "plain"), (repr, "repr")]
-)
+@pytest.mark.parametrize(("main", "name"), [(_Calls(), "<.*_Calls object>"), (_Calls().plain, "plain"), (repr, "repr")])
 def test_a_main_that_is_not_async_is_refused(main, name):
     with pytest.raises(conduit.BadRequest, match=rf"\Arun: main={name} returned a (int|str), which cannot be awaited"):
         conduit.run(main, conduit="loggp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from functools import cache
@@ -18,6 +19,11 @@ def is_own(file: str) -> bool:
     Commands, benchmarks and suites are programs too.
     """
     return file.startswith(_own_folders())
+
+
+def is_between(file: str) -> bool:
+    """Say whether the lines of a file lie between those of a program, or behind them: own ones, and those of `with`."""
+    return is_own(file) or file == contextlib.__file__
 
 
 @cache

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import trio
 
-from conduit.contract import REQUEST, Wait
+from conduit.contract import REQUEST, Message, Wait
 from conduit.core import endpoint
+from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.records import MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
+from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
-_TRIO = "a wait of Trio's own"
 _RAN = "its task ran that"
 
 
@@ -117,7 +117,7 @@ def _rank(
         if wait is not None or not tasks.at_end_of_nursery(task):
             found.append(_task(number, task, stage, wait, task is blamed, interrupted, broken_off))
     told = rank.told()
-    polls = any(task.wait is not None or task.call != _TRIO for task in found)
+    polls = any(task.wait is not None or task.call != OF_TRIO for task in found)
     return RankRecord(
         number,
         stage.value if found else "has ended",
@@ -130,6 +130,7 @@ def _rank(
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),
+        tuple(told.advice),
     )
 
 
@@ -181,7 +182,7 @@ def _place(task: trio.lowlevel.Task) -> tuple[SourceLine | None, bool]:
     """Return the line of a program that a task is in, or else the one that started it, and whether it is that."""
     found = tasks.program_place(task, is_own)
     if found is None:
-        found = tasks.started_at(task)
+        found = started_at(task)
         if found is not None:
             return SourceLine(*found), True
         found = tasks.outermost_place(task)
@@ -202,5 +203,8 @@ def _endpoint_call(frames: Iterable[tuple[FrameType, int]]) -> str:
     """Return which call of its endpoint a task with these frames is in."""
     for frame, _ in frames:
         if frame.f_code.co_filename == endpoint.__file__:
-            return f"ep.{frame.f_code.co_name.lstrip('_')}"
-    return _TRIO
+            name, message = frame.f_code.co_name.lstrip("_"), frame.f_locals.get("message")
+            if name == "request" and isinstance(message, Message):  # what several calls have in common
+                name = f"request_{message.category.name.lower()}"
+            return f"ep.{name}"
+    return OF_TRIO

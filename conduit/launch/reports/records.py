@@ -8,6 +8,9 @@ import attrs
 
 from conduit.contract import Participation
 
+OF_TRIO = "a wait of Trio's own"
+"""What a task does that waits in no call of this package, and so does not poll: `TaskRecord.call`."""
+
 
 @attrs.frozen
 class SourceLine:
@@ -128,6 +131,7 @@ class RankRecord:
         notes: what the layers above tell, in lines.
         parts: its parts in what ranks do together.
         unhandled: what the undelivered messages are, as far as it could be seen without taking them.
+        advice: what the layers above say that is to be done.
     """
 
     rank: int
@@ -141,6 +145,7 @@ class RankRecord:
     notes: tuple[str, ...]
     parts: tuple[Participation, ...] = ()
     unhandled: tuple[MessageRecord, ...] = ()
+    advice: tuple[str, ...] = ()
 
 
 @attrs.frozen

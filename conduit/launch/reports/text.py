@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from conduit.launch.reports.graph import pattern, shape, task_shape
 from conduit.launch.reports.inboxes import in_use, in_use_together, not_handled
-from conduit.launch.reports.records import Cause, RankRecord, Report, TaskRecord, WaitRecord
+from conduit.launch.reports.records import OF_TRIO, Cause, RankRecord, Report, TaskRecord, WaitRecord
 from conduit.launch.reports.words import common, counted, named, ranges, shorten, span, time
 from conduit.words import many
 
@@ -24,6 +24,10 @@ _OVER = {
 }
 _AT_REST = ("deadlock", "stall")  # kinds of which it is known that nothing is on its way
 _TRUE = "which is true by now"  # what made it true may have been a handler of this very instant
+_POLL = (
+    "in a wait of Trio's own nothing is polled, and only a poll runs handlers: wait with `await "
+    "ep.block_until(predicate)`, for an event with `await ep.block_until(event.is_set)`"
+)
 _MORE = "`conduit run --full-report FILE` writes all, and the error's `report` has it"
 
 
@@ -66,7 +70,15 @@ class _Text:
         apart = [line for bucket in buckets for line in self._bucket(bucket)]
         if len(lines) + len(apart) > _MOST:
             apart = self._by_line(rest)
-        return lines + apart
+        return lines + apart + self._advice()
+
+    def _advice(self) -> list[str]:
+        """Return what is to be done, each thing once, whatever the number of ranks."""
+        said = dict.fromkeys(text for rank in self._report.ranks for text in rank.advice)
+        deaf = [rank for rank in self._report.ranks if rank.running and not rank.polls]
+        if any(task.call == OF_TRIO for rank in deaf for task in rank.tasks):
+            said[_POLL] = None
+        return list(said)
 
     def full(self) -> list[str]:
         report = self._report
@@ -78,7 +90,7 @@ class _Text:
                 lines.append(f"    {_waiters(cause, self._first(cause), all_of_them=True)}")
         for rank in report.ranks:
             lines += _indented(f"rank {rank.rank}", self._lines(rank))
-        return lines
+        return lines + self._advice()
 
     # -- causes --------------------------------------------------------------------------------------
 

@@ -97,7 +97,9 @@ class Svg:
         look = (f' text-anchor="{anchor}"' if anchor != "start" else "") + (' font-weight="bold"' if bold else "")
         if size != FONT:
             look += f' font-size="{_n(size)}"'
-        self._parts.append(f'<text fill="#111" stroke="none" x="{_n(x)}" y="{_n(y)}"{look}>{escape(text, quote=False)}</text>')
+        self._parts.append(
+            f'<text fill="#111" stroke="none" x="{_n(x)}" y="{_n(y)}"{look}>{escape(text, quote=False)}</text>'
+        )
 
     def render(self) -> str:
         """Return the file."""

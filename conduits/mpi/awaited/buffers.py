@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from conduit import BadRequest
+from conduit.words import plain
 from conduits.mpi.awaited import datatypes
 from conduits.mpi.awaited.datatypes import BYTE, Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
@@ -137,7 +138,7 @@ def _view(data: Any, what: str, *, writable: bool) -> tuple[memoryview, Datatype
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = plain(value)
     return text if len(text) < 60 else f"{text[:56]} ..."
 
 
@@ -216,6 +217,7 @@ def span(given: Any, what: str, *, writable: bool = False) -> Span:
     if not isinstance(given, list | tuple):
         view, datatype = _view(given, what, writable=writable)
         return Span(view, datatype, len(view) // datatype.extent, given)
+    _refuse_numbers(given, what)
     data, count, displacement, datatype_given = _simple(given, what)
     view, own = _view(data, what, writable=writable)
     datatype = own if datatype_given is None else _datatype(datatype_given, what)
@@ -234,6 +236,16 @@ def span(given: Any, what: str, *, writable: bool = False) -> Span:
             f"{count * datatype.extent} bytes, the buffer has {len(view)}; give at most that"
         )
     return Span(view[start : start + count * datatype.extent], datatype, count, data)
+
+
+def _refuse_numbers(given: Sequence[Any], what: str) -> None:
+    """Refuse a list that is meant as what is sent, and not as an array with its count and datatype."""
+    if given and all(isinstance(each, int | float | complex | list | tuple) for each in given):
+        kind = type(given).__name__
+        raise BadRequest(
+            f"{what}={_short(given)} is a {kind} of numbers, which has no bytes to send or to receive into; give an "
+            f"array: numpy.array({_short(given)})"
+        )
 
 
 def _simple(given: Sequence[Any], what: str) -> tuple[Any, int | None, int, Any]:
@@ -265,6 +277,7 @@ def parts(given: Any, size: int, what: str, *, writable: bool = False) -> Vector
     """
     if not isinstance(given, list | tuple):
         given = [given, None]
+    _refuse_numbers(given, what)
     data, rest = given[0], list(given[1:])
     datatype_given = None
     if rest and (rest[-1] is None or isinstance(rest[-1], Datatype | str) or of_mpi4py(rest[-1])):

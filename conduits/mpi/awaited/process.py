@@ -53,6 +53,14 @@ class Words(Protocol):
         ...
 
 
+class ReportSink(Protocol):
+    """What `conduit.Endpoint.on_report` calls with."""
+
+    def note(self, text: str) -> None:
+        """Add a line about this rank."""
+        ...
+
+
 class PlainCall(Protocol):
     """How a process calls plain functions of MPI; see `Process`."""
 
@@ -122,6 +130,9 @@ class Process(ABC):
 
     def go_alone(self) -> None:  # noqa: B027  not all have anything to note
         """The program is one of MPI alone, without Active Messages."""
+
+    def tell(self, told: ReportSink) -> None:  # noqa: B027  real libraries say nothing of what they keep
+        """Tell what this rank knows when a report is made of a job that gets no further."""
 
     async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
         """Wait, when the rank's main is over, until all that it has begun is away."""

@@ -155,8 +155,9 @@ class CollectiveChannel:
                 elif request.nbytes != room:
                     raise MpiError(
                         ErrorClass.ERR_TRUNCATE,
-                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; give counts, "
-                        "datatypes, root and algorithm= that agree on all ranks",
+                        f"{what}: rank {source} sent {request.nbytes} bytes where {room} were counted on; make the "
+                        "same collective calls in the same order on all ranks, with counts, datatypes, root and "
+                        "algorithm= that agree",
                     )
 
 

@@ -325,6 +325,10 @@ class Engine:
         """Return how many messages are unexpected: no receive has matched them."""
         return sum(map(len, self._unexpected.values()))
 
+    def unexpected_in(self, context: int) -> list[tuple[int, int]]:
+        """Return source and tag of each of them in a context, in their order."""
+        return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
+
     def statistics(self) -> dict[str, int]:
         """Return what this rank has begun."""
         return {

@@ -1,0 +1,33 @@
+"""Errors of this project in the words of the program that they come of: `x.put`, where a message begins with put."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from conduit.core.written import SHOWN
+from conduit.errors import ConduitError
+from conduit.launch.misuse import program_node
+
+_CALL = re.compile(r"([A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?=: )")
+
+
+def in_own_words(error: BaseException, ours: Callable[[object], bool]) -> None:
+    """Let an error's text begin with the call as the program's line has it, where it begins with that call's name.
+
+    Args:
+        error: what is shown of a program that has ended with it; changed.
+        ours: says of a class whether it is one of this project.
+    """
+    if not (isinstance(error, ConduitError) and error.args and isinstance(error.args[0], str)):
+        return
+    found = _CALL.match(error.args[0])
+    failed = program_node(error, ours) if found else None
+    if found is None or failed is None:
+        return
+    call = failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == found[2]:
+        written = ast.unparse(call.func)
+        if len(written) <= SHOWN:
+            error.args = (written + error.args[0][found.end() :], *error.args[1:])
