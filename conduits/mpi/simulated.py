@@ -22,7 +22,7 @@ from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
-from conduits.mpi.awaited.process import CURRENT, Process, ReportSink, Words
+from conduits.mpi.awaited.process import CURRENT, Process, Told, Words
 from conduits.mpi.engine.device import MORE, NOTHING
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
@@ -415,7 +415,7 @@ class SimulatedProcess(Process):
         """The program is one of MPI alone: its sends and receives are what the digest is of."""
         self._port.library.engine.digest_log = self._port.core.digest_log
 
-    def tell(self, told: ReportSink) -> None:
+    def tell(self, told: Told) -> None:
         """Tell which messages are here that no receive asks for: it may have asked for another tag."""
         engine, world = self._port.library.engine, self._port.library.world
         for (source, tag), count in Counter(engine.unexpected_in(world.context)).items():

@@ -53,7 +53,7 @@ class Words(Protocol):
         ...
 
 
-class ReportSink(Protocol):
+class Told(Protocol):
     """What `conduit.Endpoint.on_report` calls with."""
 
     def note(self, text: str) -> None:
@@ -131,7 +131,7 @@ class Process(ABC):
     def go_alone(self) -> None:  # noqa: B027  not all have anything to note
         """The program is one of MPI alone, without Active Messages."""
 
-    def tell(self, told: ReportSink) -> None:  # noqa: B027  real libraries say nothing of what they keep
+    def tell(self, told: Told) -> None:  # noqa: B027  real libraries say nothing of what they keep
         """Tell what this rank knows when a report is made of a job that gets no further."""
 
     async def finish(self) -> None:  # noqa: B027  where time is virtual the job waits by itself
