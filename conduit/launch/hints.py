@@ -15,8 +15,9 @@ import trio
 
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
+from conduit.errors import BadRequest
 from conduit.launch import registry
-from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node
+from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node, swapped
 from conduit.launch.timeouts import too_slow
 from conduit.options import closest, like
 
@@ -61,6 +62,8 @@ def hint(error: BaseException) -> str:
             return elsewhere(package, found[1])
         case trio.TooSlowError():
             return too_slow(error)
+        case BadRequest():
+            return swapped(error, is_ours)
         case TypeError():
             return misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":

@@ -31,6 +31,10 @@ _COUNT = re.compile(
 )
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"
 """How Trio refuses a call that has been made already."""
+_SWAPPED = re.compile(
+    r"^[\w.]+: (dest=.* is (a function|an? (ndarray|bytes|bytearray|memoryview|str|list|tuple));|"
+    r"(data|payload) is an int,)"
+)
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -136,6 +140,20 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
     if text == "'int' object is not iterable":
         return _counted(failed, failed.tree.iter if isinstance(failed.tree, ast.For) else failed.tree)
     return _reckoned(failed, methods=_METHODS.search(text) is not None) or nothing(error, ours)
+
+
+def swapped(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say what a call takes where it was given something in the place of something else; "" for other errors.
+
+    Args:
+        error: that an argument is refused.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours) if _SWAPPED.search(str(error)) else None
+    call = failed.tree.value if failed and isinstance(failed.tree, ast.Await) else failed and failed.tree
+    if not isinstance(call, ast.Call) or failed is None or (function := failed.function(call)) is None:
+        return ""
+    return f"{ast.unparse(call.func)} takes ({', '.join(_taken(function))})"
 
 
 def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:

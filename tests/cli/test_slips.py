@@ -97,13 +97,13 @@ LINES = {
         "the array"
     ),
     MPI + "await comm.barrier()": (
-        "conduit.errors.BadRequest: Comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
+        "conduit.errors.BadRequest: comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
     ),
     MPI + "await comm.iprobe()": (
-        "conduit.errors.BadRequest: Comm.iprobe: names begin with a capital here; write `await comm.Iprobe()`"
+        "conduit.errors.BadRequest: comm.iprobe: names begin with a capital here; write `await comm.Iprobe()`"
     ),
     MPI + "await comm.allreduce(3)": (
-        "conduit.errors.BadRequest: Comm.allreduce: calls that pickle objects are not here; give arrays to `await "
+        "conduit.errors.BadRequest: comm.allreduce: calls that pickle objects are not here; give arrays to `await "
         "comm.Allreduce(...)`, or pickle to bytes yourself"
     ),
     MPI + "await comm.Send(b)": "TypeError: Comm.Send() missing 1 required positional argument: 'dest'",
@@ -227,6 +227,21 @@ LINES = {
     ),
     EXTENDED + "rows = await x.put(1, 0, b'a')\n    rows[0]": (
         "rows is None, which is what x.put(1, 0, b'a') at prog.py:4 gave on this rank"
+    ),
+    # One argument in the place of another.
+    CORE + "await ep.request_short(h, 1, 3)": "ep.request_short takes (dest, handler, *args)",
+    EXTENDED + "await x.put(b'a', 1, 0)": "x.put takes (dest, offset, data)",
+    CORE + "await ep.attach([(200, h)])": (
+        "conduit.errors.BadRequest: ep.attach: handler=[(200, <function main.<locals>.h>)] is a list; pass each "
+        "function by itself, `await ep.attach(f, g)`: none has a number of its own"
+    ),
+    CORE + "await ep.block_until(1 > 2)": (
+        "conduit.errors.BadRequest: ep.block_until: predicate=False cannot be called; pass a function of no arguments, "
+        "`lambda: ...`, which is called again and again"
+    ),
+    CORE + "await ep.request_short(1, h, 1.5)": (
+        "conduit.errors.BadRequest: ep.request_short: args[0]=1.5 is a float; arguments are integers: send anything "
+        "else as the payload of a medium message, in bytes"
     ),
     # What has no bytes.
     CORE + "await ep.request_medium(1, h, 'hello')": (
