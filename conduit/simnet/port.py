@@ -446,6 +446,8 @@ class SimulatedPort(Port):
                 cpu.busy = True
                 try:
                     self._begin_pass(self._pass_over)
+                except KeyboardInterrupt:
+                    raise
                 except BaseException as error:  # it is no error of who brings the message (I5)
                     kernel.fail(error, self.rank)
                 return
