@@ -63,7 +63,7 @@ class StoreChain:
         self.rank = cpu.rank
 
     def begin(self, mapping: StoreMapping, stores: Stores, then: Then) -> None:
-        """Begin the chain when the CPU is free.
+        """Begin the chain when the CPU is free, as the last act of a send.
 
         Args:
             mapping: what is stored through.
@@ -73,7 +73,7 @@ class StoreChain:
         self._mapping = mapping
         self._rest = stores
         self._then = then
-        self._kernel.call(self._cpu.free, self._act)
+        self._kernel.soon(self._cpu.free, self._act)
 
     def _store(self) -> None:
         rest = self._rest
@@ -88,7 +88,7 @@ class StoreChain:
         if end > cpu.free:
             cpu.free = end
         if self._rest:
-            self._kernel.call(max(end, self._kernel.now), self._act)
+            self._kernel.soon(max(end, self._kernel.now), self._act)
         else:
             then = self._then
             then()

@@ -141,10 +141,14 @@ class SunfireTransport(TransportWithWork):
     def send_request(self, dest: int, slot: Any, message: Message, then: Then) -> None:
         """Send with what `acquire` has set aside."""
         self.cpu.free += REQUEST_PS
-        self.sends.request(slot, message, then)
-        self.sent += 1
         if self._short:
             self.freed()
+        self.sent += 1
+        try:
+            self.sends.request(slot, message, then)  # the last act
+        except NetworkError:
+            self.sent -= 1
+            raise
 
     def freed(self) -> None:
         """Postboxes or blocks are free: let a task that waits for them look again."""
