@@ -116,7 +116,7 @@ async def entered(ep: conduit.Endpoint) -> AsyncIterator[Comm]:
     if process is None:  # where ranks are processes, whose ports know Active Messages alone
         process = RealProcess(ep)
         CURRENT.set(process)
-    process.go_alone()
+    process.go_alone(ep.warn)
     ep.on_report(process.tell)
     if ep.call_listener is not None:
         listen(process, ep)

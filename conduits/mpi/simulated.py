@@ -8,7 +8,7 @@ without any.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -88,6 +88,10 @@ class SimulatedMpi(SimulatedConduit):
         """Return how many hosts the network can have."""
         return cls.library.max_hosts(options)
 
+    def on_their_way(self) -> int:
+        """Return how many messages of MPI have been sent and have not come to their ranks."""
+        return sum(port.library.engine.balance() for port in self.ports if isinstance(port, SimulatedMpiPort))
+
     def make_host(self) -> HostModel:
         """Install the library; return the costs of its hosts."""
         self.installation = self.library(self.kernel, self.setup, self.options)
@@ -148,12 +152,25 @@ class SimulatedMpiPort(SimulatedPort):
         library: the rank's library.
         worker: that of its engine.
         transport: what the port polls.
+        warn: tells the user something, where the program is one of MPI alone.
     """
 
+    warn: Callable[[str], None] | None = None
     conduit: SimulatedMpi
     library: EngineLibrary
     worker: Worker
     transport: LibraryTransport
+
+    def close(self) -> None:
+        """The job is over; warn of what was sent to this rank and never received, which MPI forbids."""
+        super().close()
+        if self.warn is not None and self.conduit.over():
+            for text in _never_received(self.library):
+                self.warn(text)
+            if self.rank == 0 and (count := self.conduit.on_their_way()) > 0:
+                self.warn(
+                    f"{many(count, 'message')} of any ranks still on the way when all had returned, never received"
+                )
 
     async def start(self) -> None:
         """Take the rank's own task; charge what MPI_Init costs."""
@@ -219,6 +236,18 @@ class SimulatedMpiPort(SimulatedPort):
         """Return how many messages no pass has taken, and how many are unexpected."""
         engine = self.library.engine
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
+
+
+def _never_received(library: EngineLibrary) -> Iterator[str]:
+    """Yield what to say of messages that have come to a rank whose program is over."""
+    engine, world = library.engine, library.world
+    for (source, tag), count in Counter(engine.unexpected_in(world.context)).items():
+        yield f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}, never received"
+    if count := engine.unexpected_elsewhere(world.context):
+        yield (
+            f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
+            "alike, never received"
+        )
 
 
 class LibraryTransport(Transport):
@@ -411,8 +440,9 @@ class SimulatedProcess(Process):
         """Poll once."""
         await self._port.poll()
 
-    def go_alone(self) -> None:
+    def go_alone(self, warn: Callable[[str], None]) -> None:
         """The program is one of MPI alone: its sends and receives are what the digest is of."""
+        self._port.warn = warn
         self._port.library.engine.digest_log = self._port.core.digest_log
 
     def tell(self, told: Told) -> None:

@@ -128,8 +128,12 @@ class Process(ABC):
         """Return a plain communicator whose ranks have agreed upon its contexts; None where this rank is no member."""
         return self.library.make(group, context, name)
 
-    def go_alone(self) -> None:  # noqa: B027  not all have anything to note
-        """The program is one of MPI alone, without Active Messages."""
+    def go_alone(self, warn: Callable[[str], None]) -> None:  # noqa: B027  not all have anything to note
+        """The program is one of MPI alone, without Active Messages.
+
+        Args:
+            warn: `conduit.Endpoint.warn`, which may also be called as the job ends.
+        """
 
     def tell(self, told: Told) -> None:  # noqa: B027  real libraries say nothing of what they keep
         """Tell what this rank knows when a report is made of a job that gets no further."""

@@ -329,6 +329,15 @@ class Engine:
         """Return source and tag of each of them in a context, in their order."""
         return [(each.source, each.tag) for each in self._unexpected.get(context, ())]
 
+    def unexpected_elsewhere(self, context: int) -> int:
+        """Return how many of them are in other contexts."""
+        return self.unexpected() - len(self._unexpected.get(context, ()))
+
+    def balance(self) -> int:
+        """Return how many messages this rank has sent more than have come to it; over all ranks those on their way."""
+        matched = self._receives - sum(map(len, self._posted.values()))
+        return self._sends - matched - self.unexpected()
+
     def statistics(self) -> dict[str, int]:
         """Return what this rank has begun."""
         return {
