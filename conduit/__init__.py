@@ -49,6 +49,12 @@ __all__ = [
     "trim_tracebacks",
 ]
 
+_instead = {
+    "sleep": "write `await trio.sleep(seconds)`, or `await ep.compute(seconds)` for work that takes time",
+    **dict.fromkeys(("init", "Init", "finalize", "Finalize"), "it needs none: write `conduit.run(main, ranks=2)`"),
+}
+"""What to write for names that others have."""
+
 
 def __getattr__(name: str) -> str:
     """Return what is looked up only when it is asked for."""
@@ -60,7 +66,7 @@ def __getattr__(name: str) -> str:
         return version(DISTRIBUTION)
     from conduit.launch.hints import elsewhere
 
-    hint = elsewhere(__name__, name)
+    hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}; ")
     raise AttributeError(f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name)
 
 

@@ -316,9 +316,10 @@ class Barrier:
                     f"calls one more at {here}; let one task of a rank come to each barrier: write one, after the "
                     "nursery, or give each task a team of its own, by split"
                 )
+            named = "" if phase.id is None else f" (id {phase.id})"
             raise conduit.BadRequest(
-                f"{call}: this rank has notified the barrier (id {phase.id}) and not yet waited for it; call "
-                "barrier_wait or barrier_try first"
+                f"{call}: this rank has notified the barrier{named} and not yet waited for it; call barrier_wait or "
+                "barrier_try first"
             )
         phase.notified = True
         self._come += 1

@@ -43,9 +43,8 @@ def integer(call: str, name: str, value: object) -> int:
     try:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise conduit.BadRequest(
-            f"{call}: {name}={shown(value)} {is_a(value)}; it must be an integer, such as int({name})"
-        ) from None
+        such = f", such as int({name})" if isinstance(value, float) else ""
+        raise conduit.BadRequest(f"{call}: {name}={shown(value)} {is_a(value)}; it must be an integer{such}") from None
 
 
 def count(call: str, name: str, value: object) -> int:

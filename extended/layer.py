@@ -106,11 +106,12 @@ _attachments: WeakValueDictionary[int, Attachment] = WeakValueDictionary()
 
 
 def _for_attach(cls: type[Extended], ep: object) -> None:
-    if isinstance(ep, FunctionType | MethodType):
-        raise conduit.BadRequest(
-            f"Extended.attach: ep={ep.__name__} is a function; handlers are attached to the endpoint: write `await "
-            f"ep.attach({ep.__name__})`"
-        )
+    match ep:
+        case FunctionType(__name__=name) | MethodType(__name__=name):
+            raise conduit.BadRequest(
+                f"Extended.attach: ep={name} is a function; handlers are attached to the endpoint: write `await "
+                f"ep.attach({name})`"
+            )
     if not isinstance(ep, conduit.Endpoint):
         raise conduit.BadRequest(
             f"Extended.attach: ep {is_a(ep)}; give the endpoint that `async def main(ep)` is called with, in a program "

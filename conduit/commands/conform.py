@@ -43,7 +43,7 @@ def conform(
 
     # The suite's own settings count, not those of the project in whose folder the command is called.
     settings = ["-c", os.devnull, "--rootdir", str(suite_folders()["core"]), "--import-mode=importlib"]
-    chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", found.text, *(["--full"] if full else [])]
+    chosen = ["-p", PLUGIN, "-p", "no:cacheprovider", "--conduit", spec, *(["--full"] if full else [])]
     chosen += [f"-k={keyword}"] if keyword else []
     chosen += ["-x"] if exit_first else []
     chosen += [f"--conformance-ranks={counts}"] if counts else []

@@ -175,11 +175,17 @@ def _meant(path: Path) -> Path | None:
     return path.with_name(f"{close}.py") if close else None
 
 
+_TO_WAIT = (
+    "; write `async` before the `def` that it is in, unless that is a handler, which cannot wait: let it take note of "
+    "what has come, and wait in main"
+)
+
+
 def _no_python(path: Path, error: SyntaxError | ValueError) -> str:
     """Return what is wrong with a file, and the line of it, marked as Python does."""
     if not isinstance(error, SyntaxError) or not error.lineno:
         return f"{path} is no Python: {error.args[0]}"
-    remedy = "; write `async` before the `def` that it is in" if "outside async function" in error.msg else ""
+    remedy = _TO_WAIT if "outside async function" in error.msg else ""
     lines = "".join(format_exception_only(error)).splitlines()
     marked = [line for line in lines if line.startswith("    ")]
     return "\n".join([f"{path}, line {error.lineno} is no Python: {error.msg}{remedy}", *marked])

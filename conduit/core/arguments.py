@@ -111,6 +111,11 @@ def pack(call: str, args: Sequence[Any], most: int) -> bytes:
 
 
 def _word(call: str, index: int, value: Any) -> int:
+    if isinstance(value, float | str | bytes | bytearray | memoryview):
+        raise BadRequest(
+            f"{call}: args[{index}]={shown(value)} {is_a(value)}; arguments are integers: send anything else as the "
+            "payload of a medium message, in bytes"
+        )
     word = integer(call, f"args[{index}]", value)
     if not -(1 << 31) <= word < 1 << 32:
         raise BadRequest(

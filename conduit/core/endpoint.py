@@ -581,7 +581,8 @@ class Endpoint:
             code = code_of(predicate)
         if code is None:
             raise BadRequest(
-                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments"
+                f"{call}: predicate={arguments.shown(predicate)} cannot be called; pass a function of no arguments, "
+                "`lambda: ...`, which is called again and again"
             )
         if code.co_flags & WAITS:
             raise BadRequest(

@@ -164,7 +164,7 @@ def _problem(handler: Any) -> str:
         return (
             f"is a str; pass the function itself: {handler}" if handler.isidentifier() else "is a str; pass a function"
         )
-    if isinstance(handler, list | tuple) and any(map(callable, handler)):
+    if isinstance(handler, list | tuple) and any(callable(each) or isinstance(each, tuple) for each in handler):
         return f"{is_a(handler)}; pass each function by itself, `await ep.attach(f, g)`: none has a number of its own"
     if not (inspect.isfunction(handler) or inspect.ismethod(handler)):
         return "is no function; pass an ordinary function or a bound method"

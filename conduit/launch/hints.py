@@ -15,8 +15,10 @@ import trio
 
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
+from conduit.errors import BadRequest
 from conduit.launch import registry
-from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node
+from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node, run_by_itself, swapped
+from conduit.launch.reports.folders import is_own
 from conduit.launch.timeouts import too_slow
 from conduit.options import closest, like
 
@@ -49,18 +51,24 @@ def hint(error: BaseException) -> str:
     match error:
         case AttributeError(name=str() as name, obj=there):
             return _attribute(there, name, error)
+        case UnboundLocalError() if found := re.search(r"local variable '(\w+)'", str(error)):
+            return _of_its_own(found[1], error)
         case NameError(name=str() as name):
             return _bare(name, error)
         case RuntimeError() if str(error) == "cannot reuse already awaited coroutine":
             return _awaited_again(error)
         case RuntimeError() if str(error) == "Attempted to call run() from inside a run()":
-            return "main runs in Trio already: `await` the function instead, with its arguments"
+            return run_by_itself(program_node(error, is_ours)) or (
+                "main runs in Trio already: `await` the function instead, with its arguments"
+            )
         case ModuleNotFoundError(name=str() as missing):
             return _no_module(missing)
         case ImportError(name=str() as package) if found := re.match(r"cannot import name '(\w+)'", str(error)):
             return elsewhere(package, found[1])
         case trio.TooSlowError():
             return too_slow(error)
+        case BadRequest():
+            return swapped(error, is_ours)
         case TypeError():
             return misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
@@ -155,6 +163,21 @@ def _bare(name: str, error: BaseException) -> str:
     return found
 
 
+def _of_its_own(name: str, error: BaseException) -> str:
+    """Say what to write in a function that changes a variable of the program's around it, "" where there is none."""
+    for step in reversed(steps_of(error)):
+        code = step.tb_frame.f_code
+        if not is_own(code.co_filename):
+            if name in step.tb_frame.f_globals:
+                return f"a variable that is assigned in a function is its own: write `global {name}` in {code.co_name}"
+            if "<locals>" in code.co_qualname:
+                return (
+                    f"a variable that is assigned in a function is its own: write `nonlocal {name}` in {code.co_name}"
+                )
+            return ""
+    return ""
+
+
 def _no_module(name: str) -> str:
     """Say where a module is that is not there: one of this project, or what stands for another one."""
     last = name.rpartition(".")[2]
@@ -173,6 +196,9 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     kind = type(there)
     if there is None:
         return nothing(error, is_ours)
+    if isinstance(there, memoryview) and hasattr(bytes, name):
+        called = min(_names_of(there, error), default="payload")
+        return f"{called} is memory: write `bytes({called}).{name}`"
     if not is_ours(kind):
         return ""
     own = [each for each in dir(there) if not each.startswith("_")]

@@ -22,15 +22,17 @@ _UNKNOWN = object()
 _METHODS = re.compile(r"'(builtin_function_or_)?(method|function)'")
 _KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'")
 _COUNT = re.compile(
-    r"(?P<name>\w+)\(\) (missing \d+ required |takes (exactly |from )?\d+ (to \d+ )?positional argument|"
-    r"got multiple values for argument )"
-)
-_COUNT = re.compile(
     r"(?P<name>\w+)\(\) (missing \d+ required |takes (from )?\d+ (to \d+ )?positional arguments? but |"
     r"got multiple values for argument )"
 )
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"
 """How Trio refuses a call that has been made already."""
+_SWAPPED = re.compile(
+    r"^[\w.]+: (dest=.* is (a function|an? (ndarray|bytes|bytearray|memoryview|str|list|tuple));|"
+    r"(data|payload) is an int,|"
+    r"\w+=.* is (a function|an? (ndarray|str|bytes|bytearray|list|tuple)); it must be an integer)",
+    re.DOTALL,
+)
 _PLAIN = (type(None), bool, int, float, str)
 _TIMEOUT = "; for a limit of time write `with trio.fail_after(seconds):` around the call"
 
@@ -118,8 +120,6 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return _keyword(failed, found[1]) if "Did you mean" not in text else ""
     if found := _COUNT.search(text):
         return _count(failed, found["name"])
-    if found := _COUNT.search(text):
-        return _count(failed, found["name"])
     if text.startswith(STARTED):
         return _started(failed.tree)
     if "context manager protocol" in text:
@@ -135,7 +135,33 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return _called(failed, failed.tree.func)
     if text == "'int' object is not iterable":
         return _counted(failed, failed.tree.iter if isinstance(failed.tree, ast.For) else failed.tree)
+    if "str" in text and (found_ := _word_of_the_command_line(failed)):
+        return found_
     return _reckoned(failed, methods=_METHODS.search(text) is not None) or nothing(error, ours)
+
+
+def swapped(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say what a call takes where it was given something in the place of something else; "" for other errors.
+
+    Args:
+        error: that an argument is refused.
+        ours: says of a class, or a function, whether it is one of this project.
+    """
+    failed = program_node(error, ours) if _SWAPPED.search(str(error)) else None
+    call = failed.tree.value if failed and isinstance(failed.tree, ast.Await) else failed and failed.tree
+    if not isinstance(call, ast.Call) or failed is None or (function := failed.function(call)) is None:
+        return ""
+    return f"{ast.unparse(call.func)} takes ({', '.join(_taken(function))})"
+
+
+def run_by_itself(failed: ProgramNode | None) -> str:
+    """Say what to do about a line outside of all functions that runs main, "" where the line that failed is in one."""
+    if failed is None or failed.frame.f_code.co_name != "<module>":
+        return ""
+    return (
+        f"`conduit run` calls main by itself: take line {getattr(failed.tree, 'lineno', 0)} away, or for a script put "
+        '`if __name__ == "__main__":` before it, and `conduit.run(main)` there'
+    )
 
 
 def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
@@ -146,8 +172,9 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
         ours: says of a class, or a function, whether it is one of this project.
     """
     failed = program_node(error, ours)
-    taken = getattr(failed.tree, "value", None) if failed else None
-    if failed is None or not isinstance(taken, ast.Name) or failed.value(taken) is not None:
+    names = [node for node in ast.walk(failed.tree) if isinstance(node, ast.Name)] if failed else []
+    taken = next((name for name in names if failed and failed.value(name) is None), None)
+    if failed is None or taken is None:
         return ""
     code, found = failed.frame.f_code, ""
     for each in written.nodes(code):
@@ -169,7 +196,7 @@ def _count(failed: ProgramNode, name: str) -> str:
         if function is not None and getattr(function, "__name__", "") == name:
             takes = ", ".join(_taken(function))
             return f"{ast.unparse(each)} takes {f'({takes})' if takes else 'no arguments'}"
-    return ""
+    return run_by_itself(failed) if name == "main" else ""
 
 
 def _taken(function: Callable[..., object]) -> Iterator[str]:
@@ -263,6 +290,18 @@ def _counted(failed: ProgramNode, node: ast.AST) -> str:
     value = failed.value(node)
     if isinstance(node, ast.Attribute) and isinstance(value, int):
         return f"{_shown(node)} {is_a(value)}: write `range({_shown(node)})`"
+    return ""
+
+
+def _word_of_the_command_line(failed: ProgramNode) -> str:
+    """Say what main was given, where an expression takes a word of the command line for a number; "" for others."""
+    code = failed.frame.f_code
+    if code.co_name != "main":
+        return ""
+    given = code.co_varnames[1 : code.co_argcount]
+    for node in ast.walk(failed.tree):
+        if isinstance(node, ast.Name) and node.id in given and isinstance(failed.value(node), str):
+            return f"{node.id} is a str, as all words of the command line are: write `int({node.id})`"
     return ""
 
 

@@ -27,7 +27,8 @@ def in_own_words(error: BaseException, ours: Callable[[object], bool]) -> None:
     if found is None or failed is None:
         return
     call = failed.tree.value if isinstance(failed.tree, ast.Await) else failed.tree
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == found[2]:
-        written = ast.unparse(call.func)
+    name = call.func if isinstance(call, ast.Call) else call
+    if isinstance(name, ast.Attribute) and name.attr == found[2]:
+        written = ast.unparse(name)
         if len(written) <= SHOWN:
             error.args = (written + error.args[0][found.end() :], *error.args[1:])

@@ -40,7 +40,7 @@ class Result:
     ranks: int
     conduit: str
     digest: str | None
-    statistics: Sequence[Mapping[str, int]]
+    statistics: Sequence[Mapping[str, int]] = attrs.field(repr=False)
     warnings: Sequence[Sequence[str]]
     trace: Timeline | None = attrs.field(default=None, repr=False, eq=False)
 

@@ -216,7 +216,7 @@ def _check_main(main: Any, args: tuple[Any, ...]) -> None:
         raise BadRequest(
             f"run: main={describe(main)}{signature} cannot be called with an endpoint and "
             f"{many(len(args), 'argument')}: {error}; {_WRITE}"
-            + "; what run takes itself is given by name: ranks=4"
+            + '; what run takes itself is given by name: conduit="sci", ranks=4'
             * bool(args)
         ) from None
 

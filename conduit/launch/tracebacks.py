@@ -45,7 +45,7 @@ def trim_tracebacks(function: Callable[P, T]) -> Callable[P, T]:
     """Let errors that leave a function come from the line of a program that called it, for what starts jobs.
 
     The lines of this package, and of the layers and networks above it, are left out of their tracebacks, as out of
-    those of `conduit.run`; not where a whole traceback is wanted:
+    those of `conduit.run`; not where a whole traceback is wanted::
 
         @conduit.trim_tracebacks
         def run(main, *args, **options):

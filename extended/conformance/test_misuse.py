@@ -85,8 +85,13 @@ def test_data_that_is_no_plain_buffer_is_refused(case: Case) -> None:
         turned = np.zeros((4, 4)).T
         objects = np.array([None, 1], dtype=object)
         for call in (x.put, x.put_nb, x.put_nbi):
-            for wrong in ("text", [1, 2], 5, None):
-                advice = "give bytes, a bytearray, a memoryview"
+            others = "give bytes, a bytearray, a memoryview"
+            for wrong, advice in (
+                ("text", "give its bytes, 'text'.encode()"),
+                ([1, 2], "give an array: numpy.array([1, 2])"),
+                (5, others),
+                (None, others),
+            ):
                 names(refusal(partial(call, 0, 0, wrong)), call.__name__, "data", is_a(wrong), advice)
             for wrong in (gaps, turned, np.zeros(4, "M8[s]")[::2]):
                 names(refusal(partial(call, 0, 0, wrong)), "data", "C-contiguous", "numpy.ascontiguousarray")

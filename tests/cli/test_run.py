@@ -338,7 +338,8 @@ def test_file_that_is_no_program_is_a_wrong_call(run, source, message):
         ),
         (
             "def main(ep):\n    await ep.poll()\n",
-            "line 2 is no Python: 'await' outside async function; write `async` before the `def` that it is in",
+            "line 2 is no Python: 'await' outside async function; write `async` before the `def` that it is in, "
+            "unless that is a handler, which cannot wait: let it take note of what has come, and wait in main",
             ["    await ep.poll()", "    ^^^^^^^^^^^^^^^"],
         ),
         ("x = 0\n  y = 1\n", "line 2 is no Python: unexpected indent", ["    y = 1"]),

@@ -25,6 +25,54 @@ MPI4PY = "class Op: __module__ = 'mpi4py.MPI'\n    "  # to import the real one b
 CORE = "import asyncio\nasync def main(ep):\n    def h(token, n): pass\n    await ep.attach(h)\n    "
 
 
+BY_ITSELF = (
+    '`conduit run` calls main by itself: take line {} away, or for a script put `if __name__ == "__main__":` before '
+    "it, and `conduit.run(main)` there"
+)
+ITS_OWN = "a variable that is assigned in a function is its own: write `{} got` in h"
+OF_BEGINNERS = [
+    ("import asyncio\nasync def main(ep): pass\nasyncio.run(main())", BY_ITSELF.format(3)),
+    ("async def main(ep): pass\nmain()", BY_ITSELF.format(2)),
+    ("import trio\nasync def main(ep): pass\ntrio.run(main)", BY_ITSELF.format(3)),
+    (
+        "async def main(ep):\n    def h(token, text): text.decode()\n    await ep.attach(h)\n    "
+        "await ep.request_medium(1 - ep.rank, h, b'a')\n    await ep.block_until(lambda: False)",
+        "text is memory: write `bytes(text).decode`",
+    ),
+    ("async def main(ep, n): n + 2", "n is a str, as all words of the command line are: write `int(n)`"),
+    ("async def main(ep, n): range(n)", "n is a str, as all words of the command line are: write `int(n)`"),
+    (
+        "async def main(ep):\n    got = 0\n    def h(token, n): got += n\n    await ep.attach(h)\n    "
+        "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
+        ITS_OWN.format("nonlocal"),
+    ),
+    (
+        "got = 0\nasync def main(ep):\n    def h(token, n): got += n\n    await ep.attach(h)\n    "
+        "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
+        ITS_OWN.format("global"),
+    ),
+    (
+        "async def main(ep):\n    got = False\n    def h(token, n): got = True\n    await ep.attach(h)\n    "
+        "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
+        "h (prog.py:3) assigns a got of its own, not the one that is waited for: write `nonlocal got` in it",
+    ),
+    (
+        "got = False\ndef h(token, n): got = True\nasync def main(ep):\n    await ep.attach(h)\n    "
+        "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
+        "h (prog.py:2) assigns a got of its own, not the one that is waited for: write `global got` in it",
+    ),
+    (EXTENDED + "await x.get(1, 0, bytearray(8))", "x.get takes (dest, offset, nbytes=None, *, out=None)"),
+    (
+        EXTENDED + "await x.reduce(ep.rank, 0, 'sum')",
+        "x.reduce takes (array, op='sum', root=0, *, out=None, algorithm=None)",
+    ),
+    (
+        EXTENDED + "v = await x.gather(ep.rank)\n    sum(v)",
+        "v is None, which is what x.gather(ep.rank) at prog.py:4 gave on this rank",
+    ),
+]
+
+
 @pytest.fixture
 def shown(command, tmp_path, monkeypatch):
     """Run a program that fails; return the lines that are printed."""
@@ -97,13 +145,13 @@ LINES = {
         "the array"
     ),
     MPI + "await comm.barrier()": (
-        "conduit.errors.BadRequest: Comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
+        "conduit.errors.BadRequest: comm.barrier: names begin with a capital here; write `await comm.Barrier()`"
     ),
     MPI + "await comm.iprobe()": (
-        "conduit.errors.BadRequest: Comm.iprobe: names begin with a capital here; write `await comm.Iprobe()`"
+        "conduit.errors.BadRequest: comm.iprobe: names begin with a capital here; write `await comm.Iprobe()`"
     ),
     MPI + "await comm.allreduce(3)": (
-        "conduit.errors.BadRequest: Comm.allreduce: calls that pickle objects are not here; give arrays to `await "
+        "conduit.errors.BadRequest: comm.allreduce: calls that pickle objects are not here; give arrays to `await "
         "comm.Allreduce(...)`, or pickle to bytes yourself"
     ),
     MPI + "await comm.Send(b)": "TypeError: Comm.Send() missing 1 required positional argument: 'dest'",
@@ -228,6 +276,21 @@ LINES = {
     EXTENDED + "rows = await x.put(1, 0, b'a')\n    rows[0]": (
         "rows is None, which is what x.put(1, 0, b'a') at prog.py:4 gave on this rank"
     ),
+    # One argument in the place of another.
+    CORE + "await ep.request_short(h, 1, 3)": "ep.request_short takes (dest, handler, *args)",
+    EXTENDED + "await x.put(b'a', 1, 0)": "x.put takes (dest, offset, data)",
+    CORE + "await ep.attach([(200, h)])": (
+        "conduit.errors.BadRequest: ep.attach: handler=[(200, <function main.<locals>.h>)] is a list; pass each "
+        "function by itself, `await ep.attach(f, g)`: none has a number of its own"
+    ),
+    CORE + "await ep.block_until(1 > 2)": (
+        "conduit.errors.BadRequest: ep.block_until: predicate=False cannot be called; pass a function of no arguments, "
+        "`lambda: ...`, which is called again and again"
+    ),
+    CORE + "await ep.request_short(1, h, 1.5)": (
+        "conduit.errors.BadRequest: ep.request_short: args[0]=1.5 is a float; arguments are integers: send anything "
+        "else as the payload of a medium message, in bytes"
+    ),
     # What has no bytes.
     CORE + "await ep.request_medium(1, h, 'hello')": (
         "conduit.errors.BadRequest: ep.request_medium: payload is a str, which has no buffer of plain bytes; pass its "
@@ -334,6 +397,28 @@ def test_a_slip_is_told_what_to_write_and_ends_in_the_users_line(shown, source):
     files = [line for line in lines if line.startswith('  File "')]
     assert files[-1].startswith('  File "prog.py", line '), "no line of this package is the last"
     assert lines.count(LINES[source]) == 1
+
+
+@pytest.mark.parametrize(("source", "said"), OF_BEGINNERS, ids=range(len(OF_BEGINNERS)))
+def test_a_slip_of_a_beginner_is_told_at_the_end(shown, source, said):
+    words = ["5"] if "main(ep, n)" in source else []
+    assert shown(source, "--", *words)[-1] == said
+
+
+def test_a_handler_that_assigns_what_nobody_waits_for_is_not_told(shown):
+    """Neither its arguments nor names that the predicate does not look at."""
+    body = "    seen, got = 0, False\n    def h(token, got): seen = got\n    await ep.attach(h)\n"
+    lines = shown(f"async def main(ep):\n{body}    await ep.block_until(lambda: got)")
+    assert not any("of its own" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["sleep", "init", "Init", "finalize"])
+def test_what_to_write_for_names_that_the_package_has_not(shown, name):
+    write = {"sleep": "write `await trio.sleep(seconds)`"}.get(
+        name, "it needs none: write `conduit.run(main, ranks=2)`"
+    )
+    lines = shown(f"import conduit\nasync def main(ep): conduit.{name}()")
+    assert lines[-2].startswith(f"AttributeError: module 'conduit' has no attribute '{name}'; {write}")
 
 
 @pytest.mark.parametrize("name", ["Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome", "Startall"])

@@ -103,8 +103,8 @@ class _Overruns(_Transport):
 class _Past(_Transport):
     """Schedules what is past."""
 
-    def send_request(self, dest, slot, message, then):
-        super().send_request(dest, slot, message, then)
+    def send(self, dest, slot, message, then):
+        super().send(dest, slot, message, then)
         if self.due():
             self.port.kernel.at(self.port.kernel.now - 1_000, list)
 
@@ -133,7 +133,7 @@ class _Starves(_Transport):
 class _Hastens(_Transport):
     """Sends at once, before the CPU time is spent that stands before it."""
 
-    def send_request(self, dest, slot, message, then):
+    def send(self, dest, slot, message, then):
         self.port.cpu.free += self.send_ps
         self.port.kernel.at(self.port.kernel.now, self.inject, dest, slot, message, then)
 

@@ -1,5 +1,6 @@
 """Which cases a spec makes."""
 
+from functools import cache
 from itertools import combinations, product
 
 import pytest
@@ -9,6 +10,7 @@ from conduit.conformance.plugin import _most, drawn
 from conduit.errors import ConduitError
 
 
+@cache
 def of(spec, **settings):
     return cases(spec, **({"full": False, "seed": 1} | settings))
 

@@ -1,33 +1,46 @@
 """The seed of a run: drawn once, printed, the same in all workers, and good for a repetition."""
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
+from conduit.commands.cli import call
 from conduit.conformance.plugin import _seed
 
 # All options are named: few cases, which every worker has to collect.
 SPEC = "loggp:order=strict,inline=yes,slots=4,max_medium=512"
 
 
-def conform(folder, *words):
-    command = [sys.executable, "-m", "conduit", "conform", SPEC, "-k", "test_segments", "--ranks", "2"]
-    return subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True, check=False).stdout
+def shown_by(folder, *words):
+    command = [sys.executable, "-m", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
 @pytest.mark.slow
 def test_a_run_prints_its_seed_and_its_number_of_checks_before_the_first_of_them(tmp_path):
-    shown = conform(tmp_path)
+    shown = shown_by(tmp_path, "conduit", "conform", SPEC, "-k", "test_segments", "--ranks", "2")
     [seed] = re.findall(r"repeat with --conformance-seed (\d+)", shown)
     [count] = re.findall(r"^conformance: (\d+) checks will run$", shown, re.MULTILINE)
     passed, skipped = re.search(r"={5,} (\d+) passed(?:, (\d+) skipped)?", shown).groups()
     assert int(passed) + int(skipped or 0) == int(count), shown  # workers that disagree about the cases end the run
     assert shown.index("checks will run") < shown.index("[100%]")
-    again = conform(tmp_path, "--seed", seed)
+    words = ["-c", os.devnull, "--import-mode=importlib", "-p", "conduit.conformance.plugin", "--conduit", SPEC]
+    words += ["--conformance-ranks=2", f"--conformance-seed={seed}", "--collect-only"]
+    again = shown_by(tmp_path, "pytest", *words, "--pyargs", "conduit.conformance.test_segments")
     assert f"repeat with --conformance-seed {seed}" in again
     assert f"{count} checks will run" in again
+
+
+def test_the_command_hands_on_the_seed_and_all_options_that_are_named(monkeypatch):
+    """Those that are named as they are by default too: they stay so in every case."""
+    seen = []
+    monkeypatch.setattr(pytest, "main", lambda words: seen.extend(words) or 0)
+    assert call(["conform", SPEC, "--seed", "7"]) == 0
+    assert seen.count("--conformance-seed=7") == 1
+    assert seen[seen.index("--conduit") + 1] == SPEC
 
 
 class Run:

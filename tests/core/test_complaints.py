@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from conduit.launch import complaints, output, process
+from conduit.launch import complaints, launchers, output, process
 from conduit.launch.errors import told_of
 
 ERROR = ValueError("wrong")
@@ -72,3 +72,28 @@ def test_frames_carry_the_error_whole_and_in_short(monkeypatch):
     monkeypatch.setattr(output, "speech", lambda: own)
     complaints.complain("Traceback ...\n", KeyError("a"))
     assert sent == [("Traceback ...\n", "KeyError", "'a'")]
+
+
+@pytest.mark.parametrize(
+    ("environment", "tells"),
+    [
+        ({}, True),
+        ({"PMI_SIZE": "2", "PMI_RANK": "0"}, True),
+        ({"PMI_SIZE": "2", "PMI_RANK": "1"}, False),
+        ({"PMI_SIZE": "2", "PMI_RANK": "0", output.FRAMES: "1"}, False),
+    ],
+)
+def test_of_processes_that_have_not_found_one_another_the_first_tells_the_end(monkeypatch, environment, tells):
+    for names in launchers._VARIABLES:
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(output, "speech", lambda: None)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert output.tells_the_end() == tells
+
+
+@pytest.mark.parametrize(("number", "framed", "tells"), [(0, False, True), (1, False, False), (0, True, False)])
+def test_then_rank_0_does_unless_somebody_reads_frames(monkeypatch, number, framed, tells):
+    monkeypatch.setattr(output, "speech", lambda: types.SimpleNamespace(rank=number, framed=framed))
+    assert output.tells_the_end() == tells

@@ -71,7 +71,7 @@ def test_mpi_knows_what_others_call_its_arguments(given, meant):
 
 
 def test_ranks_are_given_by_name():
-    with pytest.raises(conduit.BadRequest, match=r"; what run takes itself is given by name: ranks=4\Z"):
+    with pytest.raises(conduit.BadRequest, match=r'; what run takes itself is given by name: conduit="sci", ranks=4\Z'):
         conduit.run(main, 4)
 
 

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "extended_inside.md"
 MARKS = re.compile(r"(?<=<!-- choices -->\n).*?(?=<!-- end of choices -->)", re.DOTALL)
 NETWORKS = ("loggp", "sci", "sunfire", "startx", "udp")
 CALLS = ("scatter", "gather", "all_gather")
-SIZES = (64, 1024, 16384, 131072)
+SIZES = (64, 1024, 16384, 65536)
 RANKS, PER_HOST = 8, 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from conduit import ConduitError
-from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw
+from conduit.seeing.pictures import AxisMark, BarPanel, Curve, LinePanel, Picture, check_drawing, draw, draw_svg
 from conduit.seeing.pictures.apart import shifts
 from conduit.seeing.pictures.draw import figure
 from conduit.seeing.pictures.looks import letter, stretch
@@ -47,6 +47,7 @@ def test_the_same_picture_is_the_same_bytes():
     once = draw(PICTURE)
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "lines.linewidth": 9}):
         assert draw(PICTURE) == once
+        assert draw_svg(PICTURE) == once.svg
         assert matplotlib.rcParams["font.size"] == 20
 
 

@@ -153,11 +153,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("how", ["command", "script"])
-def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell, how):
-    path = shell.file("async def main(ep):\n    raise LookupError('lost')\n" + SCRIPT)
-    words = ["-m", "conduit", "run", path, "--conduit", MPI] if how == "command" else [path]
-    done = shell.mpiexec(2, *words)
+def test_under_a_launcher_the_same_error_of_all_ranks_is_shown_once(shell):
+    done = shell.mpiexec(2, shell.file("async def main(ep):\n    raise LookupError('lost')\n" + SCRIPT))
     assert done.status == 1
     assert done.err.count("Traceback") == done.err.count("LookupError: lost") == 1
 

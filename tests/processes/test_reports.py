@@ -67,8 +67,8 @@ def check_page(folder, ranks):
     return page
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_one_page_tells_of_all_processes(run_program, shell, ranks):
+def test_one_page_tells_of_all_processes(run_program, shell):
+    ranks = 4  # 2 below
     done = run_program(PROGRAM, COUNT, ranks=ranks, options=["--report", "out", "--stats"])
     assert (done.status, done.err) == (0, "")
     page = check_page(shell.folder / "out", ranks)
@@ -159,7 +159,7 @@ async def main(ep):
         await ep.block_until(lambda: got)
     else:
         computes.touch()
-        until = time.perf_counter() + 2  # work that does not poll
+        until = time.perf_counter() + 1  # work that does not poll
         while time.perf_counter() < until:
             pass
 """
@@ -169,7 +169,7 @@ def test_a_process_that_does_not_poll_is_told_of(run_program, shell):
     done = run_program(LATE, ranks=2, options=["--report", "out"])
     assert (done.status, done.err) == (0, "")
     assert re.match(
-        r"Rank 1 did not poll while others waited for it: it computed for [12],\d{3},\d{3}\.\d µs, ", done.out
+        r"Rank 1 did not poll while others waited for it: it computed for ([12],)?\d{3},\d{3}\.\d µs, ", done.out
     )
     assert done.lines[1].startswith("  Call `await ep.poll()` in long computations")
     assert "program.py:21 in main" in done.lines[0]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from types import FrameType
 from typing import NamedTuple
 
 import trio
 
-from conduit.contract import REQUEST, Message, Wait
+from conduit.contract import REQUEST, Awaited, Message, Wait
 from conduit.core import endpoint
 from conduit.core.started import started_at
 from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.own_variables import own_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
 _RAN = "its task ran that"
@@ -130,8 +131,23 @@ def _rank(
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),
-        tuple(told.advice),
+        (*told.advice, *_own_variables(own, waits)),
     )
+
+
+def _own_variables(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait]) -> list[str]:
+    """Return what to write where handlers assign variables of their own in the place of those that tasks wait for."""
+    found: list[str] = []
+    for task in own:
+        wait = waits.get(id(task))
+        if wait is not None and wait.kind is Awaited.PREDICATE:
+            inner = [frame for frame, _ in tasks.frames(task) if _is_program(frame)]
+            found += own_variables(inner[-1]) if inner else []
+    return found
+
+
+def _is_program(frame: FrameType) -> bool:
+    return not is_own(frame.f_code.co_filename)
 
 
 def _unhandled(rank: Rank) -> tuple[MessageRecord, ...]:

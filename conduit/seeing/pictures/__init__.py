@@ -4,7 +4,7 @@ Knows nothing of networks, jobs or benchmarks.  The same data give the same byte
 """
 
 from conduit.seeing.pictures.chart import AxisMark, BarPanel, Curve, LinePanel, MatrixPanel, Picture, StripPanel
-from conduit.seeing.pictures.draw import check_drawing, draw
+from conduit.seeing.pictures.draw import check_drawing, draw, draw_svg
 from conduit.seeing.pictures.page import Page
 from conduit.seeing.pictures.table import Table, number, shown
 
@@ -20,6 +20,7 @@ __all__ = [
     "Table",
     "check_drawing",
     "draw",
+    "draw_svg",
     "number",
     "shown",
 ]

@@ -35,6 +35,8 @@ _SETTINGS: dict[str, Any] = {
     "lines.markersize": 5.5,
 }
 _DPI = 130
+_ABOUT: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+"""What a file says of itself: nothing that differs from run to run."""
 
 
 def check_drawing(command: str) -> None:
@@ -62,13 +64,21 @@ class Drawn(NamedTuple):
 
 
 def draw(picture: Picture) -> Drawn:
-    """Draw a picture."""
-    about: dict[str, dict[str, Any]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    """Draw a picture in both forms."""
     with figure(picture) as drawn:
-        files = {form: BytesIO() for form in about}
-        for form, file in files.items():
-            drawn.savefig(file, format=form, dpi=_DPI, metadata=about[form])
-    return Drawn(files["svg"].getvalue(), files["png"].getvalue())
+        return Drawn(_saved(drawn, "svg"), _saved(drawn, "png"))
+
+
+def draw_svg(picture: Picture) -> bytes:
+    """Draw a picture as SVG alone, which takes half the time."""
+    with figure(picture) as drawn:
+        return _saved(drawn, "svg")
+
+
+def _saved(drawn: Figure, form: str) -> bytes:
+    file = BytesIO()
+    drawn.savefig(file, format=form, dpi=_DPI, metadata=_ABOUT[form])
+    return file.getvalue()
 
 
 @contextmanager

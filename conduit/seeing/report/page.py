@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from conduit.seeing.pictures import Page, draw
+from conduit.seeing.pictures import Page, draw_svg
 from conduit.seeing.report.advice import Advice, advice
 from conduit.seeing.report.drawings import PARTS, account_row, drawings
 from conduit.seeing.report.observer import ReportRecording
@@ -36,7 +36,7 @@ def write_report(recording: ReportRecording, folder: Path, program: str) -> list
     _first_screen(page, recording, found, told)
     if found.length:
         for picture in drawings(recording, found):
-            svg = draw(picture).svg
+            svg = draw_svg(picture)
             (folder / f"{picture.name}.svg").write_bytes(svg)
             page.picture(svg, picture.title)
     _tables(page, recording, found)

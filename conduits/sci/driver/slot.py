@@ -128,6 +128,8 @@ class RemoteSlot:
         issued = self._issued
         try:
             issued(known + flags.takes)
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:  # it is no error of who sends (I5)
             kernel.fail(error, driver.rank)
         return True

@@ -227,10 +227,11 @@ def test_nothing_is_lost_or_doubled_where_links_fail(fault, order):
 @pytest.mark.parametrize("fault", ["none", "ni0.0~700us/300us", "links%1e-3"])
 def test_time_that_passes_without_events_changes_nothing(fault):
     """A store may end in the midst of an act of the hardware, in which no time may pass."""
+    lossy = "%" in fault  # each message takes many tries
 
     async def main(comm):
         peer = 1 - comm.rank
-        for number, size in enumerate([8, 300, 0, 5000, 24, 25, 20_000, 1] * 3):
+        for number, size in enumerate([8, 300, 0, 5000, 24, 25, 20_000, 1] * (1 if lossy else 3)):
             got, count = np.zeros((5, size), np.uint8), 1 + number % 5
             requests = [await comm.Irecv(got[place], peer, place) for place in range(count)]
             requests += [await comm.Isend(np.full(size, number, np.uint8), peer, place) for place in range(count)]
@@ -244,6 +245,7 @@ def test_time_that_passes_without_events_changes_nothing(fault):
     )
     assert without.digest == with_events.digest
     assert without.seconds == with_events.seconds
+    assert not lossy or without.statistics[0]["mpi_retries"] > 100
 
 
 def test_a_rank_that_sends_where_no_path_leads_says_so():
