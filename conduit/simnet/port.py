@@ -191,7 +191,7 @@ class SimulatedPort(Port):
             await self._enter()
             allgather.give(self.rank, data)
             await self._block(ForAllgather(self.kernel, allgather))
-        except (Exception, Ending):
+        except (Exception, Ending, KeyboardInterrupt):
             raise
         except BaseException as error:
             raise ConduitError(

@@ -178,7 +178,7 @@ class WallPort(Port):
             await self._wait(
                 WallWait(self.clock, lambda: result() is not None, "every rank to come to attach", kind=Awaited.ATTACH)
             )
-        except (Exception, WallEnding):
+        except (Exception, WallEnding, KeyboardInterrupt):
             raise
         except BaseException as error:
             raise ConduitError(

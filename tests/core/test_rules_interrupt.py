@@ -13,6 +13,7 @@ import trio
 
 import conduit
 from conduit.core.endpoint import Endpoint
+from conduit.simnet.allgather import Allgather
 
 pytestmark = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread"
@@ -247,6 +248,24 @@ def test_E8_an_interrupt_of_a_task_of_a_rank_is_an_interrupt_too(inline, clean_u
         with pytest.raises(KeyboardInterrupt) as caught:
             conduit.run(main, conduit=f"loggp:inline={inline}")
         assert "rank 0 raised ExceptionGroup too: ValueError: of the sibling" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_E8_an_interrupt_of_an_attach_is_no_cancelled_attach(monkeypatch, inline):
+    give = Allgather.give
+
+    def interrupted(self, rank, data):
+        give(self, rank, data)
+        if rank == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    async def main(ep):
+        await ep.attach()
+
+    monkeypatch.setattr(Allgather, "give", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        conduit.run(main, ranks=3, conduit=f"loggp:inline={inline}")
+    assert any(note.startswith("interrupted at ") for note in caught.value.__notes__)
 
 
 def test_E8_an_interrupt_goes_before_other_errors():

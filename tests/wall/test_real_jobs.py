@@ -9,9 +9,10 @@ import trio
 import conduit
 from conduit.benchmarks.files import check_trace
 from conduit.commands.reported import Reported
-from conduit.contract import RankKind
+from conduit.contract import Awaited, RankKind
 from conduit.errors import BadRequest
 from conduit.launch.registry import parse_spec
+from conduit.wall.port import WallPort
 
 
 async def idle(ep):
@@ -159,3 +160,16 @@ def test_an_interrupt_ends_the_job_and_says_where_the_ranks_were(local):
     with pytest.raises(KeyboardInterrupt) as caught:
         conduit.run(main, conduit=local)
     assert "waits for a miracle, which rank 1 must bring about" in "\n".join(caught.value.__notes__)
+
+
+def test_an_interrupt_of_an_attach_is_no_cancelled_attach(local, monkeypatch):
+    wait = WallPort._wait
+
+    def interrupted(self, waiting):
+        if waiting.kind is Awaited.ATTACH and self.rank == 1:
+            signal.raise_signal(signal.SIGINT)
+        return wait(self, waiting)
+
+    monkeypatch.setattr(WallPort, "_wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        conduit.run(idle, conduit=local, ranks=3)
