@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -176,6 +177,7 @@ def _prepare(
             f"run: stall_limit={patience!r} is for ranks that are processes, and those of conduit={conduit!r} are "
             "tasks of this one; leave it out" + (": a deadlock is found at once" if spec.simulated else "")
         )
+    _check_trace(trace)
     spec.cls.check_segment(spec.options, nbytes)
     if text := copies(spec, 'conduit="{}"'):
         _warn(text)
@@ -190,6 +192,14 @@ def _prepare(
     if trace:
         observers.append(timeline_of(spec, setup))
     return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
+
+
+def _check_trace(trace: Any) -> None:
+    if isinstance(trace, str | os.PathLike):
+        raise BadRequest(
+            f"run: trace={arguments.shown(trace)} is a path; pass True, then `result.trace.write(path)` writes what "
+            "was recorded"
+        )
 
 
 def _check_main(main: Any, args: tuple[Any, ...]) -> None:

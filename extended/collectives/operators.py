@@ -27,6 +27,10 @@ NAMED: dict[str, np.ufunc] = {
     "xor": np.bitwise_xor,
 }
 
+_OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
+"""Functions of Python and numpy that reduce one array: as operations of two they may give wrong results."""
+_THEIRS = ("builtins", "math", "numpy")
+
 
 def _waits(function: object) -> bool:
     return (
@@ -59,6 +63,12 @@ class Operator:
             raise conduit.BadRequest(
                 f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
                 "or an associative function of two arrays"
+            )
+        known = getattr(function, "__module__", "") in _THEIRS and not isinstance(function, np.ufunc)
+        if known and (meant := _OF_ONE_ARRAY.get(function.__name__)):
+            raise conduit.BadRequest(
+                f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
+                f"op={meant!r}"
             )
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
             raise conduit.BadRequest(

@@ -71,6 +71,10 @@ class UpcOperator:
         return values
 
 
+_OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
+"""Functions of Python and numpy that reduce one array: as operations of two they may give wrong results."""
+
+
 def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     """Return an operation that a program has named or given.
 
@@ -82,6 +86,12 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
         raise conduit.BadRequest(
             f"{call}: op={shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
             "of two arrays"
+        )
+    known = getattr(function, "__module__", "") in ("builtins", "math", "numpy") and not isinstance(function, np.ufunc)
+    if known and (meant := _OF_ONE_ARRAY.get(function.__name__)):
+        raise conduit.BadRequest(
+            f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
+            f"op={meant!r}"
         )
     if isinstance(function, np.ufunc):
         try:

@@ -1,6 +1,7 @@
 """Arguments that `run` does not have, and a call of main in the place of main: the exact words, for each `run`."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +85,11 @@ def test_a_call_of_main_is_no_main(run, call):
         run(main(None), **{} if call == "MPI.run" else {"conduit": "loggp"})
     assert str(caught.value).startswith(f"{call}: main=main(...) is a call of main, made already; pass the function")
     assert str(caught.value).endswith(f"{'conduit.' * (call == 'run')}{call}(main, ...)")
+
+
+@pytest.mark.parametrize("path", ["trace.json", Path("trace.json")])
+def test_a_trace_is_written_by_the_result(path):
+    with pytest.raises(
+        conduit.BadRequest, match=r"\Arun: trace=.*trace\.json.* is a path; pass True, then `result\.trace"
+    ):
+        conduit.run(main, trace=path)

@@ -1,0 +1,49 @@
+"""What is refused as an operation of collectives."""
+
+import math
+
+import numpy as np
+import pytest
+
+import conduit
+from extended import Extended, upc
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "meant"),
+    [
+        (sum, "sum", "sum"), (max, "max", "max"), (min, "min", "min"), (math.prod, "prod", "prod"),
+        (np.sum, "sum", "sum"), (np.prod, "prod", "prod"), (np.max, "a?max", "max"), (np.amin, "a?min", "min"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("call", ["all_reduce", "reduce", "scan"])
+def test_what_reduces_one_array_is_no_operation(call, op, name, meant):
+    """`sum` of two arrays is the sum of one of them beside the other: a wrong result, if it were taken."""
+
+    async def main(ep):
+        x = await Extended.attach(ep)
+        await getattr(x, call)(np.ones(2), op)
+
+    said = rf"\A{call}: op={name} reduces a single array, and an operation makes one of two; write op='{meant}'\Z"
+    with pytest.raises(conduit.BadRequest, match=said):
+        conduit.run(main, conduit="loggp")
+
+
+@pytest.mark.parametrize(("op", "name"), [(sum, "sum"), (max, "max"), (np.prod, "prod")])
+def test_nor_is_it_one_of_shared_arrays(op, name):
+    async def main(t):
+        a = await t.all_alloc(8)
+        b = await t.all_alloc(1)
+        await t.all_reduce((b, 0), a, op)
+
+    said = rf"\Aall_reduce: op={name} reduces a single array, and an operation makes one of two; write op='{name}'\Z"
+    with pytest.raises(conduit.BadRequest, match=said):
+        upc.run(main, conduit="loggp")
+
+
+def test_functions_of_numpy_that_take_two_arrays_are():
+    async def main(ep):
+        x = await Extended.attach(ep)
+        return (await x.all_reduce(np.eye(2) * (ep.rank + 1), np.dot)).tolist()
+
+    assert conduit.run(main, conduit="loggp").values == [[[2, 0], [0, 2]]] * 2
