@@ -25,9 +25,14 @@ WRITE_BUFFER = 65536
 
 
 _WORDS = {
-    "barrier_notify": "t.notify", "barrier_wait or barrier_try": "t.wait", "barrier_wait": "t.wait",
-    "barrier for both": "t.barrier for both", "this rank": "this thread", "ranks gave": "threads gave",
-}  # fmt: skip
+    "barrier_notify": "t.notify",
+    "barrier_wait or barrier_try": "t.wait",
+    "barrier_wait": "t.wait",
+    "barrier for both": "t.barrier for both",
+    "this rank": "this thread",
+    "ranks gave": "threads gave",
+    "every rank": "every thread",
+}
 """What a program of threads calls what the layer below names in its errors; longer ones come first."""
 
 
