@@ -30,15 +30,17 @@ def refuse_dropped(owner: str, name: str | int) -> None:
     Raises:
         conduit.BadRequest: so it is.
     """
-    frame = currentframe()
-    method = frame and frame.f_back
-    line = method and method.f_back
+    line = _caller(_caller(currentframe()))  # in no variable is the frame of this call, which would hold itself
     if line and _drops(line) and _MADE.match(_source(line)):
         made = f"{owner}.lock({checks.shown(name)})"
         raise conduit.BadRequest(
             f"{owner}.lock: this line makes a lock and does not take it, so it locks nothing; write `async with "
             f"{made}:`, or `await {made}.acquire()` and `await {made}.release()`"
         )
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    return frame and frame.f_back
 
 
 def _drops(frame: FrameType) -> bool:
