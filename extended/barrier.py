@@ -275,6 +275,7 @@ class Barrier:
         self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
+        self._called = ""  # by the user of a front end, where this is part of another call
         self._come = 0  # how often this rank has notified
         self._team: str | None = None
 
@@ -286,7 +287,7 @@ class Barrier:
 
     def _what(self) -> str:
         id = self.phases[self._parity].id
-        return ("a barrier" if id is None else f"barrier {id}") + self._name()
+        return (self._called or ("a barrier" if id is None else f"barrier {id}")) + self._name()
 
     def _name(self) -> str:
         """What the team is called; each wait says it, and it takes a look at all members."""
@@ -301,8 +302,13 @@ class Barrier:
 
     # ----------------------------------------------------------------------------------------------------------- calls
 
-    async def notify(self, call: str, id: int | None) -> None:
+    async def notify(self, call: str, id: int | None, called: str = "") -> None:
         """Give this rank's part, and send what follows from it.
+
+        Args:
+            call: the public call.
+            id: compared with that of the others.
+            called: what reports name in the place of this barrier.
 
         Raises:
             conduit.BadRequest: this rank has given its part already and not waited.
@@ -324,6 +330,7 @@ class Barrier:
         phase.notified = True
         self._come += 1
         phase.id = id
+        self._called = called
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
         self.advance(self._parity)

@@ -12,6 +12,7 @@ from extended.atomics import Atomic, Atomics, atomic
 from extended.barrier import Barriers
 from extended.calls import public
 from extended.collectives.engine import CollectiveEngine
+from extended.dropped import refuse_dropped
 from extended.events import Events
 from extended.heap.calls import SymmetricHeap
 from extended.heap.combining import HeapCalls
@@ -134,6 +135,7 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
         **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),
         **dict.fromkeys(("mynode", "my_rank", "me"), "write `x.rank`"),
         **dict.fromkeys(("nodes", "n_ranks", "nranks"), "write `x.size`"),
+        "unlock": "write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is held for",
     }
 
     def __init__(self, parts: Attachment) -> None:
@@ -198,6 +200,9 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
             name: a str or an int; every rank that gives the same one gets the same lock, and 1 is not "1".
 
         Raises:
-            conduit.BadRequest: another name, or one that is too long for a medium message.
+            conduit.BadRequest: another name, one that is too long for a medium message, or a line that throws the
+                lock away without taking it.
         """
-        return Lock(self._locks, name)
+        lock = Lock(self._locks, name)
+        refuse_dropped("x", lock.name)
+        return lock

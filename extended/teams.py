@@ -79,7 +79,7 @@ def _for_destroy(team: Team) -> None:
 
 
 def _for_barrier(call: str) -> Callable[..., None]:
-    def check(team: Team, id: object = None) -> None:
+    def check(team: Team, id: object = None, *, called: str = "") -> None:
         team.check_usable(call)
         checks.barrier_id(call, id)
 
@@ -261,11 +261,12 @@ class Team(Collectives):
     # --------------------------------------------------------------------------------------------------------- barrier
 
     @public(_for_barrier("barrier"))
-    async def barrier(self, id: SupportsIndex | None = None) -> None:
+    async def barrier(self, id: SupportsIndex | None = None, *, called: str = "") -> None:
         """Wait until all ranks of the team have come here; cancelled in its wait, it is ended by `barrier_wait`.
 
         Args:
             id: 32 bits, signed or unsigned, the same on all ranks; None matches any.
+            called: of a front end: the call that its user made, as "a.gather_to", for which reports say it waits.
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank is between notify and wait.
@@ -276,7 +277,7 @@ class Team(Collectives):
         """
         self.check_usable("barrier")
         name = checks.barrier_id("barrier", id)
-        await self._barrier.notify("barrier", name)
+        await self._barrier.notify("barrier", name, called)
         await self._end_barrier("barrier", name)
 
     @public(_for_barrier("barrier_notify"))

@@ -7,6 +7,7 @@ its coroutine ran tells the endpoint which line made the call.
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import warnings
@@ -102,13 +103,13 @@ def _note(endpoint: Caller, unused: Guard) -> None:
     endpoint.refuse_calls()
 
 
-def _forgotten(unused: Guard, times: int = 1) -> str:
+def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     _, call, code, lasti, *_ = unused
     made = written.call(code, lasti, call)
     often = f" {times} times" if times > 1 else ""
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"write `await {made}`"
+        f"write `{write.replace('{}', made, 1)}`"
     )
 
 
@@ -118,22 +119,49 @@ def held_unawaited(error: BaseException) -> list[str]:
     It may have taken one for its result.  What has no such attribute comes first, then the variables of the functions
     that the error came through, from the innermost one.  The calls are closed, since Python would say less of them.
     """
-    found = [getattr(error, "obj", None)] if isinstance(error, AttributeError) else []
+    at_once = ""
+    if isinstance(error, AttributeError) and isinstance(error.obj, CoroutineType):
+        at_once = _close_unawaited(error.obj, _of_result(error))
+    found: list[object] = []
     for step in reversed(steps_of(error)):
         for value in step.tb_frame.f_locals.values():
             found += value[:_HELD] if type(value) in (list, tuple) else [value]
-    return list(dict.fromkeys(filter(None, map(_close_unawaited, found))))
+    return list(dict.fromkeys(filter(None, [at_once, *map(_close_unawaited, found)])))
 
 
-def _close_unawaited(coroutine: object) -> str:
-    """Return what to say of a call that never ran, and close it; "" for everything else."""
+def _of_result(error: AttributeError) -> str:
+    """Return what to write for `call(...).name`, with {} for the call; the call alone where no such line has failed."""
+    for step in steps_of(error)[-1:]:
+        code = step.tb_frame.f_code
+        failed = written.node(code, step.tb_lasti)
+        if isinstance(failed, ast.Attribute) and isinstance(failed.value, ast.Call):
+            for each in written.nodes(code):
+                called = each.value if isinstance(each, ast.Await) else None
+                if isinstance(called, ast.Call) and _placed(called.func) == _placed(failed):
+                    given = ", ".join(map(ast.unparse, [*called.args, *called.keywords]))
+                    return f"await (await {{}}).{failed.attr}({given})"
+            return f"(await {{}}).{failed.attr}"
+    return "await {}"
+
+
+def _placed(node: ast.AST) -> str:
+    return ast.dump(node, include_attributes=True)
+
+
+def _close_unawaited(coroutine: object, write: str = "await {}") -> str:
+    """Return what to say of a call that never ran, and close it; "" for everything else.
+
+    Args:
+        coroutine: perhaps such a call.
+        write: what to write, with {} for the call.
+    """
     if type(coroutine) is not CoroutineType or inspect.getcoroutinestate(coroutine) != inspect.CORO_CREATED:
         return ""
     frame = coroutine.cr_frame
     held = [each for each in frame.f_locals.values() if isinstance(each, Guard) and each] if frame else []
     if not held:
         return ""
-    text = _forgotten(held[0])
+    text = _forgotten(held[0], write=write)
     for each in (*held[0][4:], coroutine):  # the inner one by itself: not every Python lets go of it in the outer one
         if inspect.iscoroutine(each):
             each.close()

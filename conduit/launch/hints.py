@@ -218,9 +218,22 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
         )
     if text := _in_part(there, name, error):
         return text
+    if word := _of_main(kind, name):
+        return f"{kind.__name__} has no {name}, but what main is called with has: write `{word}.{name}`"
     if close := like(name, own):
         return f"{kind.__name__} has no {name}{close}"
     return _in_layer(kind, name)
+
+
+def _of_main(kind: type, name: str) -> str:
+    """Return what programs call what their front end gives to main, where that has a name; "" where it has not."""
+    for module in (
+        importlib.import_module(each) for each in _public_modules() if kind.__module__.startswith(f"{each}.")
+    ):
+        word, given = getattr(module, "_given", ("", object))
+        if given is not kind and name in dir(given):
+            return str(word)
+    return ""
 
 
 def _in_part(there: object, name: str, error: BaseException) -> str:

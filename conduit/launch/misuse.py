@@ -30,7 +30,9 @@ STARTED = "Trio was expecting an async function, but instead it got a coroutine"
 _SWAPPED = re.compile(
     r"^[\w.]+: (dest=.* is (a function|an? (ndarray|bytes|bytearray|memoryview|str|list|tuple));|"
     r"(data|payload) is an int,|"
-    r"\w+=.* is (a function|an? (ndarray|str|bytes|bytearray|list|tuple)); it must be an integer)",
+    r"\w+=.* is (a function|an? (ndarray|str|bytes|bytearray|list|tuple)); it must be an integer|"
+    r"\w+=[^\d-].* is no integer|"
+    r"\w+=.* is an? \w+; give a shared array)",
     re.DOTALL,
 )
 _PLAIN = (type(None), bool, int, float, str)
@@ -245,7 +247,9 @@ def apart(made: ast.Call) -> str:
 
 def _awaited(failed: ProgramNode, node: ast.AST) -> str:
     if failed.calls_ours(node):
-        return f"{_shown(node)} is a plain call, which never waits: write it without `await`"
+        return _to_enter(failed, node) or (
+            f"{_shown(node)} is a plain call, which never waits: write it without `await`"
+        )
     if failed.is_method(node):
         return f"{_shown(node)} is a method: call it, `await {_called_as(failed, node)}`"
     if isinstance(node, ast.List | ast.Tuple):
@@ -260,6 +264,20 @@ def _awaited(failed: ProgramNode, node: ast.AST) -> str:
     if isinstance(node, ast.Attribute | ast.Name):
         return f"{_shown(node)} {is_a(value)}, which is there at once: write it without `await`"
     return ""
+
+
+def _to_enter(failed: ProgramNode, node: ast.AST) -> str:
+    """Say how that is entered which a call gives at once, "" where it gives something else."""
+    function = failed.function(node)
+    given: object = getattr(function, "__annotations__", {}).get("return")
+    kind = getattr(function, "__globals__", {}).get(given) if isinstance(given, str) else given
+    if not isinstance(kind, type) or not hasattr(kind, "__aenter__") or not hasattr(kind, "acquire"):
+        return ""
+    text = _shown(node)
+    return (
+        f"{text} makes a {kind.__name__} and does not take it: write `async with {text}:`, or `await "
+        f"{text}.acquire()` and `await {text}.release()`"
+    )
 
 
 def _contexts(tree: ast.AST) -> list[ast.expr]:

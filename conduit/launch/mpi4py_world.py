@@ -13,6 +13,7 @@ from conduit.launch.registry import FRONT_ENDS, Spec, installed
 from conduit.launch.tracebacks import program_frame
 
 _PACKAGE, _MODULE, _WORLD = "mpi4py", "mpi4py.MPI", "COMM_WORLD"
+_OF_EP = "`ep.rank` and `ep.size`"
 _TOLD: set[str] = set()
 """Files of which this process has been warned: once is enough."""
 
@@ -49,18 +50,29 @@ def warning(tree: ast.Module, file: str, spec: Spec) -> str:
         return ""
     return (
         f"{file}:{min(lines)} asks {_PACKAGE}'s own {_WORLD}, in which each process is a rank; those of '{spec.text}' "
-        f"are tasks of one process; write `ep.rank` and `ep.size`{_in_its_place()}"
+        f"are tasks of one process; write {_in_its_place(_front(tree))}"
     )
 
 
-def _in_its_place() -> str:
-    """Return what else to write: the import of what stands for mpi4py here, if anything does."""
-    for entry in installed(FRONT_ENDS).values():
+def _front(tree: ast.Module) -> str:
+    """Return the front end that a program names, "" for none."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="api")], value=ast.Constant(value=str(name))):
+                return name
+    return ""
+
+
+def _in_its_place(front: str) -> str:
+    """Return what to write: the import of what stands for mpi4py here, if anything does; for main(ep), its endpoint."""
+    for name, entry in installed(FRONT_ENDS).items():
         with suppress(ImportError):
             if getattr(import_module(entry.module), "_stands_for", "") == _PACKAGE:
-                package, _, name = entry.module.rpartition(".")
-                return f", or, where main takes a communicator, `from {package} import {name}`"
-    return ""
+                package, _, last = entry.module.rpartition(".")
+                if name == front:
+                    return f"`from {package} import {last}`, and use the communicator that main is called with"
+                return f"{_OF_EP}, or, where main takes a communicator, `from {package} import {last}`"
+    return _OF_EP
 
 
 def _lines(tree: ast.Module) -> list[int]:

@@ -26,6 +26,8 @@ def taken(call: str, array: object) -> tuple[Array, bool]:
     """
     try:
         found = np.asarray(array)
+    except conduit.BadRequest as error:  # of what is no array and says so itself
+        raise conduit.BadRequest(f"{call}: array: {error}") from None
     except (TypeError, ValueError) as error:
         raise conduit.BadRequest(f"{call}: array {is_a(array)} that is no array: {error}") from None
     if found.dtype.hasobject or not found.dtype.itemsize:

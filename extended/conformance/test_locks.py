@@ -635,7 +635,7 @@ def test_names_that_are_none_are_refused(case: Case) -> None:
         for wrong in (1.0, b"a", None, ("a", 1), ["a"]):
             names(refusal(partial(x.lock, wrong)), "lock", "name", repr(wrong), is_a(wrong))
         longest = ep.limits.max_medium - 1
-        x.lock("x" * longest)
+        assert x.lock("x" * longest).name == "x" * longest
         names(refusal(partial(x.lock, "x" * (longest + 1))), "lock", "name", longest, longest + 1)
         refusal(partial(x.lock, 1 << (4 * longest)))
 

@@ -467,9 +467,9 @@ class SharedArray:
             conduit.BadRequest: no thread.
         """
         await self._runtime.fence()
-        await self._runtime.x.barrier()
+        await self._runtime.x.barrier(called="a.gather_to")
         whole = await self.memory.gather(thread)
-        await self._runtime.x.barrier()
+        await self._runtime.x.barrier(called="a.gather_to")
         return None if whole is None else whole.reshape(self.shape)
 
     def store(self, flat: Indices, values: Values) -> None:

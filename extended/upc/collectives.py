@@ -140,14 +140,14 @@ class UpcCollectives:
 
     runtime: Runtime
 
-    async def _begin(self) -> int:
+    async def _begin(self, call: str) -> int:
         await self.runtime.fence()
-        await self.runtime.x.barrier()
+        await self.runtime.x.barrier(called=call)
         return self.runtime.ep.rank
 
-    async def _end(self) -> None:
+    async def _end(self, call: str) -> None:
         await self.runtime.writes.complete()
-        await self.runtime.x.barrier()
+        await self.runtime.x.barrier(called=call)
 
     def _bytes(self, spot: Spot) -> npt.NDArray[np.uint8]:
         return self.runtime.ep.segment[spot.offset : spot.offset + spot.nbytes]
@@ -168,10 +168,10 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        me = await self._begin()
+        me = await self._begin("t.all_broadcast")
         data = self._bytes(src) if me == src.owner else None
         self._own(dst, nbytes)[...] = await self.runtime.x.broadcast(data, root=src.owner)
-        await self._end()
+        await self._end("t.all_broadcast")
 
     @public("t", _from_one("t.all_scatter", True))
     async def all_scatter(self, dst: Any, src: Any, nbytes: Any) -> None:
@@ -185,10 +185,10 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        me = await self._begin()
+        me = await self._begin("t.all_scatter")
         data = self._bytes(src).reshape(self.runtime.ep.size, nbytes) if me == src.owner else None
         self._own(dst, nbytes)[...] = await self.runtime.x.scatter(data, root=src.owner)
-        await self._end()
+        await self._end("t.all_scatter")
 
     @public("t", _for_all_gather)
     async def all_gather(self, dst: Any, src: Any, nbytes: Any) -> None:
@@ -202,11 +202,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin()
+        await self._begin("t.all_gather")
         found = await self.runtime.x.gather(self._own(src, nbytes), root=dst.owner)
         if found is not None:
             self._bytes(dst)[...] = found.reshape(-1)
-        await self._end()
+        await self._end("t.all_gather")
 
     @public("t", _among_all("t.all_gather_all", False))
     async def all_gather_all(self, dst: Any, src: Any, nbytes: Any) -> None:
@@ -220,10 +220,10 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin()
+        await self._begin("t.all_gather_all")
         found = await self.runtime.x.all_gather(self._own(src, nbytes))
         self._own(dst, found.size)[...] = found.reshape(-1)
-        await self._end()
+        await self._end("t.all_gather_all")
 
     @public("t", _among_all("t.all_exchange", True))
     async def all_exchange(self, dst: Any, src: Any, nbytes: Any) -> None:
@@ -237,11 +237,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or a part that is too short.
         """
-        await self._begin()
+        await self._begin("t.all_exchange")
         threads = self.runtime.ep.size
         found = await self.runtime.x.all_to_all(self._own(src, threads * nbytes).reshape(threads, nbytes))
         self._own(dst, found.size)[...] = found.reshape(-1)
-        await self._end()
+        await self._end("t.all_exchange")
 
     @public("t", _for_all_permute)
     async def all_permute(self, dst: Any, src: Any, perm: Any, nbytes: Any) -> None:
@@ -256,11 +256,11 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, no permutation, or a part that is too short.
         """
-        me = await self._begin()
+        me = await self._begin("t.all_permute")
         if isinstance(perm, SharedArray):
             perm = _permutation(await perm.to_numpy(), self.runtime.ep.size)
         await self.runtime.x.put(perm[me], dst.memory.offset, self._own(src, nbytes))
-        await self._end()
+        await self._end("t.all_permute")
 
     @public("t", _for_all_reduce)
     async def all_reduce(self, dst: Any, src: Any, op: Any = "sum") -> None:
@@ -275,7 +275,7 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or an operation that numpy does not have for the dtype.
         """
-        await self._begin()
+        await self._begin("t.all_reduce")
         layout = src.memory.layout
         own = operators.totals(op, src.memory.local, layout.block)
         if op.any_order and len(own) > 1:
@@ -288,7 +288,7 @@ class UpcCollectives:
             there = np.arange(given.max())[:, None] < np.roll(given, -layout.first)[None, :]
             operands = np.roll(found, -layout.first, 0).swapaxes(0, 1)[there]
             self._bytes(dst).view(src.dtype)[...] = op.fold(operands)
-        await self._end()
+        await self._end("t.all_reduce")
 
     @public("t", _for_all_prefix_reduce)
     async def all_prefix_reduce(self, dst: Any, src: Any, op: Any = "sum") -> None:
@@ -302,7 +302,7 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: a wrong argument, or an operation that numpy does not have for the dtype.
         """
-        me = await self._begin()
+        me = await self._begin("t.all_prefix_reduce")
         layout = src.memory.layout
         if layout.size:
             own = operators.totals(op, src.memory.local, layout.block)
@@ -313,7 +313,7 @@ class UpcCollectives:
             turn = (me - layout.first) % layout.threads
             mine = np.arange(len(own)) * layout.threads + turn
             dst.store(layout.indices(me), operators.continued(op, src.memory.local, layout.block, before, mine))
-        await self._end()
+        await self._end("t.all_prefix_reduce")
 
     @public("t", _for_all_sort)
     async def all_sort(self, a: Any) -> None:
@@ -328,9 +328,9 @@ class UpcCollectives:
         Raises:
             conduit.BadRequest: no array, of a dtype without order, or too little room.
         """
-        await self._begin()
+        await self._begin("t.all_sort")
         await sort(self.runtime, a)
-        await self._end()
+        await self._end("t.all_sort")
 
 
 def _padded(own: Values, length: int) -> Values:

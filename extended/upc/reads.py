@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterable
 
 
+_ASSIGNED = "in an assignment with an operator"
+_ADDED = ", and `await a.add_at(i, v)` where `a[i] += v` was meant"
+
+
 def _refusing(what: str) -> Callable[..., NoReturn]:
     def method(self: Read, *others: object, **options: object) -> NoReturn:
         raise self.refusal(what)
@@ -42,8 +46,8 @@ class Read:
         self._forgive()
         self._coroutine.close()
         return NotAwaited(
-            f"a[i] was used {what}, but it is a read that has not been awaited; write `await a[i]` for the value, and "
-            "`await a.add_at(i, v)` where `a[i] += v` was meant"
+            f"a[i] was used {what}, but it is a read that has not been awaited; write `await a[i]` for the value"
+            + _ADDED * (what == _ASSIGNED)
         )
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
@@ -61,7 +65,7 @@ _IN_WORDS = {
     "in arithmetic": """add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow
         matmul rmatmul lshift rlshift rshift rrshift and rand or ror xor rxor neg pos abs invert round trunc floor ceil
         """,
-    "in an assignment with an operator": """iadd isub imul itruediv ifloordiv imod ipow imatmul ilshift irshift iand ior
+    _ASSIGNED: """iadd isub imul itruediv ifloordiv imod ipow imatmul ilshift irshift iand ior
         ixor""",
     "in a comparison": "eq ne lt le gt ge",
     "as a truth value": "bool",
@@ -70,7 +74,7 @@ _IN_WORDS = {
     "as a sequence": "iter len contains reversed",  # no __getitem__: with it numpy takes it for a sequence itself
     "as bytes": "bytes",
 }
-ARITHMETIC = ("in arithmetic", "in an assignment with an operator")
+ARITHMETIC = ("in arithmetic", _ASSIGNED)
 """What an array that does not lie here does not take part in either."""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import conduit
-from extended import Extended
+from extended import BarrierMismatch, Extended
+from extended.dropped import refuse_dropped
 from extended.front_ends import integer, public
 from extended.upc import arguments
 from extended.upc.allocation import UpcAllocation
@@ -22,6 +24,30 @@ WRITE_BUFFER = 65536
 """Bytes of the write buffer unless told otherwise."""
 
 
+_WORDS = {
+    "barrier_notify": "t.notify",
+    "barrier_wait or barrier_try": "t.wait",
+    "barrier_wait": "t.wait",
+    "barrier for both": "t.barrier for both",
+    "this rank": "this thread",
+    "ranks gave": "threads gave",
+    "every rank": "every thread",
+}
+"""What a program of threads calls what the layer below names in its errors; longer ones come first."""
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """Let what is refused about a barrier in two steps name the calls that programs of threads have."""
+    try:
+        yield
+    except (conduit.BadRequest, BarrierMismatch) as error:
+        text = str(error)
+        for theirs, own in _WORDS.items():
+            text = text.replace(theirs, own)
+        raise type(error)(text) from None
+
+
 class Thread(UpcAllocation, Bytes, UpcCollectives):
     """One thread; `upc.run` gives it to main.
 
@@ -35,6 +61,7 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
     _instead: ClassVar = {
         **dict.fromkeys(("rank", "my_rank", "my_thread", "me", "id"), "write `t.MYTHREAD`"),
         **dict.fromkeys(("size", "nthreads", "n_threads", "num_threads"), "write `t.THREADS`"),
+        "unlock": "write `await t.lock(name).release()`, or `async with t.lock(name):` around what it is held for",
     }
 
     def __init__(self, runtime: Runtime) -> None:
@@ -90,14 +117,16 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
     async def notify(self, id: int | None = None) -> None:
         """Say that this thread has come to a barrier, its writes complete, and go on; the first half of a barrier."""
         await self.runtime.fence()
-        await self.extended.barrier_notify(id)
+        with _own_words():
+            await self.extended.barrier_notify(id)
 
     @public("t")
     async def wait(self, id: int | None = None) -> None:
         """Wait until all threads have notified; the second half of a barrier."""
         self.runtime.watch.synchronised()
         await self.runtime.writes.make_room()
-        await self.extended.barrier_wait(id)
+        with _own_words():
+            await self.extended.barrier_wait(id)
 
     def lock(self, name: str | int) -> SharedLock:
         """Return a lock, one for all threads by its name; taking and releasing it are fences.
@@ -106,9 +135,11 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
             name: a str or an int.
 
         Raises:
-            conduit.BadRequest: another name.
+            conduit.BadRequest: another name, or a line that throws the lock away without taking it.
         """
-        return SharedLock(self.runtime, self.extended.lock(name))
+        lock = self.extended.lock(name)
+        refuse_dropped("t", lock.name)
+        return SharedLock(self.runtime, lock)
 
 
 def check_buffer(call: str, write_buffer: Any) -> int:

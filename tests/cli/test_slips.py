@@ -88,6 +88,16 @@ def shown(command, tmp_path, monkeypatch):
     return write_and_run
 
 
+ALONE = (
+    "this line makes a lock and does not take it, so it locks nothing; write `async with {0}:`, or `await "
+    "{0}.acquire()` and `await {0}.release()`"
+)
+NOT_AWAITED = (
+    "extended.upc.errors.NotAwaited: a[i] was used {}, but it is a read that has not been awaited; write `await a[i]` "
+    "for the value"
+)
+
+
 LINES = {
     # The wrong object of the right library.
     UPC + "t.rank": "Thread has no rank; write `t.MYTHREAD`",
@@ -382,6 +392,75 @@ LINES = {
     MPI + "await MPI.Request.Waitall(None)": (
         "conduit.errors.BadRequest: Request: requests=None is no value; give a list of requests"
     ),
+    # Locks that are made and not taken.
+    UPC + "await t.lock('a')": (
+        "t.lock('a') makes a SharedLock and does not take it: write `async with t.lock('a'):`, or `await "
+        "t.lock('a').acquire()` and `await t.lock('a').release()`"
+    ),
+    EXTENDED + "await x.lock('a')": (
+        "x.lock('a') makes a Lock and does not take it: write `async with x.lock('a'):`, or `await "
+        "x.lock('a').acquire()` and `await x.lock('a').release()`"
+    ),
+    UPC + "t.lock('a')": "conduit.errors.BadRequest: t.lock: " + ALONE.format("t.lock('a')"),
+    EXTENDED + "x.lock(3)": "conduit.errors.BadRequest: x.lock: " + ALONE.format("x.lock(3)"),
+    EXTENDED + "layers = [x]\n    layers[0].lock(\n        'a'\n    )": (
+        "conduit.errors.BadRequest: layers[0].lock: " + ALONE.format("x.lock('a')")
+    ),
+    UPC + "await t.unlock('a')": (
+        "Thread has no unlock; write `await t.lock(name).release()`, or `async with t.lock(name):` around what it is "
+        "held for"
+    ),
+    EXTENDED + "await x.unlock('a')": (
+        "Extended has no unlock; write `await x.lock(name).release()`, or `async with x.lock(name):` around what it is "
+        "held for"
+    ),
+    # UPC's own names.
+    UPC + "await a.barrier()": "SharedArray has no barrier, but what main is called with has: write `t.barrier`",
+    UPC + "await t.wait()": (
+        "conduit.errors.BadRequest: t.wait: this thread has not notified; call t.notify first, or t.barrier for both"
+    ),
+    UPC + "await t.notify(3)\n    await t.notify()": (
+        "conduit.errors.BadRequest: t.notify: this thread has notified the barrier (id 3) and not yet waited for it; "
+        "call t.wait first"
+    ),
+    UPC + "await t.notify(t.MYTHREAD)\n    await t.wait()": (
+        "extended.barrier.BarrierMismatch: t.wait: threads gave ids 0 and 1 to one barrier, this one 0; give the same "
+        "id on every thread, or None"
+    ),
+    UPC + "await t.all_reduce(a, 'sum')": "t.all_reduce takes (dst, src, op='sum')",
+    UPC + "await t.extended.all_reduce(a)": (
+        "conduit.errors.BadRequest: t.extended.all_reduce: array: a shared array was used as a numpy array; write "
+        "`a.local` for this thread's elements, `await a[:]` for all"
+    ),
+    UPC + "sum(a[i] for i in range(4))": NOT_AWAITED.format("in arithmetic"),
+    UPC + "f'{a[0]:.2f}'": NOT_AWAITED.format("as text"),
+    UPC + "a[0] == 0": NOT_AWAITED.format("in a comparison"),
+    UPC + "a[0] += 1": (
+        NOT_AWAITED.format("in an assignment with an operator") + ", and `await a.add_at(i, v)` where `a[i] += v` was "
+        "meant"
+    ),
+    # What a call that was not awaited would have given.
+    MPI + "await comm.Isend(b, dest=0).Wait()": (
+        "comm.Isend(b, dest=0) at prog.py:6 was called but never awaited, so it did nothing; write `await (await "
+        "comm.Isend(b, dest=0)).Wait()`"
+    ),
+    MPI + "s = MPI.Status()\n    await comm.Irecv(b).Wait(status=s)": (
+        "comm.Irecv(b) at prog.py:7 was called but never awaited, so it did nothing; write `await (await "
+        "comm.Irecv(b)).Wait(status=s)`"
+    ),
+    EXTENDED + "v = x.all_reduce(3).sum() + 1": (
+        "x.all_reduce(3) at prog.py:4 was called but never awaited, so it did nothing; write `(await "
+        "x.all_reduce(3)).sum`"
+    ),
+    EXTENDED + "h = x.put_nb(1, 0, b'a')\n    await h.wait()": (
+        "x.put_nb(1, 0, b'a') at prog.py:4 was called but never awaited, so it did nothing; write `await "
+        "x.put_nb(1, 0, b'a')`"
+    ),
+    # Arguments in mpi4py's order, but for some.
+    MPI + "await comm.Sendrecv(b, 1 - comm.rank, b.copy())": (
+        "comm.Sendrecv takes (sendbuf, dest, sendtag=0, recvbuf=None, source=-2, recvtag=-1, status=None)"
+    ),
+    MPI + "await comm.Send(b, b)": "comm.Send takes (buf, dest, tag=0)",
     # SHMEM's waits.
     SHMEM + "await pe.wait_until(a[0], '>', 3)": (
         "conduit.errors.BadRequest: pe.wait_until: ivars=np.int64(0) is the value of an element, and says no more "
@@ -739,6 +818,33 @@ def test_locks_that_are_taken_in_two_orders_are_told_once(shown):
         "    rank 1: holds lock 'b', taken at prog.py:4",
         "take several locks in the same order on every rank, or release one before the next is taken",
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "kept = x.lock('a')",
+        "kept = {}\n    kept.update((each, x.lock(each)) for each in 'ab')",
+        "kept = []\n    kept.extend(map(x.lock, 'ab'))",
+        "await x.lock('a').acquire(); await x.lock('a').release()",
+        "str(x.lock('a'))",
+    ],
+)
+def test_a_lock_that_is_made_to_be_taken_elsewhere_is_not_told(command, tmp_path, monkeypatch, body):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(EXTENDED + body)
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "call"), [("await a.gather_to(0)", "a.gather_to"), ("await t.all_sort(a)", "t.all_sort")]
+)
+def test_who_waits_for_others_in_a_call_of_shared_arrays_is_told_with_its_name(shown, line, call):
+    lines = shown(f"{UPC}if t.MYTHREAD == 0: {line}")
+    waits = f"rank 0: prog.py:4 in main: waits for {call}, which rank 1 must bring about, since "
+    assert any(each.startswith(waits) for each in lines), lines
+    assert not any("a barrier" in each for each in lines)
 
 
 def test_a_message_of_mpi_with_another_tag_is_told(shown):

@@ -36,6 +36,12 @@ def test_who_asks_is_told_the_line(text, line):
     assert warned(text) == WARNING.format(file="prog.py", line=line)
 
 
+def test_who_is_given_a_communicator_is_told_of_that_alone():
+    said = warned('from mpi4py import MPI\napi = "mpi"\nasync def main(comm):\n    MPI.COMM_WORLD.Get_rank()\n')
+    instead = "write `from conduits.mpi import MPI`, and use the communicator that main is called with"
+    assert said == WARNING.format(file="prog.py", line=4).replace(INSTEAD, instead)
+
+
 @pytest.mark.parametrize(
     "text",
     [
