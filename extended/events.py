@@ -17,7 +17,7 @@ import conduit
 from conduit.words import is_a
 from extended.buffers import EMPTY
 from extended.missing import Missing
-from extended.program_lines import program_line
+from extended.program_lines import SourceLine, program_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -141,6 +141,7 @@ class Events:
         self._earlier: list[OperationGroup] = []  # closed by a sync, not yet seen complete
         self._regions: dict[trio.lowlevel.Task, OperationGroup] = {}
         self._unsynced: dict[Handle[Any], None] = {}
+        self._first: dict[int, tuple[str, SourceLine]] = {}  # by kind: call and line of the first since the last sync
 
     # ------------------------------------------------------------------------------------- operations and their numbers
 
@@ -150,6 +151,8 @@ class Events:
         if operation.group is not None:
             operation.group.outstanding[operation.kind] += 1
             operation.group.pieces += pieces
+            if operation.group is self._implicit and operation.kind not in self._first:
+                self._first[operation.kind] = operation.call, program_line()
         if self._free:
             number = self._free.pop()
             self.operations[number] = operation
@@ -241,6 +244,8 @@ class Events:
                 f"{call}: this task is inside an access region, which collects its implicit operations; leave it and "
                 "`await region.handle`"
             )
+        for kind in kinds:
+            self._first.pop(kind, None)
         groups = self._close()
 
         def complete() -> bool:
@@ -306,7 +311,7 @@ class Events:
         self._unsynced.pop(handle, None)
 
     def warn_unsynced(self) -> None:
-        """List the handles that were never waited for, one warning for each line that made some."""
+        """List what was never waited for, one warning for each line of handles and each kind of implicit operation."""
         lines = Counter((handle.call, handle.place) for handle in self._unsynced)
         for (call, place), number in lines.items():
             handles = "a handle" if number == 1 else f"{number} handles"
@@ -315,6 +320,13 @@ class Events:
                 "is awaited in its turn, `await handle`, or given to wait_all"
             )
         self._unsynced.clear()
+        for kind, (call, (file, number)) in self._first.items():
+            what, sync = ("gets", "sync_gets") if kind == GET else ("puts", "sync_puts")
+            self.ep.warn(
+                f"implicit {what}, the first by {call} at {file}:{number}, never waited for: `await x.{sync}()` or "
+                "`await x.sync()` waits for all that were begun before"
+            )
+        self._first.clear()
 
 
 class Handle(Generic[T_co]):

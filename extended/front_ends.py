@@ -75,7 +75,7 @@ def check_main(front: str, name: str, what: str, main: Any, args: tuple[Any, ...
     except TypeError as error:
         raise conduit.BadRequest(
             f"{front}.run: main={shown(main)} cannot be called with a {what} and {many(len(args), 'argument')}: "
-            f"{error}; {write}"
+            f"{error}; {write}" + f"; what run takes itself is given by name: {what.lower()}s=4" * bool(args)
         ) from None
     except ValueError:
         pass  # some of those that are built in do not tell

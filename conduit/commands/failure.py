@@ -1,7 +1,9 @@
 """How `conduit run` shows the error that a program ended with."""
 
 import traceback
+from types import TracebackType
 
+from conduit.commands import progress
 from conduit.commands.program import ProgramFile
 from conduit.errors import HandlerError
 from conduit.launch.hints import is_ours
@@ -21,11 +23,21 @@ def failure(error: BaseException, file: ProgramFile) -> str:
     while link is not None and link not in chain:
         chain.append(link)
         in_own_words(link, is_ours)
-        link.__traceback__ = file.own_part(link)
+        link.__traceback__ = _without_progress(file.own_part(link))
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be
         link = link.__cause__ or link.__context__
     return "".join(traceback.format_exception(shown))
+
+
+def _without_progress(part: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without its end in the stream that stands before standard output, which nobody has called."""
+    step = part
+    while step is not None and step.tb_next is not None:
+        if step.tb_next.tb_frame.f_code.co_filename == progress.__file__:
+            step.tb_next = None
+        step = step.tb_next
+    return part
 
 
 def _without_its_name(error: BaseException) -> BaseException:

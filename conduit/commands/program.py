@@ -72,7 +72,7 @@ class ProgramFile:
         """
         self.started = True
         endpoint = current()
-        self.progress.endpoints.append(endpoint)
+        self.progress.begin(endpoint)
         module = self._execute(endpoint.rank)
         found = getattr(module, "main", None)
         if found is None:

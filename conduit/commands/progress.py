@@ -6,10 +6,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
+from conduit.launch.hanging import Begun, Hanging, begun
 from conduit.words import many
 
 PATIENCE = 2.0
@@ -26,12 +27,19 @@ class JobProgress:
 
     Attributes:
         endpoints: those of the ranks that have begun.
+        mains: these with their tasks, for who looks whether they hang.
         returned: how many of their mains have returned.
     """
 
     def __init__(self) -> None:
         self.endpoints: list[Endpoint] = []
+        self.mains: list[Begun] = []
         self.returned = 0
+
+    def begin(self, endpoint: Endpoint) -> None:
+        """Take note that a rank's main begins, in the running task."""
+        self.endpoints.append(endpoint)
+        self.mains.append(begun(endpoint))
 
     def line(self, seconds: float) -> str:
         """Return what to show after that many seconds of wall time."""
@@ -71,7 +79,7 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
     if not terminal.isatty():
         yield
         return
-    lock, over = threading.Lock(), threading.Event()
+    lock, over, worker = threading.Lock(), threading.Event(), threading.get_ident()
     there = False
 
     def erase() -> None:
@@ -85,11 +93,17 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
     def show() -> None:
         nonlocal there
         began = time.monotonic()
+        hanging = Hanging(job, worker)
         while not over.wait(TURN):
             seconds = time.monotonic() - began
             if seconds < PATIENCE:
                 continue
+            told = ""
+            with suppress(Exception):  # what is looked at may change meanwhile
+                told = hanging.look()
             with lock:
+                if told:
+                    terminal.write(f"{_ERASE}{told}\n")
                 terminal.write(f"{_ERASE}{job.line(seconds)}")
                 terminal.flush()
                 there = True

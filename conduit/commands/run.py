@@ -44,7 +44,7 @@ from conduit.launch.reports import Report, full
 from conduit.launch.tracebacks import whole
 from conduit.launch.tracing import tracing
 from conduit.launch.warned import warned
-from conduit.options import in_effect, read_float
+from conduit.options import in_effect, like, read_float
 
 DEFAULT = "sci"
 _PART = "CONDUIT_PART"
@@ -216,6 +216,11 @@ class ProgramFailed(Exception):
     """A failure of the program's own, which has been shown; its text is a line."""
 
 
+def _of_a_pipe(error: BaseException | None) -> bool:
+    """Return whether an error, or what caused it, is that of a pipe that nobody reads."""
+    return error is not None and (isinstance(error, BrokenPipeError) or _of_a_pipe(error.__cause__))
+
+
 def _in_a_line(error: BaseException) -> str:
     """Return what `--json` says of an end before its time, "" of a wrong call, which has begun nothing."""
     match error:
@@ -337,9 +342,10 @@ def _runner(file: ProgramFile) -> Callable[..., Any]:
         return core
     entry = installed(FRONT_ENDS).get(file.api)
     if entry is None:
-        known = ", ".join(sorted(installed(FRONT_ENDS))) or "none"
+        known = sorted(installed(FRONT_ENDS))
         raise BadRequest(
-            f"{file.path} is written for api = '{file.api}', a front end that is not installed; installed are: {known}"
+            f"{file.path} is written for api = '{file.api}', a front end that is not installed"
+            f"{like(file.api, known)}; installed are: {', '.join(known) or 'none'}"
         )
     runner: Callable[..., Any] = entry.load()
     return runner
@@ -377,6 +383,8 @@ def _run(
         if not file.started:
             raise
         sys.stdout.flush()
+        if _of_a_pipe(exc) and output.is_unread(sys.stdout):
+            raise BrokenPipeError from None  # what was printed is not read any more: no failure of the program's
         line = _in_a_line(exc)
         complain("".join(format_exception(exc)) if whole_traceback else failure(exc, file), exc)
         raise ProgramFailed(line) from None

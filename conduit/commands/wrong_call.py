@@ -19,6 +19,12 @@ from conduit.benchmarks.names import Value
 from conduit.launch.registry import CONDUITS, installed
 from conduit.options import like
 
+_OF_RUN = {"report": "--report DIR", "trace": "--trace FILE", "stats": "--stats"}
+"""What `conduit run` writes or prints where it has the option, by a word that may be taken for a command."""
+
+_RANKS = frozenset({"--threads", "--nprocs", "--np", "--pes", "--processes"})
+"""What other programs and front ends call ranks."""
+
 
 def explain(name: str, error: CycloptsError) -> str:
     """Return the line to be shown.
@@ -42,6 +48,8 @@ def _no_command(name: str, error: UnknownCommandError) -> str:
         return f"options follow the command; write conduit {join([command, *words[:at], *words[at + 1 :]])}"
     if name.endswith(".py"):
         return f"there is no command '{name}'; to run that program write conduit run {name}"
+    if name in _OF_RUN:
+        return f"there is no command '{name}'; write conduit run PROGRAM {_OF_RUN[name]}"
     begun = [each for each in known if len(name) > 1 and each.startswith(name) and not each.startswith("-")]
     meant = f" (did you mean {' or '.join(begun)}?)" if begun else like(name, known)
     return f"there is no command '{name}'{meant}; conduit --help lists them"
@@ -52,8 +60,9 @@ def _text(error: CycloptsError) -> tuple[str, str]:
     match error:
         case UnknownOptionError():
             word = error.token.keyword or error.token.value
-            known = chain.from_iterable(argument.names for argument in error.argument_collection)
-            return f"has no option {word}{like(word, known)}", ""
+            known = list(chain.from_iterable(argument.names for argument in error.argument_collection))
+            meant = " (did you mean --ranks?)" if word in _RANKS and "--ranks" in known else like(word, known)
+            return f"has no option {word}{meant}", ""
         case UnusedCliTokensError():
             word = (error.unused_tokens or [""])[0]
             return f"takes no argument '{word}'", _option_for(error, word)

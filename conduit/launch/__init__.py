@@ -8,6 +8,8 @@ A job ends once, for one reason.  Either all ranks have returned, or the first e
 deadlock, a livelock, a time limit, Ctrl-C.  `errors` says what is raised of all that went wrong, and `reports` what
 is told of a job that gets no further.
 
+What goes on for nothing ends in no error.  `hanging` tells, of a job in virtual time, which rank never awaits or polls.
+
 Where ranks are processes none of them sees the others.  So each process watches its own rank and asks the others
 (`watch`), and what it learns travels as plain records (`stall`).
 """

@@ -10,12 +10,13 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import select
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import IO
+from typing import IO, TextIO
 
 from conduit.launch.launchers import started_together
 
@@ -266,6 +267,16 @@ def is_framed() -> bool:
     """Return whether this process was started by this package to be a rank, so that frames are read."""
     own = speech()
     return os.environ.get(FRAMES, "") != "" if own is None else own.framed
+
+
+def is_unread(stream: TextIO) -> bool:
+    """Return whether what a stream writes to is a pipe that nobody reads any more."""
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return any(events & select.POLLERR for _, events in poll.poll(0))
+    except (AttributeError, OSError, ValueError):  # a system without poll, or a stream that is no file
+        return False
 
 
 def end_lines() -> None:

@@ -13,6 +13,7 @@ COLUMNS = "CONDUIT_COLUMNS"
 """The environment variable that says how wide the terminal is in which the errors of this rank's process appear."""
 
 _CODE = re.compile(r"`[^`\n]+`")
+_UNIT = re.compile(r"(?<=\d) (?=%|µs)")
 _TIED = "\N{NO-BREAK SPACE}"
 
 
@@ -60,6 +61,7 @@ def folded(line: str, width: int) -> str:
     tied = _CODE.sub(
         lambda found: found[0].replace(" ", _TIED) if len(found[0]) + len(indent) <= width else found[0], line
     )
+    tied = _UNIT.sub(_TIED, tied)
     lines = textwrap.wrap(
         tied, max(width, len(indent) + 1), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

@@ -103,6 +103,8 @@ def test_version(command):
         (["--hlep"], "conduit: there is no command '--hlep' (did you mean --help?); conduit --help lists them\n"),
         (["help"], "conduit: there is no command 'help' (did you mean --help?); conduit --help lists them\n"),
         (["version"], "conduit: there is no command 'version' (did you mean --version?); conduit --help lists them\n"),
+        (["report"], "conduit: there is no command 'report'; write conduit run PROGRAM --report DIR\n"),
+        (["trace", "it.py"], "conduit: there is no command 'trace'; write conduit run PROGRAM --trace FILE\n"),
         (["it.py"], "conduit: there is no command 'it.py'; to run that program write conduit run it.py\n"),
         (
             ["--conduit", "sci", "run", "it.py", "-n", "3"],
@@ -110,6 +112,10 @@ def test_version(command):
         ),
         (["-n", "3", "run", "it.py"], "conduit: options follow the command; write conduit run -n 3 it.py\n"),
         (["testam", "--rank", "2"], "conduit testam: has no option --rank (did you mean --ranks?); see conduit testam"),
+        (
+            ["run", "x.py", "--threads", "4"],
+            "conduit run: has no option --threads (did you mean --ranks?); see ",
+        ),
         (["list", "--rank", "2"], "conduit list: has no option --rank; see conduit list --help\n"),
         (["testam", "--ranks", "two"], "conduit testam: --ranks 'two' is no integer; give a whole number\n"),
         (

@@ -1,8 +1,12 @@
 """How far a job of `conduit run` is: a line on a terminal, nothing anywhere else."""
 
 import io
+import os
+import re
 import sys
 from types import SimpleNamespace
+
+import pytest
 
 from conduit.commands import progress
 from conduit.commands.progress import JobProgress, shown
@@ -51,3 +55,48 @@ def test_nothing_is_shown_where_there_is_no_terminal():
     before = sys.stdout
     with shown(JobProgress(), io.StringIO()):
         assert sys.stdout is before
+
+
+def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "Hanging", lambda job, thread: SimpleNamespace(look=lambda: "rank 0 hangs"))
+    with shown(JobProgress(), terminal):
+        while terminal.getvalue().count("the ranks are starting") < 2:
+            pass
+    assert terminal.getvalue().startswith("\r\x1b[Krank 0 hangs\n\r\x1b[K0 s: the ranks are starting")
+
+
+PRINTS = "async def main(ep):\n    print('a line')\n"
+
+
+@pytest.mark.parametrize("buffering", [1, 0])
+def test_a_program_whose_output_is_not_read_any_more_ends_quietly(command, tmp_path, monkeypatch, buffering):
+    (tmp_path / "prog.py").write_text(PRINTS)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    reader, writer = os.pipe()
+    os.close(reader)
+    with _stream(writer, buffering) as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        outcome = command("run", str(tmp_path / "prog.py"), "--conduit", "loggp")
+    assert outcome.status == 1
+    assert sys.stderr.getvalue() == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_an_error_of_standard_output_ends_at_the_programs_line(command, tmp_path, monkeypatch):
+    (tmp_path / "prog.py").write_text(PRINTS)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with _stream("/dev/full", 0) as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        outcome = command("run", str(tmp_path / "prog.py"), "--conduit", "loggp")
+    assert outcome.status == 1
+    text = sys.stderr.getvalue()
+    assert re.findall(r'File "(.*)", line (\d+)', text) == [(str(tmp_path / "prog.py"), "2")]
+    assert "OSError: [Errno 28] No space left on device\nraised by rank 0 at " in text
+
+
+def _stream(file, buffering):
+    """Open a file for text, also without a buffer, as standard output is with `python -u`."""
+    return open(file, "w", buffering=1) if buffering else io.TextIOWrapper(open(file, "wb", 0), write_through=True)

@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import conduit
-from extended import Extended
+from extended import Extended, shmem, upc
 
 UPC = "api = 'upc'\nasync def main(t):\n    a = await t.all_alloc(12, dtype='i8', block=3)\n    "
 SHMEM = "api = 'shmem'\nasync def main(pe):\n    a = await pe.zeros(4, 'i8')\n    "
@@ -934,3 +934,44 @@ def test_calls_that_are_made_after_the_job_are_told():
 def test_a_task_in_a_request_is_in_the_call_that_was_written(shown):
     lines = shown(CORE + "while True: await ep.request_short(0, h, 1)", "--time-limit", "1e-4")
     assert any(line.endswith("prog.py:5 in main: is in ep.request_short") for line in lines), lines
+
+
+def test_implicit_puts_that_no_sync_follows_are_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    puts = "await x.put_nbi(1 - ep.rank, 0, b'1')\n    "
+    (tmp_path / "prog.py").write_text(f"{EXTENDED}{puts}await x.sync()\n    {puts}{puts}")
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == (
+        "warning from ranks 0-1: implicit puts, the first by put_nbi at prog.py:6, never waited for: `await "
+        "x.sync_puts()` or `await x.sync()` waits for all that were begun before\n"
+    )
+    for sync in ("sync", "sync_puts"):
+        (tmp_path / "prog.py").write_text(f"{EXTENDED}{puts}await x.{sync}()")
+        assert command("run", "prog.py", "--conduit", "loggp").err == ""
+    (tmp_path / "prog.py").write_text(f"{EXTENDED}{puts}await x.sync_gets()")
+    told = command("run", "prog.py", "--conduit", "loggp").err
+    assert "implicit puts, the first by put_nbi at prog.py:4, never" in told
+
+
+def test_who_has_not_come_to_a_barrier_is_to_blame(shown):
+    lines = shown(EXTENDED + "if ep.rank: await x.barrier()", "--ranks", "4")
+    for who, whom in (("ranks 1-2, each", "which rank 0 must bring about"), ("rank 3", "to which rank 0 has not come")):
+        assert any(line.startswith(f"{who}: prog.py:4 in main: waits for a barrier, {whom}, since ") for line in lines)
+    assert not any(line.startswith("     ") for line in lines)
+
+
+def test_a_front_end_in_other_letters_is_told(command, tmp_path):
+    (tmp_path / "prog.py").write_text('api = "UPC"\nasync def main(t): pass')
+    outcome = command("run", str(tmp_path / "prog.py"))
+    assert outcome.status == 2
+    assert "api = 'UPC', a front end that is not installed (did you mean upc?); installed are: " in outcome.err
+
+
+@pytest.mark.parametrize(("front", "name"), [(upc, "threads"), (shmem, "pes")])
+def test_a_number_of_ranks_without_its_name_is_told_the_name(front, name):
+    async def main(t):
+        pass
+
+    with pytest.raises(conduit.BadRequest, match=rf"`; what run takes itself is given by name: {name}=4\Z"):
+        front.run(main, 4)

@@ -70,6 +70,15 @@ def test_what_is_to_be_pasted_is_not_broken():
         assert any("`with trio.fail_after(seconds):`" in each for each in lines) == (width >= 38)
 
 
+def test_a_number_and_its_unit_are_not_broken():
+    line = "Rank 0 spends 12 % of its time after the start on that, which is 391.4 µs at least"
+    for width in range(14, len(line) + 1):
+        text = terminal.folded(line, width)
+        assert "12 %" in text
+        assert "391.4 µs" in text
+        assert text.split() == line.split()
+
+
 def test_ranks_that_are_processes_know_the_width(show, monkeypatch, capfd):
     show()
     code = "import os; os.write(1, os.environ['CONDUIT_COLUMNS'].encode() + b'\\n')"

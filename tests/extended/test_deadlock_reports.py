@@ -261,7 +261,7 @@ def test_a_teams_barrier_names_the_team_and_the_jobs_does_not():
     text = brief(_report(main, ranks=6))
     assert "rank 1: " in text
     assert "waits for a barrier of the team of ranks 1, 3, 5, which rank 5 must bring about," in text
-    assert "waits for a barrier, which" in text
+    assert "waits for a barrier, to which ranks 1, 3 have not come, since" in text
 
 
 def test_a_lock_names_its_holder_the_line_that_took_it_and_its_queue():

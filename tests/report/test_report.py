@@ -53,7 +53,8 @@ BAD = {
     "never_polls": (
         2,
         r"Rank 1 did not poll while others waited for it: it computed for 1,9\d\d\.\d µs, up to 49\d\.\d µs at a time, "
-        r"with 4 messages under way to it\. That cost the others 1,9\d\d\.\d µs \(at .*never_polls.py:17 in main\)\.",
+        r"with 4 messages under way to it\. That cost the others 1,9\d\d\.\d µs, "
+        r"which waited at .*never_polls.py:17 in main\.",
         "Call `await ep.poll()` in long computations",
     ),
     "unaligned": (

@@ -192,11 +192,12 @@ class _Text:
             if wait is None:
                 lines.append(_doing(where, task))
                 continue
-            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{_whom(wait.ranks)} since {time(wait.since)}")
+            # A rank that is in the same call itself may be the next to send; to blame is who has not come to it.
+            absent = bool(wait.missing) and wait.missing != wait.ranks
+            whom = f", to which {_not_come(wait.missing)}," if absent else _whom(wait.ranks)
+            lines.append(f"{where}: waits for {wait.what or _UNNAMED}{whom} since {time(wait.since)}")
             if self._over and wait.over:
                 lines.append(f"   {self._over}")
-            if wait.missing and wait.missing != wait.ranks:
-                lines.append(f"   {_not_come(wait.missing)} to it")
         if rank.undelivered:
             lines.append(not_handled([rank]))
         elif not rank.polls and not any(task.blamed for task in rank.tasks):

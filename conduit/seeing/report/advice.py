@@ -70,7 +70,7 @@ def _late_polls(found: Profile) -> list[Advice]:
         share = late.cost / found.working
         if share < _WORTH:
             continue
-        where = f" (at {late.waiters[0]})" if late.waiters else ""
+        where = f", which waited at {late.waiters[0]}" if late.waiters else ""
         made.append(
             Advice(
                 f"Rank {late.rank} did not poll while others waited for it: it computed for {_us(late.unpolled)}, "

@@ -1,0 +1,168 @@
+"""Who keeps a simulated job from going on without any error: a rank that never awaits, or one that never polls.
+
+It is asked in a thread of its own, for the job's thread may never come to anything else.  So it reads only, and what
+changes while it reads is left for the next look.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import time
+from collections.abc import Sequence
+from types import FrameType
+from typing import NamedTuple, Protocol
+
+import trio
+
+from conduit import Endpoint
+from conduit.launch import terminal
+from conduit.launch.life import LIFE
+from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.words import named
+
+PATIENCE = 5.0
+"""Seconds of wall time in which nothing has moved before that is said."""
+
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+
+_TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
+
+
+class Begun(NamedTuple):
+    """A rank whose main has begun, with the task that runs it."""
+
+    endpoint: Endpoint
+    task: trio.lowlevel.Task
+
+
+def begun(endpoint: Endpoint) -> Begun:
+    """Return the rank whose main begins in the running task."""
+    return Begun(endpoint, trio.lowlevel.current_task())
+
+
+class Job(Protocol):
+    """What is asked of a job.
+
+    Attributes:
+        mains: those of the ranks that have begun.
+        returned: how many of these have returned.
+    """
+
+    mains: list[Begun]
+    returned: int
+
+
+class Hanging:
+    """Looks at a job again and again, and says each thing once.
+
+    Args:
+        job: which.
+        thread: that it runs in.
+    """
+
+    def __init__(self, job: Job, thread: int) -> None:
+        self._job = job
+        self._thread = thread
+        self._moved: tuple[object, float] = None, 0.0
+        self._still: tuple[object, float] = None, 0.0
+        self._said: set[object] = set()
+
+    def look(self) -> str:
+        """Return what is to be said now, "" for nothing."""
+        job, mains = self._job, list(self._job.mains)
+        if not mains or not mains[0].endpoint.simulated:
+            return ""
+        now = time.monotonic()
+        frame = _program_frame(self._thread)
+        owner = None if frame is None else _owner(frame, mains)
+        moved = job.returned, len(mains), sum(each.endpoint.counts.requests_sent for each in mains)
+        if moved != self._moved[0]:
+            self._moved = moved, now
+        still = moved, max(each.endpoint.now for each in mains), owner, frame is None
+        if still != self._still[0]:
+            self._still = still, now
+        if frame is not None and now - self._still[1] >= PATIENCE:
+            who = "the program" if owner is None else f"rank {owner}"
+            return self._once(
+                (owner, frame.f_code),
+                f"{who} is at {_place(frame, frame.f_lineno)} and has not awaited anything for {PATIENCE:g} s: nothing "
+                f"else runs meanwhile, and {_TO_DO}",
+            )
+        if now - self._moved[1] >= PATIENCE:
+            return self._unpolled(mains)
+        return ""
+
+    def _unpolled(self, mains: Sequence[Begun]) -> str:
+        """Say which ranks are in a wait of Trio's own, at the first such line, while messages are there for them."""
+        ranks, count, first = [], 0, ""
+        for endpoint, task in mains:
+            life = task.context.get(LIFE)
+            waiting = 0 if life is None else life.rank.undelivered()
+            if not waiting or getattr(task.coro, "cr_running", False):
+                continue
+            place = _sleeps(list(task.iter_await_frames()))
+            if place and place == (first or place):
+                first = place
+                ranks.append(endpoint.rank)
+                count += waiting
+        if not ranks:
+            return ""
+        be, do, them = ("is", "does", "it") if len(ranks) == 1 else ("are", "do", "them")
+        wait = "1 message waits" if count == 1 else f"{count} messages wait"
+        return self._once(
+            first,
+            f"{named(sorted(ranks))} {be} at {first} in a wait of Trio's own and {do} not poll, while {wait} for "
+            f"{them}: {_TO_DO}",
+        )
+
+    def _once(self, key: object, text: str) -> str:
+        if key in self._said:
+            return ""
+        self._said.add(key)
+        return terminal.shown(text)
+
+
+def _owner(frame: FrameType, mains: Sequence[Begun]) -> int | None:
+    """Return the rank whose main runs a line itself, None where that was called by others, as handlers are."""
+    running = next((each for each in mains if getattr(each.task.coro, "cr_running", False)), None)
+    if running is None:
+        return None
+    outermost = getattr(running.task.coro, "cr_frame", None)
+    inside = True  # of the program's own lines, before those that have called it
+    step: FrameType | None = frame
+    while step is not None and step is not outermost:
+        own = is_own(step.f_code.co_filename)
+        if not own and not inside:
+            return None
+        inside = inside and not own
+        step = step.f_back
+    return running.endpoint.rank
+
+
+def _is_library(file: str) -> bool:
+    """Say whether a file came with Python or was installed, as numpy: who called it is of interest."""
+    return file.startswith(_LIBRARIES) and not is_own(file)
+
+
+def _program_frame(thread: int) -> FrameType | None:
+    """Return the innermost frame of a program's own code that a thread runs, None where the job's machinery runs."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None or is_own(frame.f_code.co_filename) else frame
+
+
+def _sleeps(frames: Sequence[tuple[FrameType, int]]) -> str:
+    """Return the line of a program at which a task awaits something of Trio's own, "" where it awaits anything else."""
+    own = [number for number, (frame, _) in enumerate(frames) if not is_own(frame.f_code.co_filename)]
+    if not own or own[-1] + 1 >= len(frames):
+        return ""
+    inside, _ = frames[own[-1] + 1]
+    of_trio = str(inside.f_globals.get("__name__", "")).partition(".")[0] == "trio"
+    return _place(*frames[own[-1]]) if of_trio else ""
+
+
+def _place(frame: FrameType, line: int) -> str:
+    return f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"

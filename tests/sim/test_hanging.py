@@ -1,0 +1,120 @@
+"""Who keeps a job going for nothing is named with its line: looked at from another thread, without waiting."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+import trio
+
+import conduit
+from conduit.launch import hanging
+from conduit.launch.hanging import Hanging, begun
+
+TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
+
+
+@pytest.fixture
+def job(monkeypatch):
+    """Return what is told of a job, and let nobody be patient."""
+    monkeypatch.setattr(hanging, "PATIENCE", 0)
+    return SimpleNamespace(mains=[], returned=0)
+
+
+def _look_meanwhile(looker, said):
+    here = []
+
+    def look():
+        while not here:
+            pass
+        said.append(looker.look())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    here.append(True)
+    while not said:
+        pass
+    thread.join()
+
+
+def test_a_rank_that_never_awaits_is_named_with_its_line(job):
+    said = []
+
+    async def main(ep):
+        job.mains.append(begun(ep))
+        if ep.rank == 1:
+            _look_meanwhile(Hanging(job, threading.get_ident()), said)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    (text,) = said
+    line = _look_meanwhile.__code__.co_firstlineno
+    assert text in [
+        f"rank 1 is at {__file__}:{line + at} in _look_meanwhile and has not awaited anything for 0 s: nothing else "
+        f"runs meanwhile, and {TO_DO}"
+        for at in (10, 11, 12)
+    ]
+
+
+def test_of_a_handler_that_does_not_return_the_line_is_said_without_a_rank(job):
+    said = []
+
+    async def main(ep):
+        def f(token):
+            _look_meanwhile(Hanging(job, threading.get_ident()), said)
+
+        job.mains.append(begun(ep))
+        await ep.attach(f)
+        if ep.rank == 0:
+            await ep.request_short(1, f)
+        else:
+            await ep.block_until(lambda: said)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    assert said[0].startswith(f"the program is at {__file__}:")
+
+
+def test_a_rank_that_sleeps_and_never_polls_is_named_once_with_what_waits_for_it(job):
+    said = []
+
+    async def main(ep):
+        def f(token):
+            pass
+
+        job.mains.append(begun(ep))
+        await ep.attach(f)
+        if ep.rank == 1:
+            await ep.request_short(0, f)
+            await ep.compute(1e-3)
+            looker = Hanging(job, threading.get_ident())
+            said.extend(looker.look() for _ in range(2))
+        else:
+            await trio.sleep(1)
+
+    line = main.__code__.co_firstlineno + 12
+    conduit.run(main, ranks=2, conduit="loggp")
+    assert said == [
+        f"rank 0 is at {__file__}:{line} in main in a wait of Trio's own and does not poll, while 1 message waits for "
+        f"it: {TO_DO}",
+        "",
+    ]
+
+
+def test_a_job_that_moves_is_left_alone(job, monkeypatch):
+    said = []
+    monkeypatch.setattr(hanging, "PATIENCE", 1)
+    monkeypatch.setattr(hanging, "time", clock := SimpleNamespace(monotonic=lambda: clock.now, now=0.0))
+
+    async def main(ep):
+        def f(token):
+            pass
+
+        job.mains.append(begun(ep))
+        await ep.attach(f)
+        looker = Hanging(job, threading.get_ident())
+        for _ in range(3):
+            clock.now += 2.0
+            await ep.request_short(1 - ep.rank, f)
+            said.append(looker.look())
+        await ep.block_until(lambda: True)
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    assert said == [""] * 6
