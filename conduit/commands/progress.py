@@ -54,14 +54,22 @@ class JobProgress:
 
 
 class _Erasing:
-    """A stream that takes the line away before anything else is printed."""
+    """A stream that takes the line away before anything else is printed.
+
+    Attributes:
+        within: whether what was printed last ends within a line of a terminal, as a question does.
+    """
 
     def __init__(self, stream: TextIO, erase: Callable[[], None]) -> None:
         self._stream = stream
         self._erase = erase
+        self._shown = stream.isatty()
+        self.within = False
 
     def write(self, text: str) -> int:
-        self._erase()
+        if text:
+            self._erase()
+            self.within = self._shown and not text.endswith("\n")
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> object:
@@ -102,16 +110,22 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
             with suppress(Exception):  # what is looked at may change meanwhile
                 told = hanging.look()
             with lock:
+                within = any(each.within for each in erasing.values())
                 if told:
-                    terminal.write(f"{_ERASE}{told}\n")
+                    terminal.write(f"\n{told}\n" if within else f"{_ERASE}{told}\n")
+                    for each in erasing.values():
+                        each.within = False
+                elif within:
+                    continue  # what stands there is the program's
                 terminal.write(f"{_ERASE}{job.line(seconds)}")
                 terminal.flush()
                 there = True
 
     streams = ("stdout", "stderr")
     before = {name: getattr(sys, name) for name in streams}
+    erasing = {name: _Erasing(before[name], erase) for name in streams}
     for name in streams:
-        setattr(sys, name, _Erasing(before[name], erase))
+        setattr(sys, name, erasing[name])
     thread = threading.Thread(target=show, name="progress", daemon=True)
     thread.start()
     try:

@@ -68,6 +68,29 @@ def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
     assert terminal.getvalue().startswith("\r\x1b[Krank 0 hangs\n\r\x1b[K0 s: the ranks are starting")
 
 
+def test_what_a_program_prints_within_a_line_stays(monkeypatch):
+    terminal, looks, hangs = Terminal(), [], []
+    monkeypatch.setattr(progress, "TURN", 0.001)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stdout", terminal)
+
+    def look():
+        looks.append(None)
+        return "rank 0 hangs" if hangs else ""
+
+    monkeypatch.setattr(progress, "Hanging", lambda job, thread: SimpleNamespace(look=look))
+    with shown(JobProgress(), terminal):
+        print("working...", end="")
+        seen = len(looks)
+        while len(looks) < seen + 4:
+            pass
+        assert terminal.getvalue().endswith("working...")
+        hangs.append(None)
+        while "rank 0 hangs\n" not in terminal.getvalue():
+            pass
+    assert "working...\nrank 0 hangs\n\r\x1b[K0 s: the ranks are starting" in terminal.getvalue()
+
+
 PRINTS = "async def main(ep):\n    print('a line')\n"
 
 
