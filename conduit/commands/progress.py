@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from conduit import Endpoint
-from conduit.launch.hanging import Begun, Hanging, begun
+from conduit.launch.hanging import Hanging, RankMain, begun
 from conduit.words import many
 
 PATIENCE = 2.0
@@ -33,7 +33,7 @@ class JobProgress:
 
     def __init__(self) -> None:
         self.endpoints: list[Endpoint] = []
-        self.mains: list[Begun] = []
+        self.mains: list[RankMain] = []
         self.returned = 0
 
     def begin(self, endpoint: Endpoint) -> None:

@@ -30,19 +30,19 @@ _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pu
 _TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
 
 
-class Begun(NamedTuple):
+class RankMain(NamedTuple):
     """A rank whose main has begun, with the task that runs it."""
 
     endpoint: Endpoint
     task: trio.lowlevel.Task
 
 
-def begun(endpoint: Endpoint) -> Begun:
+def begun(endpoint: Endpoint) -> RankMain:
     """Return the rank whose main begins in the running task."""
-    return Begun(endpoint, trio.lowlevel.current_task())
+    return RankMain(endpoint, trio.lowlevel.current_task())
 
 
-class Job(Protocol):
+class WatchedMains(Protocol):
     """What is asked of a job.
 
     Attributes:
@@ -50,7 +50,7 @@ class Job(Protocol):
         returned: how many of these have returned.
     """
 
-    mains: list[Begun]
+    mains: list[RankMain]
     returned: int
 
 
@@ -62,7 +62,7 @@ class Hanging:
         thread: that it runs in.
     """
 
-    def __init__(self, job: Job, thread: int) -> None:
+    def __init__(self, job: WatchedMains, thread: int) -> None:
         self._job = job
         self._thread = thread
         self._moved: tuple[object, float] = None, 0.0
@@ -94,7 +94,7 @@ class Hanging:
             return self._unpolled(mains)
         return ""
 
-    def _unpolled(self, mains: Sequence[Begun]) -> str:
+    def _unpolled(self, mains: Sequence[RankMain]) -> str:
         """Say which ranks are in a wait of Trio's own, at the first such line, while messages are there for them."""
         ranks, count, first = [], 0, ""
         for endpoint, task in mains:
@@ -124,7 +124,7 @@ class Hanging:
         return terminal.shown(text)
 
 
-def _owner(frame: FrameType, mains: Sequence[Begun]) -> int | None:
+def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
     """Return the rank whose main runs a line itself, None where that was called by others, as handlers are."""
     running = next((each for each in mains if getattr(each.task.coro, "cr_running", False)), None)
     if running is None:

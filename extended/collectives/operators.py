@@ -28,8 +28,7 @@ NAMED: dict[str, np.ufunc] = {
 }
 
 _OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
-"""Functions of Python and numpy that reduce one array: as operations of two they may give wrong results."""
-_THEIRS = ("builtins", "math", "numpy")
+"""Functions of numpy, and `sum` of Python, that reduce one array: as operations of two they may give wrong results."""
 
 
 def _waits(function: object) -> bool:
@@ -64,8 +63,8 @@ class Operator:
                 f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
                 "or an associative function of two arrays"
             )
-        known = getattr(function, "__module__", "") in _THEIRS and not isinstance(function, np.ufunc)
-        if known and (meant := _OF_ONE_ARRAY.get(function.__name__)):
+        numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
+        if (numpys or function is sum) and (meant := _OF_ONE_ARRAY.get(function.__name__)):
             raise conduit.BadRequest(
                 f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
                 f"op={meant!r}"

@@ -72,7 +72,7 @@ class UpcOperator:
 
 
 _OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
-"""Functions of Python and numpy that reduce one array: as operations of two they may give wrong results."""
+"""Functions of numpy, and `sum` of Python, that reduce one array: as operations of two they may give wrong results."""
 
 
 def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
@@ -87,8 +87,8 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
             f"{call}: op={shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
             "of two arrays"
         )
-    known = getattr(function, "__module__", "") in ("builtins", "math", "numpy") and not isinstance(function, np.ufunc)
-    if known and (meant := _OF_ONE_ARRAY.get(function.__name__)):
+    numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
+    if (numpys or function is sum) and (meant := _OF_ONE_ARRAY.get(function.__name__)):
         raise conduit.BadRequest(
             f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
             f"op={meant!r}"
