@@ -23,7 +23,7 @@ def test_what_reduces_one_array_is_no_operation(call, op, name, meant):
         x = await Extended.attach(ep)
         await getattr(x, call)(np.ones(2), op)
 
-    said = rf"\A{call}: op={name} reduces a single array, and an operation makes one of two; write op='{meant}'\Z"
+    said = rf"\A{call}: op={name} reduces a single array, and an operation makes one of two; write op='{meant}'"
     with pytest.raises(conduit.BadRequest, match=said):
         conduit.run(main, conduit="loggp")
 
@@ -35,7 +35,7 @@ def test_nor_is_it_one_of_shared_arrays(op, name):
         b = await t.all_alloc(1)
         await t.all_reduce((b, 0), a, op)
 
-    said = rf"\Aall_reduce: op={name} reduces a single array, and an operation makes one of two; write op='{name}'\Z"
+    said = rf"\At\.all_reduce: op={name} reduces a single array, and an operation makes one of two; write op='{name}'"
     with pytest.raises(conduit.BadRequest, match=said):
         upc.run(main, conduit="loggp")
 

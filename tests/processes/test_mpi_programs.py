@@ -445,7 +445,7 @@ async def breaks(comm):
     [
         ("raises", 1, ["LookupError: lost", "rank 1"]),
         ("aborts", 7, []),
-        ("attaches", 1, ["ep.attach: this program runs on MPI alone, without Active Messages; start it with"]),
+        ("attaches", 1, ["attach: this program runs on MPI alone, without Active Messages; start it with"]),
         ("forgets", 1, ["Barrier", "was called but never awaited"]),
         ("hangs", 1, ["rank 1: ", "MPI Recv from rank 0, tag 5, on MPI_COMM_WORLD"]),
         ("abandons", 1, ["rank 0: ", "MPI Finalize: messages of this rank to be sent"]),
