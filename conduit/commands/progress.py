@@ -123,9 +123,10 @@ def shown(job: JobProgress, terminal: TextIO) -> Iterator[None]:
 
     streams = ("stdout", "stderr")
     before = {name: getattr(sys, name) for name in streams}
-    erasing = {name: _Erasing(before[name], erase) for name in streams}
-    for name in streams:
-        setattr(sys, name, erasing[name])
+    # One that was closed before this process began is None, and takes what is printed away by itself.
+    erasing = {name: _Erasing(stream, erase) for name, stream in before.items() if stream is not None}
+    for name, stream in erasing.items():
+        setattr(sys, name, stream)
     thread = threading.Thread(target=show, name="progress", daemon=True)
     thread.start()
     try:

@@ -21,6 +21,7 @@ from conduit.launch import terminal
 from conduit.launch.life import LIFE
 from conduit.launch.reports.folders import is_own
 from conduit.launch.reports.words import named
+from conduit.words import many
 
 PATIENCE = 5.0
 """Seconds of wall time in which nothing has moved before that is said."""
@@ -110,7 +111,7 @@ class Hanging:
         if not ranks:
             return ""
         be, do, them = ("is", "does", "it") if len(ranks) == 1 else ("are", "do", "them")
-        wait = "1 message waits" if count == 1 else f"{count} messages wait"
+        wait = f"{many(count, 'message')} {'waits' if count == 1 else 'wait'}"
         return self._once(
             first,
             f"{named(sorted(ranks))} {be} at {first} in a wait of Trio's own and {do} not poll, while {wait} for "

@@ -238,12 +238,18 @@ class SimulatedMpiPort(SimulatedPort):
         return super().undelivered() + engine.device.undelivered() + engine.unexpected()
 
 
+def _unexpected(library: EngineLibrary) -> Iterator[tuple[int, str]]:
+    """Yield, for each source and tag in the world, how many messages are there that no receive asks for; in words."""
+    world = library.world
+    for (source, tag), count in Counter(library.engine.unexpected_in(world.context)).items():
+        yield count, f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}"
+
+
 def _never_received(library: EngineLibrary) -> Iterator[str]:
     """Yield what to say of messages that have come to a rank whose program is over."""
-    engine, world = library.engine, library.world
-    for (source, tag), count in Counter(engine.unexpected_in(world.context)).items():
-        yield f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}, never received"
-    if count := engine.unexpected_elsewhere(world.context):
+    for _, messages in _unexpected(library):
+        yield f"{messages}, never received"
+    if count := library.engine.unexpected_elsewhere(library.world.context):
         yield (
             f"{many(count, 'message')} of other communicators, or of collective calls that not all ranks have made "
             "alike, never received"
@@ -447,12 +453,8 @@ class SimulatedProcess(Process):
 
     def tell(self, told: Told) -> None:
         """Tell which messages are here that no receive asks for: it may have asked for another tag."""
-        engine, world = self._port.library.engine, self._port.library.world
-        for (source, tag), count in Counter(engine.unexpected_in(world.context)).items():
-            them = "them" if count > 1 else "it"
-            told.note(
-                f"{many(count, 'message')} from rank {source}, tag {tag}, on {world.name}: no receive asks for {them}"
-            )
+        for count, messages in _unexpected(self._port.library):
+            told.note(f"{messages}: no receive asks for {'them' if count > 1 else 'it'}")
 
     def copied(self, nbytes: int) -> None:
         """Take the CPU for a copy of `nbytes` bytes."""

@@ -9,6 +9,7 @@ import numpy as np
 
 import conduit
 from extended.checks import shown
+from extended.mistaken_operations import refuse_reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,6 @@ NAMED: dict[str, np.ufunc] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-
-_OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
-"""Functions of numpy, and `sum` of Python, that reduce one array: as operations of two they may give wrong results."""
 
 
 def _waits(function: object) -> bool:
@@ -63,12 +61,7 @@ class Operator:
                 f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
                 "or an associative function of two arrays"
             )
-        numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
-        if (numpys or function is sum) and (meant := _OF_ONE_ARRAY.get(function.__name__)):
-            raise conduit.BadRequest(
-                f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
-                f"op={meant!r}"
-            )
+        refuse_reduction(call, function)
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
             raise conduit.BadRequest(
                 f"{call}: op={getattr(function, '__name__', op)} is async or a generator function, whose result is no "

@@ -8,6 +8,7 @@ import numpy as np
 
 import conduit
 from extended.front_ends import shown
+from extended.mistaken_operations import refuse_reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,10 +72,6 @@ class UpcOperator:
         return values
 
 
-_OF_ONE_ARRAY = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
-"""Functions of numpy, and `sum` of Python, that reduce one array: as operations of two they may give wrong results."""
-
-
 def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
     """Return an operation that a program has named or given.
 
@@ -87,12 +84,7 @@ def operator(call: str, op: Any, dtype: np.dtype[Any]) -> UpcOperator:
             f"{call}: op={shown(op)} is none; give one of {' '.join(NAMED)}, a binary ufunc, or a function "
             "of two arrays"
         )
-    numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
-    if (numpys or function is sum) and (meant := _OF_ONE_ARRAY.get(function.__name__)):
-        raise conduit.BadRequest(
-            f"{call}: op={function.__name__} reduces a single array, and an operation makes one of two; write "
-            f"op={meant!r}"
-        )
+    refuse_reduction(call, function)
     if isinstance(function, np.ufunc):
         try:
             made = function(np.zeros(1, dtype), np.zeros(1, dtype))

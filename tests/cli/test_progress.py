@@ -57,6 +57,14 @@ def test_nothing_is_shown_where_there_is_no_terminal():
         assert sys.stdout is before
 
 
+def test_a_stream_that_was_closed_before_stays_none(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with shown(JobProgress(), Terminal()):
+        assert sys.stdout is None
+        print("to nobody")
+    assert sys.stdout is None
+
+
 def test_what_hangs_is_said_on_a_line_that_stays(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(progress, "TURN", 0.001)

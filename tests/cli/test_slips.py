@@ -491,6 +491,16 @@ def test_a_handler_that_assigns_what_nobody_waits_for_is_not_told(shown):
     assert not any("of its own" in line for line in lines)
 
 
+def test_a_comprehension_has_its_variables_to_itself(shown):
+    source = """
+    async def main(ep):
+        got = [i for i in range(3)]
+        for i in range(2):
+            await ep.block_until(lambda: len(got) < i)
+    """
+    assert not any("of its own" in line for line in shown(source))
+
+
 @pytest.mark.parametrize("name", ["sleep", "init", "Init", "finalize"])
 def test_what_to_write_for_names_that_the_package_has_not(shown, name):
     write = {"sleep": "write `await trio.sleep(seconds)`"}.get(

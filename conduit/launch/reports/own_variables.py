@@ -29,6 +29,8 @@ def own_variables(frame: FrameType) -> list[str]:
 
 def _assigned(functions: list[CodeType], names: set[str], word: str) -> Iterator[str]:
     for each in functions:
+        if each.co_name.startswith("<"):
+            continue  # a comprehension has its variables to itself, and a lambda assigns none
         taken = each.co_argcount + each.co_kwonlyargcount
         for name in each.co_varnames[taken:]:
             if name in names:
