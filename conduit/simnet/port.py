@@ -721,7 +721,7 @@ class SimulatedPort(Port):
         if over:
             waiting.clear()
         cpu = self.cpu
-        if cpu.turns:
+        if cpu.turns:  # as `_end_turn`, in which a call would cost; where the only wait is over nobody polls
             cpu.release()
         else:
             cpu.busy = False
