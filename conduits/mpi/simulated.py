@@ -194,7 +194,7 @@ class SimulatedMpiPort(SimulatedPort):
             await self.begin_call()
         try:
             result = function(*args)
-            if not self.worker.at_once():
+            if not (self.worker.idle or self.worker.at_once()):
                 await self.stores_over()
         finally:
             self.end_call()
@@ -456,19 +456,16 @@ class SimulatedProcess(Process):
         """Poll until a send or a receive is over."""
         port = self._port
         await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
-        self._woken()
+        digest_log = port.core.digest_log
+        if digest_log is not None:
+            digest_log.extend((port.ticks(), _WAKE))
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
-        self._woken()
-
-    def _woken(self) -> None:
-        """Log that a wait is over."""
-        port = self._port
-        digest_log = port.core.digest_log
+        digest_log = self._port.core.digest_log
         if digest_log is not None:
-            digest_log.extend((port.ticks(), _WAKE))
+            digest_log.extend((self._port.ticks(), _WAKE))
 
     # What programs call most: as `Process` has them, in one coroutine, since a coroutine in a coroutine costs.
 

@@ -9,7 +9,8 @@ decides between eager and rendezvous, and brings envelopes in the order in which
     a poll      the port -> `engine.progress` -> `device.progress` -> `engine.arrive` -> `IncomingMessage.deliver`
 
 Nothing here waits.  A call that has stores to make leaves them to the `worker`, since each is an event at its own time;
-the rank's CPU is taken until the worker is idle.  Time passes in the awaited names and in polls alone.
+the rank's CPU is taken until the worker is idle.  Time passes in the awaited names and in polls alone, and in the send
+that is all that an awaited name does: where nothing is in its way it is over at once (`Device.send_now`).
 
 Progress is made in calls alone, as in the libraries that are modelled: a rank that computes answers no rendezvous.
 """

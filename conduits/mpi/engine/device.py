@@ -168,11 +168,19 @@ class Device(ABC):
         """
 
     def send_now(self, dest: int, context: int, source: int, tag: int, data: memoryview, number: int) -> bool:
-        """Store a message of a standard send that is all that the rank's call does, if nothing is in its way.
+        """Store a standard send's message, if nothing is in its way; the turn's only call, so the worker is idle.
+
+        Args:
+            dest: as `Send` has it, of which no object is made.
+            context: likewise.
+            source: likewise.
+            tag: likewise.
+            data: likewise.
+            number: likewise.
 
         Returns:
-            Whether its store has begun; it is over when the worker is idle.  False: nothing was done, and no time has
-            passed; `send` must follow.
+            Whether its store has begun, which is over when the worker is idle.  False: nothing was done, and no time
+            has passed; `send` must follow.
         """
         return False
 

@@ -143,7 +143,7 @@ class Engine:
             tag: any number of 32 bits that is not negative.
             data: the bytes; must not change until it is over.
             mode: see `Mode`.
-            at_once: whether it is a standard send, all that a call of the rank does, which the device may make at once.
+            at_once: whether it is a standard send and the turn's only call, so that the device may make it at once.
         """
         self.cpu.free += self.software.call_ps
         self._sends = number = self._sends + 1

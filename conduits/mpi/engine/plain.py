@@ -1,6 +1,7 @@
 """The plain interface of a simulated library: MPI's own names, each of which posts, charges the CPU and returns.
 
 Every call is made with the CPU's turn taken, and its caller keeps the turn until the worker is idle (`worker`).
+`send_bytes` and `receive_bytes` are for callers that make no other call in the turn, with bytes that were checked.
 Nothing here polls: the rank's port does, while a task waits.  So `Test` only looks at a flag.
 """
 
@@ -214,7 +215,7 @@ class EngineComm(PersistentCalls):
         return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
 
     def send_bytes(self, data: memoryview, dest: int, tag: int) -> Send | CompletedRequest:
-        """As `Isend`, as all that a call of the rank does: where nothing is in their way, its bytes go at once."""
+        """As `Isend`, as the turn's only call: where nothing is in their way, the bytes go at once."""
         if dest == PROC_NULL:
             return CompletedRequest()
         engine, group = self._engine, self.group
@@ -251,7 +252,7 @@ class EngineComm(PersistentCalls):
         return self._engine.begin_receive(self.context + hidden, source, tag, data)
 
     def receive_bytes(self, data: memoryview, source: int, tag: int) -> Receive | CompletedRequest:
-        """As `Irecv`, into bytes that can be written."""
+        """As `Irecv`, into bytes that can be written, as the turn's only call."""
         if source == PROC_NULL:
             return CompletedRequest()
         return self._engine.begin_receive(self.context, source, tag, data)

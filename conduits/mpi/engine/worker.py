@@ -180,7 +180,8 @@ class Worker:
             self._act = self._steps.send(outcome)
         except StopIteration:
             return False
-        self._begin, self._args = self._begin_act, ()
+        self._begin = self._begin_act
+        self._args = ()
         free, now = self._cpu.free, self._kernel.now
         self._due = free if free > now else now
         if self._then is not None:
