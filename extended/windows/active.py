@@ -49,7 +49,7 @@ class Active(WindowBase):
                 await self._ep.rma.quiet()
             await self._operations.complete(call.name)
             await self._operations.tell_fence()
-            await self._team.barrier_notify()
+            await self._team.barrier_notify(called=call.name)
             self._notified = True
         await self._team.barrier_wait()
         self._notified = False
