@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import suppress
 from types import FrameType, TracebackType
 
 _COMMAND = "conduit"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _INTERRUPTED = 130
+_HEARD_S = 0.5
 _STARTER = "mpi4py"
 """The package that starts scripts: `python -m mpi4py SCRIPT.py`."""
 _LOOP = "asyncio"
@@ -35,6 +37,7 @@ def _show(kind: type[BaseException], error: BaseException, step: TracebackType |
     else:
         with suppress(Exception):  # Python shows then what there is
             if _is_shown_by_another(error):
+                time.sleep(_HEARD_S)  # with this process the others may be ended, which have still to say it
                 return
             _improve(error)
     sys.__excepthook__(kind, error, error.__traceback__)

@@ -175,6 +175,7 @@ class Watch:
     def with_the_same(self, told: tuple[str, str]) -> list[int]:
         """Return which other ranks have raised the error that this one has told; waits for what they say."""
         if self._of_all == told:
+            self._over.wait(HEARD_S if self._processes.rank else 0.0)  # rank 0 has still to say it
             return [rank for rank in range(self._processes.size) if rank != self._processes.rank]
         if self._error != told:
             return []

@@ -110,6 +110,7 @@ def test_the_lines_of_who_has_started_the_script_are_left_out(script):
 def test_what_all_processes_refuse_is_said_by_the_first_alone(script, monkeypatch):
     source = f"import conduit\n{MAIN}conduit.run(main, ranks=0)"
     assert script(source)[-1].startswith("conduit.errors.BadRequest: run: ranks=0 is not allowed")
+    monkeypatch.setattr(uncaught, "_HEARD_S", 0.0)
     monkeypatch.setattr(output, "speech", lambda: types.SimpleNamespace(rank=1, framed=False))
     assert script(source) == []
     assert script("import conduit\n1 / 0")[-1] == "ZeroDivisionError: division by zero"
