@@ -327,6 +327,16 @@ class Team(Collectives):
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
+    async def begin_barrier(self) -> None:
+        """Do as `barrier_notify` without an id, inside a call of a layer above, which is checked already."""
+        self.check_usable("barrier_notify")
+        await self._barrier.notify("barrier_notify", None)
+
+    async def end_barrier(self) -> None:
+        """Do as `barrier_wait` without an id, inside a call of a layer above."""
+        self.check_usable("barrier_wait")
+        await self._end_barrier("barrier_wait", None)
+
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):
             raise conduit.ConduitError(f"{call}: this team is broken: {self._why_broken()}")
