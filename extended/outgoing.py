@@ -6,8 +6,6 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-import trio
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -56,8 +54,4 @@ class RequestQueue:
 
         For a rank's part in what all ranks do: once it has decided to give it, the others depend on it.
         """
-        with trio.CancelScope(shield=True):
-            if self._listed:
-                await self.send()
-            else:
-                await self._ep.poll()
+        await self._ep.shielded(self.send if self._listed else self._ep.poll)
