@@ -282,19 +282,20 @@ class Team(Collectives):
         await self._end_barrier("barrier", name)
 
     @public(_for_barrier("barrier_notify"))
-    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
+    async def barrier_notify(self, id: SupportsIndex | None = None, *, called: str = "") -> None:
         """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
 
         It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
 
         Args:
             id: as for `barrier`.
+            called: of a front end: the call in which its user waits for the others, as "t.wait", for reports.
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
         """
         self.check_usable("barrier_notify")
-        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
+        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id), called)
         self._barrier.notified_at = program_line()
 
     @public(_for_barrier("barrier_wait"))
