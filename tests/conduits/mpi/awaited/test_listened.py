@@ -53,6 +53,29 @@ def test_every_send_is_in_the_matrix(library):
     assert all(" in sends_in_all_ways" in line.place for line in lines)
 
 
+async def short_ones(comm):
+    """All ranks send to their neighbours, and wait for them by turns: some sends find nothing in their way."""
+    after, before = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    out, into = np.arange(64, dtype=np.uint8), np.zeros(64, np.uint8)
+    for number in range(40):
+        size = number * 7 % 30
+        if comm.rank or number % 3:
+            await comm.Send(out[:size], after)
+        await comm.Recv(into[:size], before)
+        if not (comm.rank or number % 3):
+            await comm.Send(out[:size], after)
+    return into.tolist()
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_sends_that_are_made_at_once_take_the_times_of_those_that_are_not(library, ranks):
+    # What tells of its sends leaves their stores to the worker, as sends of other calls do.
+    with reporting():
+        told = MPI.run(short_ones, library=library, ranks=ranks, ranks_per_host=1)
+    assert told == MPI.run(short_ones, library=library, ranks=ranks, ranks_per_host=1)
+
+
 async def collects(comm):
     data, mine = np.arange(24.0), np.zeros(6)
     await comm.Barrier()
