@@ -202,8 +202,9 @@ class Collectives:
             extended.CollectiveMismatch: ranks make different calls.
         """
         result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
-        elsewhere = isinstance(array, np.ndarray) and self.rank != index(root)
-        if out is None and elsewhere and not np.array_equal(array, result):  # as after MPI_Bcast it would not be
+        # As after MPI_Bcast the array would be the result, it is looked at whether the program takes it for that.
+        given = array if isinstance(array, np.ndarray) and out is None and self.rank != index(root) else None
+        if given is not None and not np.array_equal(given, result):
             warn_of_dropped_result(self.ep, "broadcast")
         return result
 
