@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     Identity = tuple[int, int]
 
+_NAMED = 3 << 1  # in a signal's code: not 0 where its part has an id
 _UP, _DOWN = 62, 63  # step numbers of the signals inside a host; 62 steps would do for 2**62 hosts
 
 
@@ -120,7 +121,8 @@ class Phase:
 
     def arrived(self, source: int, code: int, first: int, second: int) -> None:
         """Take in a signal of a rank of the job."""
-        self.consensus.merge(code >> 1 & 3, first, second)
+        if code & _NAMED:
+            self.consensus.merge(code >> 1 & 3, first, second)
         step = code >> 3
         if step == _DOWN:
             self.done = True
@@ -129,10 +131,9 @@ class Phase:
         else:
             self.steps |= 1 << step
 
-    def has_steps(self, number: int) -> bool:
-        """Say whether the first `number` dissemination steps have arrived."""
-        first = (1 << number) - 1
-        return self.steps & first == first
+    def steps_in_order(self) -> int:
+        """Return how many dissemination steps have arrived with all before them."""
+        return (~self.steps & self.steps + 1).bit_length() - 1
 
     def missing(self, places: BarrierPeers, members: Sequence[int]) -> tuple[int, ...]:
         """Return the ranks of the job whose signals this rank waits for before it can do anything else."""
@@ -451,18 +452,19 @@ class Barrier:
 
     def _disseminate(self, parity: int) -> None:
         phase, to = self.phases[parity], self._places.to
-        while phase.sent < len(to) and phase.has_steps(phase.sent):
-            self._signal(to[phase.sent], parity, phase.sent)
-            phase.sent += 1
-        phase.done = phase.sent == len(to) and phase.has_steps(len(to))
+        come = phase.steps_in_order()
+        phase.done = come == len(to)
+        for step in range(phase.sent, come + (not phase.done)):
+            self._signal(to[step], parity, step)
+            phase.sent = step + 1
 
     def _signal(self, dest: int, parity: int, step: int) -> None:
         consensus = self.phases[parity].consensus
         code = step << 3 | consensus.agreement << 1 | parity
         barriers, rank = self._barriers, self._members[dest]
-        place = self.there.get((rank, step))
+        place = self.there.get((rank, step)) if self.there else None
         if place is not None and consensus.agreement != Agreement.MISMATCH:  # two ids are too much for a word
             barriers.outgoing.add_put(rank, place + WORD * parity, packed(code, consensus.first))
             return
-        words = *self._identity, code, consensus.first, consensus.second
-        barriers.outgoing.add(rank, barriers.barrier_signal, *words[: 3 + consensus.agreement])
+        ids = (consensus.first, consensus.second)[: consensus.agreement]
+        barriers.outgoing.add(rank, barriers.barrier_signal, *self._identity, code, *ids)

@@ -84,10 +84,13 @@ class Attachment:
 
     async def progress(self) -> None:
         """Send what handlers and cancelled tasks have left to send."""
-        await self.barriers.outgoing.send()
+        if self.barriers.outgoing:
+            await self.barriers.outgoing.send()
         await self.collectives.progress()
-        await self.heap.outgoing.send()
-        await self.locks.outgoing.send()
+        if self.heap.outgoing:
+            await self.heap.outgoing.send()
+        if self.locks.outgoing:
+            await self.locks.outgoing.send()
         await self.transfers.progress()
 
     def tell(self, sink: ReportSink) -> None:

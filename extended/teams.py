@@ -289,7 +289,7 @@ class Team(Collectives):
 
         Args:
             id: as for `barrier`.
-            called: of a front end: the call in which its user waits for the others, as "win.Fence", for reports.
+            called: of a front end: the call in which its user waits for the others, as "t.wait", for reports.
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
@@ -329,6 +329,20 @@ class Team(Collectives):
         """
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
+
+    async def begin_barrier(self, called: str) -> None:
+        """Do as `barrier_notify` without an id, inside a call of a layer above, which is checked already.
+
+        Args:
+            called: the call in which the user waits for the others, as "win.Fence", for reports.
+        """
+        self.check_usable("barrier_notify")
+        await self._barrier.notify("barrier_notify", None, called)
+
+    async def end_barrier(self) -> None:
+        """Do as `barrier_wait` without an id, inside a call of a layer above."""
+        self.check_usable("barrier_wait")
+        await self._end_barrier("barrier_wait", None)
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):
