@@ -56,6 +56,8 @@ __all__ = [
 
 _instead = {
     "sleep": "write `await trio.sleep(seconds)`, or `await ep.compute(seconds)` for work that takes time",
+    "attach": "write `await ep.attach(f, g)` for handlers; for the extended layer `from extended import Extended`, "
+    "then `x = await Extended.attach(ep)`",
     **dict.fromkeys(("init", "Init", "finalize", "Finalize"), "it needs none: write `conduit.run(main, ranks=2)`"),
 }
 """What to write for names that others have."""
@@ -71,7 +73,7 @@ def __getattr__(name: str) -> str:
         return version(DISTRIBUTION)
     from conduit.launch.hints import elsewhere
 
-    hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}; ")
+    hint = elsewhere(__name__, name).removeprefix(f"conduit has no {name}").lstrip(":; ")
     raise AttributeError(f"module 'conduit' has no attribute '{name}'" + (f"; {hint}" if hint else ""), name=name)
 
 

@@ -264,7 +264,7 @@ class Barrier:
         here: where words are for the signals of others.
         there: where they are for those of this rank, as far as it has been told.
         called: what the user of a front end waits in, where this is part of another call; "" elsewhere.
-        notified_at: the program's line that has given this rank's part by itself, None where it waits at once.
+        notified_at: the program's line that has given this rank's part by itself, None where it has waited for it too.
     """
 
     def __init__(
@@ -367,6 +367,7 @@ class Barrier:
             BarrierMismatch: the ids differ.
         """
         phase = self._enter(call)
+        self.notified_at = None
         try:
             if phase.done:
                 await self._ep.poll()

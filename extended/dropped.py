@@ -1,15 +1,21 @@
-"""A lock that the line which makes it throws away: it is never taken, as a call that is not awaited is never made."""
+"""What a line of a program throws away and should not: a lock that it makes, which is never taken; a result.
+
+Neither is an error of Python's, as a call that is not awaited is none.
+"""
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from dis import opmap
+from functools import cache
 from inspect import currentframe
 from typing import TYPE_CHECKING
 
 import conduit
 from extended import checks
+from extended.program_lines import program_line
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -57,3 +63,36 @@ def _source(frame: FrameType) -> str:
     if first is None or begin is None:
         return ""
     return linecache.getline(frame.f_code.co_filename, first).encode()[begin:].decode(errors="replace")
+
+
+def warn_of_dropped_result(ep: conduit.Endpoint, call: str) -> None:
+    """Warn, once for each line, of a collective whose result its line does not keep.
+
+    Args:
+        ep: the rank's endpoint.
+        call: the collective.
+    """
+    file, line = program_line()
+    text = _dropped(file, line, call)
+    if text and text not in ep.warnings:
+        ep.warn(text)
+
+
+@cache
+def _dropped(file: str, line: int, call: str) -> str:
+    """Return what to say of a line that is a collective and nothing else, "" where it is more."""
+    try:
+        whole = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ""
+    for node in ast.walk(whole):
+        match node:
+            case ast.Expr(lineno=first, value=ast.Await(value=ast.Call(func=ast.Attribute(attr=name)) as made)):
+                if first == line and name == call:
+                    given = made.args[0] if made.args else None
+                    kept = given.id if isinstance(given, ast.Name) else "value"
+                    return (
+                        f"{ast.unparse(made.func)} at {file}:{line} stores nothing in what it is given, it returns the "
+                        f"result, which is not kept there: write `{kept} = await {ast.unparse(made)}`"
+                    )
+    return ""

@@ -27,6 +27,7 @@ _COUNT = re.compile(
     r"(?P<name>\w+)\(\) (missing \d+ required |takes (from )?\d+ (to \d+ )?positional arguments? but |"
     r"got multiple values for argument )"
 )
+_LACKS = re.compile(r"\(\) missing \d+ required positional argument")
 STARTED = "Trio was expecting an async function, but instead it got a coroutine"
 """How Trio refuses a call that has been made already."""
 _SWAPPED = re.compile(
@@ -122,6 +123,8 @@ def misuse(error: TypeError, ours: Callable[[object], bool]) -> str:
         return ""
     if found := _KEYWORD.search(text):
         return _keyword(failed, found[1]) if "Did you mean" not in text else ""
+    if _LACKS.search(text) and (waits := _of_predicate(failed.tree)):
+        return waits
     if found := _COUNT.search(text):
         return _count(failed, found["name"])
     if text.startswith(STARTED):
@@ -190,6 +193,14 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
                         "this rank"
                     )
     return found
+
+
+def _of_predicate(tree: ast.AST) -> str:
+    """Say how a predicate is written where one was given that takes arguments, "" for another line."""
+    match tree:
+        case ast.Await(value=ast.Call(func=ast.Attribute(attr="block_until") as name)):
+            return f"{ast.unparse(name)} calls its predicate without arguments: write `lambda: ...`"
+    return ""
 
 
 def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:

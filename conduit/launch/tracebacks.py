@@ -158,8 +158,8 @@ def _on_purpose(error: BaseException) -> bool:
     if not steps:
         return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt)
     last = steps[-1].tb_frame.f_code
-    # `coroutine_or_error` of Trio calls what a nursery is to start.
-    calls = last.co_filename == checked_call.__file__ or last.co_name == "coroutine_or_error"
+    # `coroutine_or_error` of Trio calls what a nursery is to start, `block_until` a predicate.
+    calls = last.co_filename == checked_call.__file__ or last.co_name in ("coroutine_or_error", "block_until")
     lacks_arguments = isinstance(error, TypeError) and calls
     no_such_name = isinstance(error, AttributeError) and last.co_name == "__getattr__" and is_own(last.co_filename)
     return isinstance(error, ConduitError | BaseExceptionGroup | KeyboardInterrupt) or lacks_arguments or no_such_name

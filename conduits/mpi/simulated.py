@@ -170,6 +170,8 @@ class SimulatedMpiPort(SimulatedPort):
         if self.warn is not None and self.conduit.over():
             for text in _never_received(self.library):
                 self.warn(text)
+            for text in self.conduit.same_calls.unmatched() if self.rank == 0 else ():
+                self.warn(text)
             if self.rank == 0 and (count := self.conduit.on_their_way()) > 0:
                 self.warn(
                     f"{many(count, 'message')} of any ranks still on the way when all had returned, never received"

@@ -5,12 +5,15 @@ Made when called: every argument is checked then, and again looked at when the c
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import trio
 
 from extended.calls import public
 from extended.collectives import plans
+from extended.dropped import warn_of_dropped_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +201,12 @@ class Collectives:
             conduit.BadRequest: a wrong argument, or a team that is broken or destroyed.
             extended.CollectiveMismatch: ranks make different calls.
         """
-        return await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
+        result = await self._do(_broadcast(self, array, root, out=out, algorithm=algorithm))
+        # As after MPI_Bcast the array would be the result, it is looked at whether the program takes it for that.
+        given = array if isinstance(array, np.ndarray) and out is None and self.rank != index(root) else None
+        if given is not None and not np.array_equal(given, result):
+            warn_of_dropped_result(self.ep, "broadcast")
+        return result
 
     @public(_broadcast_nb)
     async def broadcast_nb(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Operator:
                 f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
                 "or an associative function of two arrays"
             )
-        refuse_reduction(call, function, numbers=not shape)
+        refuse_reduction(call, function, numbers=math.prod(shape) == 1)
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
             raise conduit.BadRequest(
                 f"{call}: op={getattr(function, '__name__', op)} is async or a generator function, whose result is no "

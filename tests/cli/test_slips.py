@@ -399,6 +399,9 @@ LINES = {
     CORE + "import trio\n    n = trio.open_nursery()\n    n.start_soon(ep.poll)": (
         "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
     ),
+    CORE + "await ep.block_until(lambda token: False)": (
+        "ep.block_until calls its predicate without arguments: write `lambda: ...`"
+    ),
     # Handlers.
     EXTENDED + "def f(token): pass\n    await ep.request_short(1, f)": (
         "conduit.errors.BadRequest: ep.request_short: handler=f is not attached on this rank; pass it to `await "
@@ -1041,6 +1044,32 @@ def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path
     assert outcome.err == (
         f"warning from ranks 0-1: a barrier was notified at prog.py:4 and never waited for: `await {wait}()` waits "
         "until all ranks have come\n"
+    )
+
+
+def test_a_broadcast_whose_result_is_not_kept_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(
+        EXTENDED + "import numpy as np\n    v = np.full(3, ep.rank)\n    for turn in range(2):\n        "
+        "await x.broadcast(v, 1)\n    w = await x.broadcast(v, 1)\n    await x.broadcast(v, 1, out=v)\n    "
+        "await x.broadcast(v, 0)"
+    )
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == (
+        "warning from rank 0: x.broadcast at prog.py:7 stores nothing in what it is given, it returns the result, "
+        "which is not kept there: write `v = await x.broadcast(v, 1)`\n"
+    )
+
+
+def test_a_collective_call_of_mpi_that_not_all_ranks_make_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(MPI + "if comm.rank == 1: await comm.Bcast(b, root=1)")
+    outcome = command("run", "prog.py", "--conduit", "mpi:library=scampi", "-n", "4")
+    assert outcome.status == 0
+    assert outcome.err.splitlines()[0] == (
+        "warning from rank 0: Bcast on MPI_COMM_WORLD, at prog.py:6, was called by rank 1, and not by ranks 0, 2, 3: "
+        "all ranks make the same collective calls"
     )
 
 

@@ -61,6 +61,15 @@ FOR_TRIO = (
             "AttributeError: module 'conduit' has no attribute 'init'; it needs none: write `conduit.run(main, "
             "ranks=2)`",
         ),
+        (
+            "import conduit\nconduit.MPI",
+            "AttributeError: module 'conduit' has no attribute 'MPI'; write `from conduits.mpi import MPI`",
+        ),
+        (
+            "import conduit\nconduit.attach",
+            "AttributeError: module 'conduit' has no attribute 'attach'; write `await ep.attach(f, g)` for handlers; "
+            "for the extended layer `from extended import Extended`, then `x = await Extended.attach(ep)`",
+        ),
         (f"import asyncio, conduit\n{MAIN}asyncio.run(conduit.run_async(main))", FOR_TRIO),
         (JOB + "kept[0].poll()", OVER),
         (

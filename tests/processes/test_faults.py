@@ -122,7 +122,14 @@ EXITS = {"ep.exit": 3, "ep.exit of nothing": 0, "sys.exit": 4}
 )
 def test_a_rank_that_exits(fall, what, where):
     done = fall(what, where)
-    assert (done.status, done.err) == (EXITS[what], "")
+    assert done.status == EXITS[what]
+    said, at, place = done.err.rstrip("\n").partition(" at ")
+    assert said == (f"rank 1 ended the job with status {done.status}" if done.status else "")
+    if done.status:
+        line = PROGRAM.splitlines().index(f"            {what}({done.status})") + 1
+        assert place.endswith(f"program.py:{line} in main")
+    else:
+        assert not at
 
 
 @pytest.mark.parametrize("where", ["barrier", "flood"])

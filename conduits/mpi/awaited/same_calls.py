@@ -5,10 +5,33 @@ MPI leaves open what becomes of other programs: messages of one call may be take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import attrs
 
 from conduits.mpi.awaited.process import RequestPlace
 from conduits.mpi.errors import ErrorClass, MpiError
+
+_SHOWN = 8  # ranks
+
+
+@attrs.define
+class _Open:
+    """A call that not all ranks have made.
+
+    Attributes:
+        place: the line of the first one.
+        root: what that was given.
+        group: who is to make it, ranks in the world.
+        name: of the communicator.
+        came: who has made it.
+    """
+
+    place: RequestPlace
+    root: int | None
+    group: Sequence[int]
+    name: str
+    came: list[int]
 
 
 class SameCalls:
@@ -19,7 +42,7 @@ class SameCalls:
     """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[int, int, int], tuple[RequestPlace, int, int | None, list[int]]] = {}
+        self._open: dict[tuple[int, int, int], _Open] = {}
 
     def called(
         self, context: int, group: Sequence[int], number: int, call: str, root: int | None, rank: int, name: str
@@ -42,21 +65,36 @@ class SameCalls:
         first = self._open.get(key)
         if first is None:
             if len(group) > 1:
-                self._open[key] = RequestPlace.here(call), rank, root, [len(group) - 1]
+                self._open[key] = _Open(RequestPlace.here(call), root, group, name, [rank])
             return
-        place, other, its_root, left = first
+        place, other = first.place, first.came[0]
         if place.call != call:
             raise MpiError(
                 ErrorClass.ERR_OTHER,
                 f"Comm.{call}: in its place rank {other} has called {place.call} at {place.file}:{place.line}; all "
                 f"ranks of {name} make the same collective calls in the same order",
             )
-        if its_root != root:
+        if first.root != root:
             raise MpiError(
                 ErrorClass.ERR_ROOT,
-                f"Comm.{call}: root={root}, but rank {other} has called it with root={its_root} at {place.file}:"
+                f"Comm.{call}: root={root}, but rank {other} has called it with root={first.root} at {place.file}:"
                 f"{place.line}; give the same on all ranks of {name}",
             )
-        left[0] -= 1
-        if not left[0]:
+        first.came.append(rank)
+        if len(first.came) == len(group):
             del self._open[key]
+
+    def unmatched(self) -> Iterator[str]:
+        """Yield what to say, when the job is over, of each call that some ranks have not made."""
+        for each in self._open.values():
+            came, place = set(each.came), each.place
+            absent = sorted(set(each.group) - came)
+            yield (
+                f"{place.call} on {each.name}, at {place.file}:{place.line}, was called by {_ranks(sorted(came))}, and "
+                f"not by {_ranks(absent)}: all ranks make the same collective calls"
+            )
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    shown = ", ".join(map(str, ranks[:_SHOWN])) + ", ..." * (len(ranks) > _SHOWN)
+    return f"rank{'s' * (len(ranks) > 1)} {shown}"
