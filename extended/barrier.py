@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conduit import Endpoint, Token
+    from extended.program_lines import SourceLine
     from extended.reporting import ReportSink
     from extended.topology import Topology
 
     Identity = tuple[int, int]
 
+_NAMED = 3 << 1  # in a signal's code: not 0 where its part has an id
 _UP, _DOWN = 62, 63  # step numbers of the signals inside a host; 62 steps would do for 2**62 hosts
 
 
@@ -119,7 +121,8 @@ class Phase:
 
     def arrived(self, source: int, code: int, first: int, second: int) -> None:
         """Take in a signal of a rank of the job."""
-        self.consensus.merge(code >> 1 & 3, first, second)
+        if code & _NAMED:
+            self.consensus.merge(code >> 1 & 3, first, second)
         step = code >> 3
         if step == _DOWN:
             self.done = True
@@ -128,10 +131,9 @@ class Phase:
         else:
             self.steps |= 1 << step
 
-    def has_steps(self, number: int) -> bool:
-        """Say whether the first `number` dissemination steps have arrived."""
-        first = (1 << number) - 1
-        return self.steps & first == first
+    def steps_in_order(self) -> int:
+        """Return how many dissemination steps have arrived with all before them."""
+        return (~self.steps & self.steps + 1).bit_length() - 1
 
     def missing(self, places: BarrierPeers, members: Sequence[int]) -> tuple[int, ...]:
         """Return the ranks of the job whose signals this rank waits for before it can do anything else."""
@@ -220,6 +222,16 @@ class Barriers:
         """Forget the barrier of a team that is no more."""
         self.words.give_back(self._barriers.pop(identity).here.values())
 
+    def warn_unwaited(self) -> None:
+        """Warn of each barrier that this rank has notified and not waited for."""
+        for barrier in self._barriers.values():
+            if barrier.notified and barrier.notified_at is not None:
+                file, line = barrier.notified_at
+                self._ep.warn(
+                    f"a barrier was notified at {file}:{line} and never waited for: `await "
+                    f"{barrier.called or 'x.barrier_wait'}()` waits until all ranks have come"
+                )
+
     def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come to the barrier of each of its teams."""
         for barrier in self._barriers.values():
@@ -251,6 +263,8 @@ class Barrier:
         phases: the two that may be under way.
         here: where words are for the signals of others.
         there: where they are for those of this rank, as far as it has been told.
+        called: what the user of a front end waits in, where this is part of another call; "" elsewhere.
+        notified_at: the program's line that has given this rank's part by itself, None where it waits at once.
     """
 
     def __init__(
@@ -275,7 +289,8 @@ class Barrier:
         self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
-        self._called = ""  # by the user of a front end, where this is part of another call
+        self.called = ""
+        self.notified_at: SourceLine | None = None
         self._come = 0  # how often this rank has notified
         self._team: str | None = None
 
@@ -287,7 +302,9 @@ class Barrier:
 
     def _what(self) -> str:
         id = self.phases[self._parity].id
-        return (self._called or ("a barrier" if id is None else f"barrier {id}")) + self._name()
+        if self.called and len(self._members) == self._ep.size:  # a front end may have a team of all ranks of its own
+            return self.called
+        return (self.called or ("a barrier" if id is None else f"barrier {id}")) + self._name()
 
     def _name(self) -> str:
         """What the team is called; each wait says it, and it takes a look at all members."""
@@ -330,7 +347,8 @@ class Barrier:
         phase.notified = True
         self._come += 1
         phase.id = id
-        self._called = called
+        self.called = called
+        self.notified_at = None
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
         self.advance(self._parity)
@@ -433,18 +451,19 @@ class Barrier:
 
     def _disseminate(self, parity: int) -> None:
         phase, to = self.phases[parity], self._places.to
-        while phase.sent < len(to) and phase.has_steps(phase.sent):
-            self._signal(to[phase.sent], parity, phase.sent)
-            phase.sent += 1
-        phase.done = phase.sent == len(to) and phase.has_steps(len(to))
+        come = phase.steps_in_order()
+        phase.done = come == len(to)
+        for step in range(phase.sent, come + (not phase.done)):
+            self._signal(to[step], parity, step)
+            phase.sent = step + 1
 
     def _signal(self, dest: int, parity: int, step: int) -> None:
         consensus = self.phases[parity].consensus
         code = step << 3 | consensus.agreement << 1 | parity
         barriers, rank = self._barriers, self._members[dest]
-        place = self.there.get((rank, step))
+        place = self.there.get((rank, step)) if self.there else None
         if place is not None and consensus.agreement != Agreement.MISMATCH:  # two ids are too much for a word
             barriers.outgoing.add_put(rank, place + WORD * parity, packed(code, consensus.first))
             return
-        words = *self._identity, code, consensus.first, consensus.second
-        barriers.outgoing.add(rank, barriers.barrier_signal, *words[: 3 + consensus.agreement])
+        ids = (consensus.first, consensus.second)[: consensus.agreement]
+        barriers.outgoing.add(rank, barriers.barrier_signal, *self._identity, code, *ids)

@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from conduit import Endpoint
 
 
-class RequestQueue:
-    """Short requests and native puts that are still to be sent, in order.
+class RequestQueue(deque[Callable[[], Awaitable[None]]]):
+    """Short requests and native puts that are still to be sent, in order; the calls that send them.
 
     Args:
         ep: the rank's endpoint.
     """
 
-    __slots__ = ("_ep", "_listed")
+    __slots__ = ("_ep",)
 
     def __init__(self, ep: Endpoint) -> None:
+        super().__init__()
         self._ep = ep
-        self._listed: deque[Callable[[], Awaitable[None]]] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._listed)
 
     def add(self, dest: int, handler: Callable[..., None], *args: int) -> None:
         """List a request; plain."""
-        self._listed.append(partial(self._ep.request_short, dest, handler, *args))
+        self.append(partial(self._ep.request_short, dest, handler, *args))
 
     def add_put(self, dest: int, offset: int, data: bytes) -> None:
         """List a native put into the auxiliary memory of a rank, on a network that has them; plain."""
         assert self._ep.rma is not None
-        self._listed.append(partial(self._ep.rma.put, dest, offset, data, auxiliary=True))
+        self.append(partial(self._ep.rma.put, dest, offset, data, auxiliary=True))
 
     def ask(self) -> None:
         """Ask for progress if anything is listed; plain."""
-        if self._listed:
+        if self:
             self._ep.want_progress()
 
     async def send(self) -> None:
         """Send what is listed, also what is added meanwhile."""
-        while self._listed:
+        while self:
             # Taken off the list before the send, during which another task may come here too.
-            send = self._listed.popleft()
+            send = self.popleft()
             await send()
 
     async def send_at_once(self) -> None:
@@ -54,4 +50,4 @@ class RequestQueue:
 
         For a rank's part in what all ranks do: once it has decided to give it, the others depend on it.
         """
-        await self._ep.shielded(self.send if self._listed else self._ep.poll)
+        await self._ep.shielded(self.send if self else self._ep.poll)

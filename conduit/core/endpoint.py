@@ -99,6 +99,10 @@ class Endpoint:
         **dict.fromkeys(("wtime", "time", "clock"), "write `ep.now`"),
         **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
         **dict.fromkeys(("send", "request"), "write `await ep.request_short(dest, handler, *args)`"),
+        **dict.fromkeys(
+            ("recv", "receive", "wait"),
+            "messages run handlers here: let a handler keep what has come, and `await ep.block_until(lambda: kept)`",
+        ),
         "sleep": "write `await ep.compute(seconds)`",
         "AMPoll": "write `await ep.poll()`",
         "AMGetMsgSource": "write `token.rank`, in a handler",

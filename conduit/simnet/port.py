@@ -771,7 +771,7 @@ def _segment(nbytes: int, auxiliary: int) -> Bytes:
     """Return the memory of a segment; pages that are not written take none of this machine's."""
     try:
         return zeros_on_a_page(nbytes + auxiliary)
-    except (MemoryError, ValueError) as error:
+    except MemoryError as error:
         raise BadRequest(
             f"segment={nbytes}: this machine has no room for such a segment for every rank ({error}); ask for less"
         ) from None

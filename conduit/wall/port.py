@@ -142,7 +142,7 @@ class WallPort(Port):
         """Return the memory of the rank's segment, and of what is auxiliary behind it, zeros."""
         try:
             return zeros_on_a_page(nbytes)
-        except (MemoryError, ValueError) as error:
+        except MemoryError as error:
             raise BadRequest(
                 f"segment={nbytes}: this machine has no room for such a segment ({error}); ask for less"
             ) from None

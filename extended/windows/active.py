@@ -52,7 +52,7 @@ class Active(WindowBase):
                 await self._ep.rma.quiet()
             await self._operations.complete(call.name)
             await self._operations.tell_fence()
-            await self._team.begin_barrier()
+            await self._team.begin_barrier(call.name)
             self._notified = True
         await self._team.end_barrier()
         self._notified = False

@@ -8,7 +8,7 @@ the ways up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from conduit.sim.kernel import Kernel
@@ -17,6 +17,7 @@ from conduits.startx import constants as c
 
 _RATE = c.bytes_per_s(c.LINK_RATE)
 _STAGE_PS = c.ps(c.STAGE)
+_LEVELS = 16  # of 2**16 hosts, more than a message can name
 _OUT_PS, _IN_PS = c.ps(c.NIU_OUT), c.ps(c.NIU_IN)
 
 
@@ -95,7 +96,10 @@ class Arctic:
     def __init__(self, kernel: Kernel, *, fifo: bool = True) -> None:
         self.kernel = kernel
         self._random = None if fifo else kernel.random("startx/ways")
-        self._links: dict[tuple[str, int, int, int], ArcticLink] = {}
+        self._links: list[ArcticLink] = []
+        # By level, and there by the number of the link: of the 2**level of each subtree, one for each lane.
+        self._up: list[dict[int, ArcticLink]] = [{} for _ in range(_LEVELS)]
+        self._down: list[dict[int, ArcticLink]] = [{} for _ in range(_LEVELS)]
         self._ways: dict[tuple[int, int, int, int], FatTreeRoute] = {}
 
     def way(self, source: int, target: int, priority: int) -> FatTreeRoute:
@@ -113,20 +117,26 @@ class Arctic:
 
     def links(self) -> list[ArcticLink]:
         """Return the links used so far."""
-        return list(self._links.values())
+        return self._links
 
     def _find(self, source: int, target: int, priority: int, lane: int) -> FatTreeRoute:
         """Go up to the level where the subtrees meet, then down; at each level the lane says which link."""
         if self._random is None:
             lane = target % _wide(source, target)
-        levels = range((source ^ target).bit_length())
-        up = [self._link("up", level, source >> level, lane & (1 << level) - 1) for level in levels]
-        down = [self._link("down", level, target >> level, lane & (1 << level) - 1) for level in levels]
-        return FatTreeRoute((*up, *reversed(down)), high=priority > 0)
+        levels = (source ^ target).bit_length()
+        links = self._path("up", self._up[:levels], source, lane)
+        links += reversed(self._path("down", self._down[:levels], target, lane))
+        return FatTreeRoute(tuple(links), high=priority > 0)
 
-    def _link(self, direction: str, level: int, subtree: int, lane: int) -> ArcticLink:
-        key = (direction, level, subtree, lane)
-        found = self._links.get(key)
-        if found is None:
-            found = self._links[key] = ArcticLink(self.kernel, direction, level, subtree, lane)
-        return found
+    def _path(self, direction: str, made: Sequence[dict[int, ArcticLink]], host: int, lane: int) -> list[ArcticLink]:
+        """Return the links between a host and where subtrees meet, from the host on; `made` are those made by now."""
+        path = []
+        for level, links in enumerate(made):
+            below = (1 << level) - 1
+            number = host & ~below | lane & below
+            link = links.get(number)
+            if link is None:
+                link = links[number] = ArcticLink(self.kernel, direction, level, host >> level, lane & below)
+                self._links.append(link)
+            path.append(link)
+        return path
