@@ -23,8 +23,8 @@ from extended.program_lines import program_line
 from extended.topology import topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import SupportsIndex
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any, SupportsIndex
 
     from conduit import Endpoint
     from extended.barrier import Barriers
@@ -330,19 +330,19 @@ class Team(Collectives):
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
 
-    async def begin_barrier(self, called: str) -> None:
-        """Do as `barrier_notify` without an id, inside a call of a layer above, which is checked already.
+    def begin_barrier(self, called: str) -> Coroutine[Any, Any, None]:
+        """Do as `barrier_notify` without an id, in the midst of a call of a layer above.
 
         Args:
             called: the call in which the user waits for the others, as "win.Fence", for reports.
         """
         self.check_usable("barrier_notify")
-        await self._barrier.notify("barrier_notify", None, called)
+        return self._barrier.notify("barrier_notify", None, called)
 
-    async def end_barrier(self) -> None:
-        """Do as `barrier_wait` without an id, inside a call of a layer above."""
+    def end_barrier(self) -> Coroutine[Any, Any, None]:
+        """Do as `barrier_wait` without an id, in the midst of a call of a layer above."""
         self.check_usable("barrier_wait")
-        await self._end_barrier("barrier_wait", None)
+        return self._end_barrier("barrier_wait", None)
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):

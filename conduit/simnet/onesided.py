@@ -29,11 +29,9 @@ _MODULO = (1 << 64) - 1
 
 def pieces(places: StridedSection, most: int) -> Sequence[Spans]:
     """Return what lies at some places in parts of at most `most` bytes, of any number of runs or of a part of one."""
-    start, size = places.offset, places.run
     if places.counts:
         return list(_pieces_of_runs(places, most))
-    if size <= most:
-        return [[(start, size)]]  # nearly always
+    start, size = places.offset, places.run
     return [[(start + at, min(most, size - at))] for at in range(0, size, most)]
 
 
@@ -196,11 +194,19 @@ class OneSidedPort(SimulatedPort):
             cpu.busy = True  # before time advances, as `cpu.acquire` does
         operating = self.operating
         try:
-            operating.begin(chain)
-            if not operating.done:
-                await kernel.park(operating)
-            if not operating.begun:
-                await self._operate_later(operating, chain)
+            if (cpu.free <= kernel.now or kernel.advance(cpu.free)) and not self._attention:
+                self._polls += 1
+                cpu.free = kernel.now + self._miss_ps
+                operating.done, operating.shielded = False, True
+                self.run_chain(chain)
+                if not operating.done:
+                    await kernel.park(operating)
+            else:
+                operating.begin(chain)
+                if not operating.done:
+                    await kernel.park(operating)
+                if not operating.begun:
+                    await self._operate_later(operating, chain)
             if self._completed:
                 self.settle_completed()
         except BaseException:

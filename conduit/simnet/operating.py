@@ -43,7 +43,7 @@ class OperatingCall(PollingCall):
         self._chain = chain
         self.done = self.shielded = self.begun = False
         kernel, free = self._port.kernel, self._port.cpu.free
-        if free > kernel.now and not kernel.advance(free):
+        if free > kernel.now:
             kernel.call(free, self._when_free)
         else:
             self._poll()

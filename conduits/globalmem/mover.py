@@ -45,6 +45,7 @@ class Mover:
         self.fabric = fabric
         self.pace = pace
         self.kernel: Kernel = fabric.kernel
+        self.scatters = scatter is not None
         self._scatter = scatter
         self._late = late
         self.pushed = 0  # pieces that are not known to have landed
@@ -80,7 +81,8 @@ class Mover:
     def push_piece(self, node: int, runs: Sequence[int], land: Then, free: Then, done: Then) -> None:
         """Move bytes from here into a memory as one piece, now; as `push`, but for `land()`, and cheaper."""
         self.pushed += 1
-        _Piece(self, self.reach(node), runs, self.ticks(0, runs), land, partial(self.go_on, free), done)
+        ticks = self.pace.ticks(runs[0]) if len(runs) == 1 else self.ticks(0, runs)
+        _Piece(self, self.reach(node), runs, ticks, land, partial(self.go_on, free), done)
 
     def change(self, node: int, apply: Callable[[], int], done: Callable[[int], object]) -> None:
         """Change a word in a memory at once, now; the CPU is taken until ``done(old)``, with what `apply()` gave."""
@@ -274,12 +276,12 @@ class _Piece:
         """All of it is at the memory at `when`."""
         mover = self._mover
         kernel, fabric = mover.kernel, mover.fabric
-        now = kernel.now
-        self._landing = landing = when + mover.late()
+        now, left = kernel.now, when - self._reach.latency
+        self._landing = landing = when + mover.late() if mover.scatters else when
         # The memory stores line by line as they come, and the last one when it is there.
-        before = fabric.takes(self._lines) - fabric.service
-        kernel.call(max(now, landing - before), self._store)
-        kernel.call(max(now, when - self._reach.latency), self._free)
+        first = landing if self._lines == fabric.line else landing - (fabric.takes(self._lines) - fabric.service)
+        kernel.call(first if first > now else now, self._store)
+        kernel.call(left if left > now else now, self._free)
 
     def _store(self) -> None:
         end = self._reach.memory.carry(self._lines, self._mover.kernel.now, self._landing, self._stored)

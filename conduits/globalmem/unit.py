@@ -63,7 +63,7 @@ class MovingUnit(Unit):
         """Spend time on a call, then act."""
         port = self.port
         port.cpu.charge(ticks)
-        port.kernel.at(port.cpu.free, act, *args)
+        port.kernel.call(port.cpu.free, partial(act, *args))
 
     def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
         """Pull the bytes; the CPU waits for them."""
@@ -80,13 +80,13 @@ class MovingUnit(Unit):
 
     def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
         """Push the bytes; the CPU goes on when it has fed them."""
-        there, parts = self._ports(dest), pieces(places, self._piece)
-        node, cost = self._nodes(dest), self._calls.put
-        if len(parts) == 1:
-            (spans,) = parts
-            land_all = partial(there.land, spans, data, self.port.rank)
-            self._after(cost, self._mover.push_piece, node, _sizes(spans), land_all, free, done)
+        there, node, cost = self._ports(dest), self._nodes(dest), self._calls.put
+        nbytes = len(data)
+        if not places.counts and nbytes <= self._piece:  # nearly always
+            land_all = partial(there.land, ((places.offset, nbytes),), data, self.port.rank)
+            self._after(cost, self._mover.push_piece, node, (nbytes,), land_all, free, done)
             return
+        parts = pieces(places, self._piece)
         sizes = list(map(_sizes, parts))
         begins = [0, *accumulate(map(sum, sizes))]
 

@@ -214,6 +214,52 @@ def test_a_call_is_a_cancellation_point_and_what_it_began_is_not_cancelled():
     assert run(main).values[0] == (1, 1)
 
 
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_a_call_that_is_cancelled_before_the_cpu_is_free_does_nothing_later(inline):
+    async def main(ep):
+        done = Count()
+        if ep.rank:
+            await ep.block_until(lambda: ep.segment[1])
+            return bytes(ep.segment[:2])
+        ep.charge(1e-3)
+        with trio.move_on_after(1e-4) as scope:
+            await ep.rma.put(1, 0, b"\1", done)
+        assert scope.cancelled_caught
+        await ep.compute(2e-3)
+        assert (ep.rma.outstanding, done.got) == (0, [])
+        await ep.rma.put(1, 1, b"\2", done)
+        await ep.rma.quiet()
+        return ep.rma.counted()["rma_puts"], len(done.got)
+
+    assert run(main, spec=f"late:inline={inline}").values == [(1, 1), b"\0\2"]
+
+
+@pytest.mark.parametrize("inline", ["yes", "no"])
+def test_a_call_polls_first_and_lets_layers_send_before_it_begins(inline):
+    async def main(ep):
+        begun = []
+
+        def ask(token):
+            ep.want_progress()
+
+        async def progress():
+            begun.append(ep.rma.outstanding)
+            await ep.poll()
+
+        ep.on_progress(progress)
+        await ep.attach(ask)
+        if ep.rank:
+            await ep.request_short(0, ask)
+            return None
+        await ep.compute(1e-3)
+        ep.charge(1e-6)  # so that an event polls
+        await ep.rma.put(1, 0, b"\1")
+        await ep.rma.quiet()
+        return begun, ep.rma.outstanding
+
+    assert run(main, spec=f"late:inline={inline}").values[0] == ([0], 0)
+
+
 def test_completion_may_do_no_more_than_a_handler():
     def send(ep):
         ep.request_short(1, send)
