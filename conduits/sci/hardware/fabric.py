@@ -75,7 +75,7 @@ class SciFabric:
         self.piece = piece
         self.exports: defaultdict[int, dict[int, Any]] = defaultdict(dict)
         """What each host has exported, by segment id; the driver's."""
-        self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
+        self.reserved: dict[int, list[tuple[int, int, int, Any, Any]]] = {}
         """Segments of a host that are not touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
