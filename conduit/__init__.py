@@ -4,6 +4,11 @@ Rules that the code cites as R1 stand in docs/contract.md, as X1 in docs/extende
 docs/virtual_time.md.
 """
 
+from conduit.launch.uncaught import install as _show_uncaught
+
+_show_uncaught()  # before what takes long to import, for Ctrl-C may come meanwhile
+# isort: split
+
 from conduit.contract import Conduit
 from conduit.core.checked_call import call_guard, checked_call
 from conduit.core.endpoint import Endpoint

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conduit import Endpoint, Token
+    from extended.program_lines import SourceLine
     from extended.reporting import ReportSink
     from extended.topology import Topology
 
@@ -221,6 +222,16 @@ class Barriers:
         """Forget the barrier of a team that is no more."""
         self.words.give_back(self._barriers.pop(identity).here.values())
 
+    def warn_unwaited(self) -> None:
+        """Warn of each barrier that this rank has notified and not waited for."""
+        for barrier in self._barriers.values():
+            if barrier.notified and barrier.notified_at is not None:
+                file, line = barrier.notified_at
+                self._ep.warn(
+                    f"a barrier was notified at {file}:{line} and never waited for: `await "
+                    f"{barrier.called or 'x.barrier_wait'}()` waits until all ranks have come"
+                )
+
     def tell(self, sink: ReportSink) -> None:
         """Tell how often this rank has come to the barrier of each of its teams."""
         for barrier in self._barriers.values():
@@ -252,6 +263,8 @@ class Barrier:
         phases: the two that may be under way.
         here: where words are for the signals of others.
         there: where they are for those of this rank, as far as it has been told.
+        called: what the user of a front end waits in, where this is part of another call; "" elsewhere.
+        notified_at: the program's line that has given this rank's part by itself, None where it waits at once.
     """
 
     def __init__(
@@ -276,7 +289,8 @@ class Barrier:
         self.there: dict[Edge, int] = {}
         self._parity = 0
         self._waiting = False  # a task of this rank waits for the phase
-        self._called = ""  # by the user of a front end, where this is part of another call
+        self.called = ""
+        self.notified_at: SourceLine | None = None
         self._come = 0  # how often this rank has notified
         self._team: str | None = None
 
@@ -288,7 +302,9 @@ class Barrier:
 
     def _what(self) -> str:
         id = self.phases[self._parity].id
-        return (self._called or ("a barrier" if id is None else f"barrier {id}")) + self._name()
+        if self.called and len(self._members) == self._ep.size:  # a front end may have a team of all ranks of its own
+            return self.called
+        return (self.called or ("a barrier" if id is None else f"barrier {id}")) + self._name()
 
     def _name(self) -> str:
         """What the team is called; each wait says it, and it takes a look at all members."""
@@ -331,7 +347,8 @@ class Barrier:
         phase.notified = True
         self._come += 1
         phase.id = id
-        self._called = called
+        self.called = called
+        self.notified_at = None
         if id is not None:
             phase.consensus.merge(Agreement.NAMED, id, 0)
         self.advance(self._parity)

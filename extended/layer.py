@@ -104,6 +104,7 @@ class Attachment:
         """End the layer's work on a rank that has returned from its main."""
         await self.ep.block_until(self.transfers.all_sent, what="the rest of cancelled puts and gets")
         self.events.warn_unsynced()
+        self.barriers.warn_unwaited()
         self.locks.warn_held()
 
 
@@ -135,6 +136,11 @@ class Extended(PutGet, Vector, Indexed, Strided, SymmetricHeap, Team):
 
     _instead: ClassVar = {
         "bcast": "write `await x.broadcast(array, root)`",
+        "send": "write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, payload)`",
+        **dict.fromkeys(
+            ("recv", "receive"), "write `await x.get(dest, offset, nbytes)`, or let a handler take what is sent"
+        ),
+        **dict.fromkeys(("team", "comm"), "write `await x.split(color)` for a team, and `x` itself for that of all"),
         **dict.fromkeys(("fence", "quiet", "flush"), "write `await x.sync()`"),
         **dict.fromkeys(("malloc", "alloc"), "write `await x.all_alloc(nbytes)`"),
         **dict.fromkeys(("wait", "wait_syncnb"), "`await` the handle itself, several by `await x.wait_all(handles)`"),

@@ -1,27 +1,39 @@
-"""Functions that are taken for operations of reductions and are none: they reduce one array, and do not join two."""
+"""Functions that are taken for operations of reductions and are none: they do not make one array of two."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import conduit
+from conduit.words import other_head, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MEANT = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "amin": "min", "amax": "max"}
 
 
-def refuse_reduction(call: str, function: object) -> None:
-    """Refuse Python's `sum` and numpy's reductions, which may give a wrong result of two arrays.
+def refuse_reduction(call: str, function: Callable[..., object], *, numbers: bool = True) -> None:
+    """Refuse Python's `sum` and numpy's reductions, which may give a wrong result of two arrays, and what takes others.
 
     Args:
         call: the public call.
         function: what a program has given as an operation.
+        numbers: whether the operands are numbers, of which Python's `min` and `max` make one.
 
     Raises:
         conduit.BadRequest: it is one of these.
     """
     numpys = getattr(function, "__module__", "") == "numpy" and not isinstance(function, np.ufunc)
+    pythons = function is sum or (function in (min, max) and not numbers)
     name = getattr(function, "__name__", "")
-    if (numpys or function is sum) and (meant := _MEANT.get(name)):
+    if (numpys or pythons) and (meant := _MEANT.get(name)):
+        takes = "compares whole arrays" if function in (min, max) else "reduces a single array"
+        raise conduit.BadRequest(f"{call}: op={name} {takes}, and an operation makes one of two; write op={meant!r}")
+    if not isinstance(function, np.ufunc) and (head := other_head(function, 2)):
         raise conduit.BadRequest(
-            f"{call}: op={name} reduces a single array, and an operation makes one of two; write op={meant!r}"
+            f"{call}: op={plain(function)} takes {head}, and an operation makes one array of two; write `def op(left, "
+            "right)`, which returns it"
         )

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import trio
-
 if TYPE_CHECKING:
     from conduit import Endpoint
 
@@ -52,8 +50,4 @@ class RequestQueue(deque[Callable[[], Awaitable[None]]]):
 
         For a rank's part in what all ranks do: once it has decided to give it, the others depend on it.
         """
-        with trio.CancelScope(shield=True):
-            if self:
-                await self.send()
-            else:
-                await self._ep.poll()
+        await self._ep.shielded(self.send if self else self._ep.poll)

@@ -19,6 +19,7 @@ from extended.calls import public
 from extended.collectives.call import Work
 from extended.collectives.calls import Collectives
 from extended.collectives.operands import ResultBuffer, as_bytes
+from extended.program_lines import program_line
 from extended.topology import topology
 
 if TYPE_CHECKING:
@@ -281,19 +282,21 @@ class Team(Collectives):
         await self._end_barrier("barrier", name)
 
     @public(_for_barrier("barrier_notify"))
-    async def barrier_notify(self, id: SupportsIndex | None = None) -> None:
+    async def barrier_notify(self, id: SupportsIndex | None = None, *, called: str = "") -> None:
         """Say that this rank has come; may wait for a slot of the conduit, never for other ranks.
 
         It cannot be cancelled.  Any later poll of this rank carries the barrier forward.
 
         Args:
             id: as for `barrier`.
+            called: of a front end: the call in which its user waits for the others, as "t.wait", for reports.
 
         Raises:
             conduit.BadRequest: `id` is no such integer, or this rank has notified and not waited.
         """
         self.check_usable("barrier_notify")
-        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id))
+        await self._barrier.notify("barrier_notify", checks.barrier_id("barrier_notify", id), called)
+        self._barrier.notified_at = program_line()
 
     @public(_for_barrier("barrier_wait"))
     async def barrier_wait(self, id: SupportsIndex | None = None) -> None:
@@ -326,6 +329,20 @@ class Team(Collectives):
         """
         self.check_usable("barrier_try")
         return await self._barrier.attempt("barrier_try", checks.barrier_id("barrier_try", id))
+
+    async def begin_barrier(self, called: str) -> None:
+        """Do as `barrier_notify` without an id, inside a call of a layer above, which is checked already.
+
+        Args:
+            called: the call in which the user waits for the others, as "win.Fence", for reports.
+        """
+        self.check_usable("barrier_notify")
+        await self._barrier.notify("barrier_notify", None, called)
+
+    async def end_barrier(self) -> None:
+        """Do as `barrier_wait` without an id, inside a call of a layer above."""
+        self.check_usable("barrier_wait")
+        await self._end_barrier("barrier_wait", None)
 
     async def _end_barrier(self, call: str, name: int | None) -> None:
         if not await self._barrier.wait(call, name, self._team_calls):

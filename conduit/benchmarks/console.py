@@ -55,5 +55,25 @@ def print_table(console: Console, table: Table) -> None:
         table.padding = (0, 0)
         narrow, _ = widths(console, table)
     console.width = max(before, narrow)
+    _fit(console, table)
     console.print(table)
     console.width = before
+
+
+def _fit(console: Console, table: Table) -> None:
+    """Fold the texts of a table that is wider than its console: the widest columns first, and only between words."""
+    words, wholes = [], []
+    for column in table.columns:
+        texts = [Text.from_markup(str(each)).plain for each in (column.header, *column.cells)]
+        wholes.append(max(map(len, texts)))
+        longest = max((len(word) for text in texts for word in text.split()), default=0)
+        words.append(wholes[-1] if column.no_wrap else longest)
+    _, natural = widths(console, table)
+    room = sum(wholes) - (natural - console.width)
+    if natural <= console.width or sum(words) > room:
+        return
+    bound = max(wholes)
+    while sum(found := [max(word, min(whole, bound)) for word, whole in zip(words, wholes, strict=True)]) > room:
+        bound -= 1
+    for column, width in zip(table.columns, found, strict=True):
+        column.width = width

@@ -1,6 +1,7 @@
 """How `conduit run` shows the error that a program ended with."""
 
 import traceback
+from collections.abc import Iterator
 from types import TracebackType
 
 from conduit.commands import progress
@@ -22,12 +23,22 @@ def failure(error: BaseException, file: ProgramFile) -> str:
     chain: list[BaseException] = []
     while link is not None and link not in chain:
         chain.append(link)
-        in_own_words(link, is_ours)
+        for each in _leaves(link):
+            in_own_words(each, is_ours)
         link.__traceback__ = _without_progress(file.own_part(link))
         if isinstance(link, AttributeError | NameError | ImportError):
             link.name = None  # Python would say once more what it might have been meant to be
         link = link.__cause__ or link.__context__
     return "".join(traceback.format_exception(shown))
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, or those that a group of errors holds."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
 def _without_progress(part: TracebackType | None) -> TracebackType | None:

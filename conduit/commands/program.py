@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exception_only
 from types import CodeType, ModuleType, TracebackType
@@ -53,6 +54,11 @@ class ProgramFile:
             self._code: CodeType = compile(self.tree, str(path), "exec")
         except (SyntaxError, ValueError) as exc:
             raise BadRequest(_no_python(path, exc)) from None
+        if path.stem in _imported(self.tree) and _is_hidden(path):
+            raise BadRequest(
+                f"{path} hides the package {path.stem}, which it imports: give the file another name, such as "
+                f"my_{path.name}"
+            )
         # What is shown of it is what runs, although the file may be edited meanwhile, or the program go elsewhere.
         text = source.decode(errors="replace")
         linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
@@ -173,6 +179,26 @@ def _meant(path: Path) -> Path | None:
         return with_suffix
     close = closest(path.stem, (each.stem for each in path.parent.glob("*.py")))
     return path.with_name(f"{close}.py") if close else None
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the names of the packages and modules that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {each.name.partition(".")[0] for each in names}
+            case ast.ImportFrom(module=str() as name, level=0):
+                found.add(name.partition(".")[0])
+    return found
+
+
+def _is_hidden(path: Path) -> bool:
+    """Say whether the file would be found in the place of an installed package, which nobody has imported yet."""
+    if path.stem in sys.modules:
+        return False
+    spec = find_spec(path.stem)
+    return spec is not None and spec.origin != str(path.absolute())
 
 
 _TO_WAIT = (

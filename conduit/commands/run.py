@@ -159,9 +159,13 @@ def run(
             return 0
     except ProgramFailed as exc:
         error = str(exc)
+        if not part:
+            _tell_failed(specs, len(runs))
         return 1
     except BaseException as exc:
         error = _in_a_line(exc)
+        if error and not part:
+            _tell_failed(specs, len(runs))
         raise
     finally:  # what has run is shown even if it fails on a later conduit
         if output.is_first() and not part:
@@ -214,6 +218,13 @@ class Ran:
 
 class ProgramFailed(Exception):
     """A failure of the program's own, which has been shown; its text is a line."""
+
+
+def _tell_failed(specs: Sequence[Spec], number: int) -> None:
+    """Say on which of several conduits the program has failed, and on which it was not run therefore."""
+    if len(specs) > 1 and output.is_first():
+        rest = ", ".join(spec.text for spec in specs[number + 1 :])
+        terminal.tell(f"failed on {specs[number].text}" + (f", not run on {rest}" if rest else ""))
 
 
 def _of_a_pipe(error: BaseException | None) -> bool:

@@ -1,6 +1,9 @@
 """The cases each check runs on: a conduit with some of its options, a number of ranks and a seed."""
 
+import re
+import warnings
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import attrs
@@ -9,7 +12,8 @@ import pytest
 import conduit
 from conduit.conformance.covering import Row, covering_array, full_product
 from conduit.contract import Conduit, JobSetup, RankKind
-from conduit.launch import registry
+from conduit.errors import ConduitWarning
+from conduit.launch import output, registry
 from conduit.launch.simulated import SimulatedJob
 
 CI_RANKS = (2, 3, 8)
@@ -149,6 +153,24 @@ class Case:
         if announced and (settings.get("ranks") or self.ranks) != announced:
             pytest.skip(OTHER_RANKS)
         return conduit.run(main, *args, **(chosen | settings))
+
+    @contextmanager
+    def warns(self, text: str) -> Iterator[list[str]]:
+        """Expect that a job inside warns of what ``text`` matches, as `re.search` does.
+
+        Yields:
+            What is warned of, once the job is over.  Where ranks are processes the first warns for all, the others of
+            nothing; their list stays empty.
+        """
+        told: list[str] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield told
+        told += [str(each.message) for each in caught if issubclass(each.category, ConduitWarning)]
+        if self.together or output.is_first():
+            assert any(re.search(text, each) for each in told), f"no warning matches {text!r}: {told}"
+        else:
+            assert not told
 
     def run_watched(self, main: Callable[..., Awaitable[Any]]) -> Any:
         """Run a program as `run` does, on a kernel that refuses an event whose time is past or no int."""

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from itertools import product
 from math import prod
-from typing import TypeAlias
-
-import attrs
+from typing import NamedTuple, TypeAlias
 
 from conduit.contract.message import Buffer
 
@@ -29,8 +27,7 @@ class AtomicOp(IntEnum):
     COMPARE_SWAP = 2
 
 
-@attrs.frozen
-class StridedSection:
+class StridedSection(NamedTuple):
     """Runs of bytes at regular distances in a segment, run [i, j, ...] at ``offset + i*strides[0] + j*strides[1] ...``.
 
     Attributes:

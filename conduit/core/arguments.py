@@ -180,6 +180,8 @@ def place(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
 
 def auxiliary(call: str, offset: Any, nbytes: int, size: int, dest: int) -> int:
     """Return `offset` where `nbytes` from it lie in the `size` auxiliary bytes of rank `dest`."""
+    if type(offset) is int and 0 <= offset <= size - nbytes:
+        return offset
     result = integer(call, "offset", offset)
     if nbytes and not 0 <= result <= size - nbytes:
         raise BadRequest(

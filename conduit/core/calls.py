@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from inspect import CO_COROUTINE, CO_ITERABLE_COROUTINE
 from sys import _getframe, is_finalizing
-from types import CoroutineType, FunctionType, MethodType
+from types import CodeType, CoroutineType, FunctionType, MethodType
 from typing import Any, Protocol, TypeVar
 
 from conduit.core import written
@@ -109,8 +109,15 @@ def _forgotten(unused: Guard, times: int = 1, write: str = "await {}") -> str:
     often = f" {times} times" if times > 1 else ""
     return (
         f"{made} at {written.place(code, lasti)} was called{often} but never awaited, so it did nothing; "
-        f"write `{write.replace('{}', made, 1)}`"
+        f"write `{write.replace('{}', made, 1)}`{_where_to_wait(code)}"
     )
+
+
+def _where_to_wait(code: CodeType) -> str:
+    """Say what a plain function is to be before it can await anything, "" for others."""
+    if code.co_flags & WAITS or code.co_name.startswith("<"):
+        return ""
+    return f", and {code.co_name} as `async def`, awaited in a task of the rank"
 
 
 def held_unawaited(error: BaseException) -> list[str]:
@@ -137,15 +144,11 @@ def _of_result(error: AttributeError) -> str:
         if isinstance(failed, ast.Attribute) and isinstance(failed.value, ast.Call):
             for each in written.nodes(code):
                 called = each.value if isinstance(each, ast.Await) else None
-                if isinstance(called, ast.Call) and _placed(called.func) == _placed(failed):
+                if isinstance(called, ast.Call) and written.same(called.func, failed):
                     given = ", ".join(map(ast.unparse, [*called.args, *called.keywords]))
                     return f"await (await {{}}).{failed.attr}({given})"
             return f"(await {{}}).{failed.attr}"
     return "await {}"
-
-
-def _placed(node: ast.AST) -> str:
-    return ast.dump(node, include_attributes=True)
 
 
 def _close_unawaited(coroutine: object, write: str = "await {}") -> str:

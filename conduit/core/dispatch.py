@@ -267,7 +267,11 @@ class Dispatch:
         try:
             while self.wanted:
                 self.wanted = self.progress_due = False
-                for action in self.progress:
-                    await self.port.shielded(action)
+                await self.port.shielded(self._act)
         finally:
             self.progressing = False
+
+    async def _act(self) -> None:
+        """Run each of them once."""
+        for action in self.progress:
+            await action()

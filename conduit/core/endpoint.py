@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from sys import _getframe
@@ -100,6 +100,10 @@ class Endpoint:
         **dict.fromkeys(("wtime", "time", "clock"), "write `ep.now`"),
         **dict.fromkeys(("register", "register_handler", "add_handler"), "write `await ep.attach(handler)`"),
         **dict.fromkeys(("send", "request"), "write `await ep.request_short(dest, handler, *args)`"),
+        **dict.fromkeys(
+            ("recv", "receive", "wait"),
+            "messages run handlers here: let a handler keep what has come, and `await ep.block_until(lambda: kept)`",
+        ),
         "sleep": "write `await ep.compute(seconds)`",
         "AMPoll": "write `await ep.poll()`",
         "AMGetMsgSource": "write `token.rank`, in a handler",
@@ -731,6 +735,13 @@ class Endpoint:
     def want_progress(self) -> None:
         """Ask for what `on_progress` registered; plain, so that handlers can."""
         self._dispatch.want_progress()
+
+    def shielded(self, function: Action) -> Awaitable[None]:
+        """Await an async function of no arguments, which is not cancelled with the task that calls.
+
+        For a rank's part in what all ranks do: as a shielded scope of Trio's, and cheaper.
+        """
+        return self._port.shielded(function)
 
     def on_report(self, function: Callable[[LayerReport], object]) -> None:
         """Let a layer tell what it knows of this rank when a report is made of a job that gets no further.

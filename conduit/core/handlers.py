@@ -44,7 +44,7 @@ class HandlerTable:
             return self.indices[handler]
         except (KeyError, TypeError):
             raise BadRequest(
-                f"{call}: handler={describe(handler)} {self._not_attached(handler)} (attached: {self._some_names()})"
+                f"{call}: handler={describe(handler)} {self._not_attached(handler)} ({self._attached(handler)})"
             ) from None
 
     def _not_attached(self, handler: object) -> str:
@@ -60,11 +60,13 @@ class HandlerTable:
         """Return the names of the attached functions, by index."""
         return [name for _, name in self.entries]
 
-    def _some_names(self) -> str:
-        # Those of a program come last as a rule, after those of the layers that it uses.
-        names = self.names()
+    def _attached(self, handler: object) -> str:
+        """Return the names of attached functions, where a function is meant those of its file: no layer's."""
+        file = _file_of(handler)
+        names = [name for function, name in self.entries if not file or _file_of(function) == file]
         more = len(names) - _SHOWN
-        return ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0)) or "none"
+        shown = ", ".join(names[-_SHOWN:] + [f"and {more} before them"] * (more > 0))
+        return f"attached: {shown or ('none of its file' if self.entries else 'none')}"
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
@@ -154,6 +156,10 @@ def _takes_token(handler: Any) -> bool:
     return bool(kinds & {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}) or (
         inspect.Parameter.VAR_POSITIONAL in kinds
     )
+
+
+def _file_of(function: object) -> str:
+    return getattr(getattr(function, "__code__", None), "co_filename", "")
 
 
 def place_of(function: Any) -> str:

@@ -22,7 +22,13 @@ _NAMES = ("rma_puts", "rma_gets", "rma_atomics", "rma_bytes")
 
 
 class Completes(Protocol):
-    """What calls back when an operation is complete: the rank's dispatch."""
+    """What calls back when an operation is complete: the rank's dispatch.
+
+    Attributes:
+        running: name of the handler that runs now, "" if none does.
+    """
+
+    running: str
 
     def complete(self, then: Complete) -> None:
         """Call `then()` as a handler is called."""
@@ -316,11 +322,14 @@ class Rma:
 
     def _target(self, call: str, dest: Any, then: Any) -> int:
         """Return the rank that is meant."""
-        self._ep.refuse_in_handler(call)
+        if self._server.running:
+            self._ep.refuse_in_handler(call)
         if not callable(then):
             raise BadRequest(
                 f"{call}: then={arguments.shown(then)} cannot be called; pass a plain function, or leave it out"
             )
+        if type(dest) is int and 0 <= dest < self._ep.size:
+            return dest
         return arguments.rank(call, "dest", dest, self._ep.size)
 
     def _word(self, call: str, dest: Any, offset: Any, then: Any) -> tuple[int, int]:

@@ -64,6 +64,11 @@ def node(code: CodeType, lasti: int) -> ast.AST | None:
     return None
 
 
+def same(one: ast.AST, other: ast.AST) -> bool:
+    """Say whether two nodes of one file, read twice, are the same text at the same place."""
+    return ast.dump(one, include_attributes=True) == ast.dump(other, include_attributes=True)
+
+
 def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
     return list(code.co_positions())[lasti // 2]
 

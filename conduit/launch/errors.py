@@ -12,8 +12,9 @@ from conduit.core.written import place
 from conduit.errors import ConduitError, HandlerError
 from conduit.launch.hints import handed_on, hint
 from conduit.launch.life import Rank
-from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.reports.words import named
+from conduit.launch.tasks import error_line
 from conduit.launch.warned import warned
 
 _LEAVES = 8  # errors of a group that a note names
@@ -41,7 +42,10 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings
         return
     interrupts = [entry for entry in end.errors if isinstance(entry[2], KeyboardInterrupt)]
     time, rank, error = (interrupts or sorted(end.errors, key=lambda entry: entry[:2]))[0]
-    if rank >= 0 and not isinstance(error, (SystemExit, KeyboardInterrupt)):
+    if isinstance(error, SystemExit):
+        if exit_status(error):
+            error.add_note(f"rank {rank} ended the job with status {exit_status(error)}{_left_at(error)}")
+    elif rank >= 0 and not isinstance(error, KeyboardInterrupt):
         error.add_note(f"raised by rank {rank} at {time / 1e12:.9f} s")
     _forget_own_handler(error)
     for cause in _causes(error, forgotten):
@@ -56,6 +60,17 @@ def raise_error(world: World, ranks: Sequence[Rank], first: int = 0, *, warnings
     finally:
         del error, interrupts  # its traceback has this frame: a cycle, which would hold what programs had in theirs
         end.forget()
+
+
+def exit_status(error: SystemExit) -> int:
+    """Return the status that a process ends with."""
+    return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+
+
+def _left_at(error: SystemExit) -> str:
+    """Return which line of the program a rank has left by, not one of a library that it has called."""
+    line = error_line(error, lambda file: is_own(file) or is_library(file))
+    return f" at {line}" if line else ""
 
 
 def warnings_of(texts: Iterable[tuple[int, Sequence[str]]]) -> list[str]:
@@ -125,8 +140,10 @@ def _add_others(error: BaseException, end: End) -> None:
             others.setdefault(told_of(too), []).append(rank)
     for (kind, text), ranks in others.items():
         error.add_note(raised_too(ranks, kind, text))
+    if again := [rank for _, rank, late in end.late_errors if told_of(late) == told_of(error) and rank >= 0]:
+        error.add_note(f"while the job ended, {raised_same(again)}")
     for _, rank, late in end.late_errors:
-        if str(late) not in said:
+        if str(late) not in said and (rank < 0 or told_of(late) != told_of(error)):
             error.add_note(f"while the job ended, {_who([rank])} raised {type(late).__name__}: {_text(late)}")
 
 

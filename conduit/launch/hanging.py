@@ -1,4 +1,4 @@
-"""Who keeps a simulated job from going on without any error: a rank that never awaits, or one that never polls.
+"""Who keeps a simulated job from going on without any error: who never awaits, never polls, or does nothing else.
 
 It is asked in a thread of its own, for the job's thread may never come to anything else.  So it reads only, and what
 changes while it reads is left for the next look.
@@ -6,11 +6,9 @@ changes while it reads is left for the next look.
 
 from __future__ import annotations
 
-import os
 import sys
-import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NamedTuple, Protocol
 
@@ -19,14 +17,15 @@ import trio
 from conduit import Endpoint
 from conduit.launch import terminal
 from conduit.launch.life import LIFE
-from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.folders import is_library, is_own
 from conduit.launch.reports.words import named
 from conduit.words import many
 
 PATIENCE = 5.0
 """Seconds of wall time in which nothing has moved before that is said."""
 
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_LOOKS = 3
+"""That find a rank at the same poll before it is said to do nothing else."""
 
 _TO_DO = "only a poll runs handlers: wait with `await ep.block_until(predicate)`, or call `await ep.poll()`"
 
@@ -68,6 +67,8 @@ class Hanging:
         self._thread = thread
         self._moved: tuple[object, float] = None, 0.0
         self._still: tuple[object, float] = None, 0.0
+        self._polls: dict[str, tuple[int, set[int]]] = {}  # by line: in how many looks ranks have polled there, which
+        self._handled = 0
         self._said: set[object] = set()
 
     def look(self) -> str:
@@ -92,7 +93,8 @@ class Hanging:
                 f"else runs meanwhile, and {_TO_DO}",
             )
         if now - self._moved[1] >= PATIENCE:
-            return self._unpolled(mains)
+            return self._unpolled(mains) or self._polling(mains)
+        self._polls.clear()
         return ""
 
     def _unpolled(self, mains: Sequence[RankMain]) -> str:
@@ -101,7 +103,7 @@ class Hanging:
         for endpoint, task in mains:
             life = task.context.get(LIFE)
             waiting = 0 if life is None else life.rank.undelivered()
-            if not waiting or getattr(task.coro, "cr_running", False):
+            if not waiting or _runs(task):
                 continue
             place = _sleeps(list(task.iter_await_frames()))
             if place and place == (first or place):
@@ -118,6 +120,27 @@ class Hanging:
             f"{them}: {_TO_DO}",
         )
 
+    def _polling(self, mains: Sequence[RankMain]) -> str:
+        """Say which ranks do nothing but poll, at the first such line, while no message moves."""
+        handled = sum(sum(each.endpoint._counted().values()) for each in mains)
+        if handled != self._handled:
+            self._handled = handled
+            self._polls.clear()
+        stacks = [_stack(self._thread)]
+        stacks += [list(each.iter_await_frames()) for main in mains for each in _below(main.task) if not _runs(each)]
+        for place, ranks in _polled(stacks).items():
+            looks, known = self._polls.get(place, (0, set()))
+            known |= ranks
+            self._polls[place] = looks + 1, known
+            if looks + 1 >= _LOOKS:
+                return self._once(
+                    place,
+                    f"{named(sorted(known))} poll{'s' * (len(known) == 1)} again and again at {place}, and no message "
+                    f"has been sent or handled for {PATIENCE:g} s: unless something else ends that loop, it goes on "
+                    "for ever; `await ep.block_until(predicate)` in its place ends in a report where nothing can come",
+                )
+        return ""
+
     def _once(self, key: object, text: str) -> str:
         if key in self._said:
             return ""
@@ -125,9 +148,43 @@ class Hanging:
         return terminal.shown(text)
 
 
+def _runs(task: trio.lowlevel.Task) -> bool:
+    return bool(getattr(task.coro, "cr_running", False))
+
+
+def _below(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
+    """Yield a task, and those that it has started."""
+    yield task
+    for nursery in list(task.child_nurseries):
+        for child in list(nursery.child_tasks):
+            yield from _below(child)
+
+
+def _stack(thread: int) -> list[tuple[FrameType, int]]:
+    """Return the frames of a thread with their lines, outermost first."""
+    found, frame = [], sys._current_frames().get(thread)
+    while frame is not None:
+        found.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return found[::-1]
+
+
+def _polled(stacks: Sequence[Sequence[tuple[FrameType, int]]]) -> dict[str, set[int]]:
+    """Return which ranks are in `ep.poll`, by the line of the program."""
+    found: dict[str, set[int]] = {}
+    for frames in stacks:
+        place = ""
+        for frame, line in frames:
+            if not is_own(frame.f_code.co_filename):
+                place = _place(frame, line)
+            elif frame.f_code is Endpoint._poll.__code__ and place:
+                found.setdefault(place, set()).add(frame.f_locals["self"].rank)
+    return found
+
+
 def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
     """Return the rank whose main runs a line itself, None where that was called by others, as handlers are."""
-    running = next((each for each in mains if getattr(each.task.coro, "cr_running", False)), None)
+    running = next((each for each in mains if _runs(each.task)), None)
     if running is None:
         return None
     outermost = getattr(running.task.coro, "cr_frame", None)
@@ -142,15 +199,10 @@ def _owner(frame: FrameType, mains: Sequence[RankMain]) -> int | None:
     return running.endpoint.rank
 
 
-def _is_library(file: str) -> bool:
-    """Say whether a file came with Python or was installed, as numpy: who called it is of interest."""
-    return file.startswith(_LIBRARIES) and not is_own(file)
-
-
 def _program_frame(thread: int) -> FrameType | None:
     """Return the innermost frame of a program's own code that a thread runs, None where the job's machinery runs."""
     frame = sys._current_frames().get(thread)
-    while frame is not None and _is_library(frame.f_code.co_filename):
+    while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None or is_own(frame.f_code.co_filename) else frame
 

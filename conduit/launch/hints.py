@@ -15,10 +15,11 @@ import trio
 
 from conduit.core.endpoint import Endpoint
 from conduit.core.steps import steps_of
-from conduit.errors import BadRequest
+from conduit.errors import BadRequest, ConduitError
 from conduit.launch import registry
-from conduit.launch.misuse import STARTED, apart, misuse, nothing, program_node, run_by_itself, swapped
+from conduit.launch.misuse import STARTED, apart, into_bytes, misuse, nothing, program_node, run_by_itself, swapped
 from conduit.launch.reports.folders import is_own
+from conduit.launch.reports.own_variables import enclosing
 from conduit.launch.timeouts import too_slow
 from conduit.options import closest, like
 
@@ -73,6 +74,8 @@ def hint(error: BaseException) -> str:
             return misuse(error, is_ours)
         case ValueError() if str(error) == "operation forbidden on released memoryview object":
             return _RELEASED
+        case ValueError() if str(error).startswith("invalid literal for int() with base 10: "):
+            return into_bytes(error, is_ours)
     return ""
 
 
@@ -106,7 +109,7 @@ def handed_on(error: BaseException) -> range | None:
 
 
 def _raised_in_asyncio(error: BaseException) -> bool:
-    steps = steps_of(error)
+    steps = [] if isinstance(error, ConduitError) else steps_of(error)
     return bool(steps) and _of_asyncio(steps[-1].tb_frame.f_code.co_filename)
 
 
@@ -168,12 +171,10 @@ def _of_its_own(name: str, error: BaseException) -> str:
     for step in reversed(steps_of(error)):
         code = step.tb_frame.f_code
         if not is_own(code.co_filename):
-            if name in step.tb_frame.f_globals:
-                return f"a variable that is assigned in a function is its own: write `global {name}` in {code.co_name}"
-            if "<locals>" in code.co_qualname:
-                return (
-                    f"a variable that is assigned in a function is its own: write `nonlocal {name}` in {code.co_name}"
-                )
+            around = any(name in (*each.co_varnames, *each.co_cellvars) for each in enclosing(step.tb_frame))
+            if around or name in step.tb_frame.f_globals:
+                word = "nonlocal" if around else "global"
+                return f"a variable that is assigned in a function is its own: write `{word} {name}` in {code.co_name}"
             return ""
     return ""
 
@@ -196,6 +197,8 @@ def _attribute(there: object, name: str, error: BaseException) -> str:
     kind = type(there)
     if there is None:
         return nothing(error, is_ours)
+    if kind.__name__ == "NurseryManager":  # of Trio, not public there
+        return "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
     if isinstance(there, memoryview) and hasattr(bytes, name):
         called = min(_names_of(there, error), default="payload")
         return f"{called} is memory: write `bytes({called}).{name}`"

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import NamedTuple
 
+import numpy as np
+
 from conduit.core import written
 from conduit.core.steps import steps_of
 from conduit.launch.reports.folders import is_own
@@ -190,6 +192,24 @@ def nothing(error: BaseException, ours: Callable[[object], bool]) -> str:
     return found
 
 
+def into_bytes(error: BaseException, ours: Callable[[object], bool]) -> str:
+    """Say how text or bytes are stored in an array of bytes, as a segment is; "" for other errors."""
+    failed = program_node(error, ours)
+    match None if failed is None else failed.tree:
+        case ast.Assign(targets=[ast.Subscript() as place]) | (ast.Subscript() as place):
+            pass
+        case _:
+            return ""
+    array = failed.value(place.value) if failed is not None else None
+    if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
+        return ""
+    text = ".encode()" if re.search(r": '", str(error)) else ""
+    return (
+        f"{ast.unparse(place.value)} is an array of numbers: write `{ast.unparse(place)} = "
+        f"numpy.frombuffer(data{text}, 'u1')`"
+    )
+
+
 def _count(failed: ProgramNode, name: str) -> str:
     """Say what a call takes that was given too many arguments, or too few."""
     called = [failed.tree.func, *failed.tree.args[:1]] if isinstance(failed.tree, ast.Call) else []
@@ -198,22 +218,55 @@ def _count(failed: ProgramNode, name: str) -> str:
         if function is not None and getattr(function, "__name__", "") == name:
             takes = ", ".join(_taken(function))
             return f"{ast.unparse(each)} takes {f'({takes})' if takes else 'no arguments'}"
-    return run_by_itself(failed) if name == "main" else ""
+    return _given_made(failed) or (run_by_itself(failed) if name == "main" else "")
+
+
+def _given_made(failed: ProgramNode) -> str:
+    """Say how a function is given to what calls it, where a program gives a call of it: `conduit.run(main())`."""
+    made = failed.tree
+    for each in written.nodes(failed.frame.f_code) if isinstance(made, ast.Call) else ():
+        if not (isinstance(each, ast.Call) and isinstance(made, ast.Call) and failed.function(each)):
+            continue
+        for given in each.args:
+            if written.same(given, made):
+                words = ", ".join(map(ast.unparse, [made.func, *made.args, *each.args[1:], *each.keywords]))
+                called, name = ast.unparse(each.func), ast.unparse(made.func)
+                return f"{called} calls {name} by itself: write `{called}({words})`"
+    return ""
 
 
 def _taken(function: Callable[..., object]) -> Iterator[str]:
     """Yield what a function takes, as it is written in its head, without types."""
     before = None
+    check = getattr(function, "check", None)  # which may ask for more than the head of the call says
+    asked = inspect.signature(check).parameters if inspect.isfunction(check) else {}
     for each in inspect.signature(function).parameters.values():
         if each.kind is inspect.Parameter.KEYWORD_ONLY and before not in (each.kind, inspect.Parameter.VAR_POSITIONAL):
             yield "*"
         before = each.kind
         if each.kind is inspect.Parameter.VAR_POSITIONAL:
             yield f"*{each.name}"
-        elif each.default is inspect.Parameter.empty:
+        elif inspect.Parameter.empty in (each.default, getattr(asked.get(each.name), "default", None)):
             yield each.name
         else:
-            yield f"{each.name}={repr(each.default) if isinstance(each.default, _PLAIN) else '...'}"
+            yield f"{each.name}={_default(function, each)}"
+
+
+def _default(function: Callable[..., object], parameter: inspect.Parameter) -> str:
+    """Return what stands for an argument that is not given: its value, or the name of one that says nothing."""
+    value = parameter.default
+    if isinstance(value, int) and value < 0:
+        code = inspect.unwrap(function).__code__
+        for each in written.nodes(code):
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name == code.co_name:
+                taken = dict(zip(each.args.args[::-1], each.args.defaults[::-1], strict=False))
+                begins = min([each.lineno, *(line.lineno for line in each.decorator_list)])
+                if begins == code.co_firstlineno:
+                    return next(
+                        (ast.unparse(default) for name, default in taken.items() if name.arg == parameter.name),
+                        repr(value),
+                    )
+    return repr(value) if isinstance(value, _PLAIN) else "..."
 
 
 def _keyword(failed: ProgramNode, name: str) -> str:

@@ -15,7 +15,7 @@ from conduit.contract import JobSetup, Processes
 from conduit.errors import BadRequest, ConduitError
 from conduit.launch import output, reports, stall, terminal
 from conduit.launch.crossing import ProcessRecording
-from conduit.launch.errors import raised_same, told_of
+from conduit.launch.errors import exit_status, raised_same, told_of
 from conduit.launch.interrupts import hear_no_more
 from conduit.launch.job import TaskJob
 from conduit.launch.life import Main
@@ -145,7 +145,11 @@ class ProcessJob:
                 terminal.tell(text)
             watch.left()
             raise SystemExit(watch.end.status)
-        shares = self._gather(value, ticks / 1e12)
+        try:
+            shares = self._gather(value, ticks / 1e12)
+        except ConduitError as error:
+            watch.of_all(told_of(error))
+            raise
         self._recorded(ticks, failed=False)
         watch.finish()
         return Result(
@@ -224,7 +228,8 @@ class ProcessJob:
 
     def _told(self, error: BaseException) -> tuple[str, str] | None:
         """Return what is said of an error that this rank will show itself, unless another one shows the same."""
-        unshown = isinstance(error, SystemExit | KeyboardInterrupt) or self._speech.framed
+        ended = isinstance(error, SystemExit) and not exit_status(error)
+        unshown = ended or isinstance(error, KeyboardInterrupt) or self._speech.framed
         return None if unshown else told_of(error)
 
     def _tell_interrupt(self, error: KeyboardInterrupt) -> None:
@@ -260,7 +265,7 @@ def _unpickled(data: bytes) -> tuple[Any, str]:
 def _status(error: BaseException) -> int:
     """Return the exit status that an error stands for; one may say so itself, as `exit_status`."""
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        return exit_status(error)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     status: int = getattr(error, "exit_status", 1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
+import sys
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import outcome
@@ -20,7 +22,9 @@ from conduit.core.checked_call import CURRENT
 from conduit.core.endpoint import Endpoint
 from conduit.core.handlers import describe
 from conduit.errors import BadRequest, ConduitError, ConduitWarning
-from conduit.launch import mpi4py_world, output
+from conduit.launch import mpi4py_world, output, terminal
+from conduit.launch.complaints import complain
+from conduit.launch.errors import exit_status
 from conduit.launch.keywords import named
 from conduit.launch.kinds import Job, kind_of_job
 from conduit.launch.life import Main
@@ -31,9 +35,11 @@ from conduit.launch.result import Result
 from conduit.launch.tracebacks import program_frame, trim_tracebacks
 from conduit.launch.tracing import timeline_of
 from conduit.launch.warned import warned
+from conduit.options import read_float
 from conduit.words import many
 
 _WRITE = "write `async def main(ep, *args)`"
+_POWERS = {"K": 10, "M": 20, "G": 30}
 _MOST = (1 << 63) - 1  # of anything that is counted; the network says what it can really have
 
 
@@ -81,7 +87,12 @@ def run(
     _check_place()
     around, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     with around():
-        return _finish(make().run())
+        try:
+            result = make().run()
+        except SystemExit as error:
+            _tell_exit(error)
+            raise
+        return _finish(result)
 
 
 @named
@@ -102,6 +113,11 @@ async def run_async(
 
     Args, Returns, Raises: as `run`.
     """
+    if not trio.lowlevel.in_trio_run():
+        raise BadRequest(
+            "run_async: it is for Trio programs, and no Trio runs here; call `conduit.run(main, ...)` without `await`, "
+            "and in a program of asyncio `await asyncio.to_thread(conduit.run, main, ...)`"
+        )
     _, make = _prepare(main, args, ranks, conduit, seed, segment, ranks_per_host, time_limit, stall_limit, trace)
     job = make()
     outcomes: list[outcome.Outcome[Result]] = []
@@ -116,7 +132,12 @@ async def run_async(
         nursery.start_soon(stop_when_cancelled)
         await trio.to_thread.run_sync(lambda: outcomes.append(outcome.capture(job.run)))
         nursery.cancel_scope.cancel()
-    return _finish(outcomes[0].unwrap())
+    try:
+        result = outcomes[0].unwrap()
+    except SystemExit as error:
+        _tell_exit(error)
+        raise
+    return _finish(result)
 
 
 def current() -> Endpoint:
@@ -157,6 +178,7 @@ def _prepare(
 ) -> tuple[Callable[[], AbstractContextManager[object]], Callable[[], Job]]:
     """Check the arguments of `run`; return the context for a job, and what makes it."""
     _check_main(main, args)
+    _refuse_text(segment=segment, time_limit=time_limit, stall_limit=stall_limit)
     spec = parse_spec(conduit)
     count = None if ranks is None else arguments.amount("run", "ranks", ranks, 1, _MOST)
     per_host = None if ranks_per_host is None else arguments.amount("run", "ranks_per_host", ranks_per_host, 1, _MOST)
@@ -192,6 +214,24 @@ def _prepare(
     if trace:
         observers.append(timeline_of(spec, setup))
     return kind.around, functools.partial(kind, main, args, spec, setup, limit, patience, observers=observers)
+
+
+def _refuse_text(**given: Any) -> None:
+    """Refuse what the command line takes as text, with how a program writes it."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            continue
+        write = ""
+        if name == "segment" and (found := re.fullmatch(r"(\d+)([KMG])", value.upper())):
+            power = f"2**{_POWERS[found[2]]}"
+            write = power if found[1] == "1" else f"{found[1]} * {power}"
+        elif name != "segment":
+            with suppress(ValueError):
+                write = repr(read_float(value))
+        if write:
+            raise BadRequest(
+                f"run: {name}={value!r} is a str, as the command line takes it; here it is a number: {name}={write}"
+            )
 
 
 def _check_trace(trace: Any) -> None:
@@ -238,6 +278,15 @@ def _finish(result: Result) -> Result:
         for who, text in said:
             _warn(f"{who}: {text}")
     return result
+
+
+def _tell_exit(error: SystemExit) -> None:
+    """Say which rank has ended the job, and where, unless its status says that all is well."""
+    notes = getattr(error, "__notes__", ())
+    if exit_status(error) and notes:
+        sys.stdout.flush()
+        lines = "\n".join(notes)
+        complain(f"{terminal.shown(lines)}\n", error)
 
 
 def _warn(text: str) -> None:

@@ -12,7 +12,7 @@ from conduit.launch.life import Life
 from conduit.launch.reports import RankRecord, Report, SourceLine, TaskRecord, brief, broken_off, explain, gather
 from conduit.launch.reports.folders import is_own
 
-_COMPUTES = "code of its own, and does not poll"
+_COMPUTES = "code of its own"
 
 
 @attrs.frozen

@@ -34,6 +34,9 @@ TURN_S = 0.2
 GRACE_S = 3.0
 """What processes have to end by themselves, after Ctrl-C and after their launcher's end."""
 
+PATIENCE_S = 5.0
+"""After which a terminal is told how many processes have begun, where some have not."""
+
 START_S = 30.0
 """What all processes have to begin, once one has; what ends before is not seen to end."""
 
@@ -143,9 +146,13 @@ class _Launcher:
         pressed: KeyboardInterrupt | None = None
         try:
             with _terminated():
+                patience = time.monotonic() + PATIENCE_S
                 while self._process.poll() is None and not self._lost:
                     self._turn()
                     self._miss()
+                    if time.monotonic() > patience:
+                        patience = math.inf
+                        self._tell_begun()
                 if self._lost:
                     self._interrupt()
         except BaseException as error:
@@ -234,6 +241,11 @@ class _Launcher:
                 os.unlink(file)
         for reader in self._readers:
             reader.thread.join(GRACE_S)
+
+    def _tell_begun(self) -> None:
+        """Say in a terminal how many processes have begun, where that are not all."""
+        if self._came < self._count and terminal.columns() is not None:
+            terminal.tell(f"{PATIENCE_S:g} s: {self._came} of {self._count} processes have begun")
 
     def _tell_fallen(self) -> None:
         """Say which rank's process ended first, or which ranks' may have, where several had ended at the first look."""

@@ -99,6 +99,7 @@ class Watch:
         self._own_end = False
         self._error: tuple[str, str] | None = None  # of this rank, that ended a job
         self._errors: dict[int, tuple[str, str]] = {}  # of others
+        self._of_all: tuple[str, str] | None = None
         self._left: set[int] = set()
         self._abort_at = float("inf")
         self._count = 0
@@ -167,8 +168,15 @@ class Watch:
             self._abort_at = time.monotonic() + self._abort_s()
         self._tell_all(("end", self._number, status))
 
+    def of_all(self, told: tuple[str, str]) -> None:
+        """Take note of an error that all ranks raise, for they all see its reason."""
+        self._of_all = told
+
     def with_the_same(self, told: tuple[str, str]) -> list[int]:
         """Return which other ranks have raised the error that this one has told; waits for what they say."""
+        if self._of_all == told:
+            self._over.wait(HEARD_S if self._processes.rank else 0.0)  # rank 0 has still to say it
+            return [rank for rank in range(self._processes.size) if rank != self._processes.rank]
         if self._error != told:
             return []
         limit = time.monotonic() + HEARD_S

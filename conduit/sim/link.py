@@ -247,13 +247,14 @@ class Route:
             tail: when the last byte gets there.
             then: called as `then(arrival)` in a later event, not after the arrival, where a link is busy.
             index: of the first link that has not been taken for it.
-            whole: it is one packet, and leaves no room for others.
+            whole: it is one packet, or all of it is there, and leaves no room for others.
 
         Returns:
             The time at which the last byte gets to the far end, if no link is busy; else 0, and
             `then` will be told.
         """
-        for link, after in zip(self.links[index:], self.after[index:]):  # noqa: B905  a keyword costs, here too
+        hops = zip(self.links[index:], self.after[index:]) if index else zip(self.links, self.after)  # noqa: B905
+        for link, after in hops:
             begin = head + after
             if link.free_at <= begin:
                 link.free_at = begin + link.takes[nbytes]
@@ -282,7 +283,7 @@ class Route:
     def send(self, nbytes: int, then: Callable[[], object]) -> None:
         """Send `nbytes` that are here, from now on; `then()` is called in the event of their arrival."""
         kernel = self.first.kernel
-        arrival = self.carry(nbytes, kernel.now, kernel.now, partial(self._arrive, then))
+        arrival = self.carry(nbytes, kernel.now, kernel.now, partial(self._arrive, then), whole=True)
         if arrival:
             kernel.call(arrival, then)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import trio
 
@@ -32,13 +33,18 @@ class KernelWaits(ABC):
     async def wait(self, waiter: Waiter, *, shielded: bool = False) -> None:
         """Wait until `waiter` is woken."""
 
+    @abstractmethod
+    def park(self, waiter: Waiter) -> Awaitable[Any]:
+        """Wait until `waiter`, which is not done yet, is."""
+
     async def until(self, when: int, *, shielded: bool = False) -> None:
         """Wait until `when` picoseconds."""
         if when <= self.now or self.advance(when):
             return
         waiter = Waiter()
+        waiter.shielded = shielded
         self.call(when, waiter.wake)
-        await self.wait(waiter, shielded=shielded)
+        await self.park(waiter)
 
     async def chain(self, start: Callable[[Callable[[], None]], object]) -> None:
         """Call `start(then)`, which begins a chain of events, and wait until it calls `then()`."""

@@ -204,10 +204,10 @@ class _Telling(SimulatedPort):
         if not self.blocked and isinstance(self.cpu, ObservedCpu):
             self.cpu.stop_polling(self.kernel.now)
 
-    async def run_chain(self, begin: Callable[[Then], object]) -> None:
+    def run_chain(self, chain: Callable[[Then], object]) -> None:
         """Run a one-sided operation, on a port that has them."""
         self._for("move")
-        await super().run_chain(begin)  # type: ignore[misc]
+        super().run_chain(chain)  # type: ignore[misc]
 
     # -- waits ---------------------------------------------------------------------------------
 

@@ -1,19 +1,22 @@
 """Native one-sided operations of a simulated network: its part is a `Unit`, the rest is here.
 
 A call takes its turn on the rank's CPU and polls once, as a request does.  Then the unit's chain of events has the CPU
-until it calls `free()`.  When an operation is complete, the rank notices that in its next pass, or at the end of the
-call if that is later: a processor finds out by looking.  Bytes that land count as an arrival at their target, so that a
-task that waits there for a flag in its segment looks again.
+until it calls `free()`.  Events do all of this, so that the task goes on once, as long as nothing is in the way
+(`conduit.simnet.operating`).  When an operation is complete, the rank notices that in its next pass, or at the end of
+the call if that is later: a processor finds out by looking.  Bytes that land count as an arrival at their target, so
+that a task that waits there for a flag in its segment looks again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.contract import AtomicOp, Buffer, Complete, Core, OneSided, StridedSection
+from conduit.sim.trio_private import cancelled
+from conduit.simnet.operating import BeginChain, OperatingCall
 from conduit.simnet.port import SimulatedNetwork, SimulatedPort
 from conduit.simnet.transport import Then
 
@@ -24,8 +27,17 @@ WORD = 8
 _MODULO = (1 << 64) - 1
 
 
-def pieces(places: StridedSection, most: int) -> Iterator[Spans]:
-    """Yield what lies at some places in parts of at most `most` bytes, of any number of runs or of a part of one."""
+def pieces(places: StridedSection, most: int) -> Sequence[Spans]:
+    """Return what lies at some places in parts of at most `most` bytes, of any number of runs or of a part of one."""
+    start, size = places.offset, places.run
+    if places.counts:
+        return list(_pieces_of_runs(places, most))
+    if size <= most:
+        return [[(start, size)]]  # nearly always
+    return [[(start + at, min(most, size - at))] for at in range(0, size, most)]
+
+
+def _pieces_of_runs(places: StridedSection, most: int) -> Iterator[Spans]:
     found: list[tuple[int, int]] = []
     room = most
     for start in places.starts():
@@ -90,15 +102,17 @@ class OneSidedPort(SimulatedPort):
 
     Attributes:
         native: these, set by the network that has made the port.
+        operating: the call of one that has the turn.
     """
 
-    __slots__ = ("_completed", "native")
+    __slots__ = ("_completed", "native", "operating")
 
     native: Native
 
     def __init__(self, conduit: SimulatedNetwork, rank: int, core: Core) -> None:
         self._completed: list[Complete] = []
         super().__init__(conduit, rank, core)
+        self.operating = OperatingCall(self)
 
     @property
     def rma(self) -> OneSided:
@@ -145,11 +159,12 @@ class OneSidedPort(SimulatedPort):
 
     def settle_completed(self) -> None:
         """Call `then` of each operation that is complete."""
-        kernel = self.kernel
+        kernel, native = self.kernel, self.native
         while self._completed and not kernel.ending:
             completed, self._completed = self._completed, []
             for then in completed:
                 self.conduit.under_way -= 1
+                native.outstanding -= 1
                 kernel.program_ran = True
                 try:
                     self.core.complete(then)
@@ -162,20 +177,50 @@ class OneSidedPort(SimulatedPort):
             self.settle_completed()
         super()._go_on()
 
-    async def poll_in_turn(self) -> None:
-        """Poll once, with the turn taken."""
-        self._polls += 1
-        if self._attention:
-            await self._poll_pass()
-        else:
-            self.cpu.charge(self._miss_ps)
+    # -- the call of one that has the turn -------------------------------------------------------
 
-    async def run_chain(self, begin: Callable[[Then], object]) -> None:
-        """Run a chain of events that has the CPU until it calls what `begin` is given, with the turn taken."""
-        sent = self._sent
-        sent.done = False
-        begin(sent.wake)
-        await self.kernel.wait(sent, shielded=True)
+    def run_chain(self, chain: BeginChain) -> None:
+        """Begin the chain of events of a call, which has polled."""
+        chain(self.operating.over)
+
+    async def operate(self, chain: BeginChain) -> None:
+        """Make a call: take the CPU, poll, run the chain of events, and look what is complete."""
+        kernel, cpu = self.kernel, self.cpu
+        if self.blocked or self._calls <= 0 or kernel.ending or cancelled(kernel.task):
+            await self._enter()
+        else:
+            self._calls -= 1  # as `_enter` does where there is nothing else to do
+        if cpu.busy:
+            await cpu.acquire()
+        else:
+            cpu.busy = True  # before time advances, as `cpu.acquire` does
+        operating = self.operating
+        try:
+            operating.begin(chain)
+            if not operating.done:
+                await kernel.park(operating)
+            if not operating.begun:
+                await self._operate_later(operating, chain)
+            if self._completed:
+                self.settle_completed()
+        except BaseException:
+            self.operating = OperatingCall(self)  # an event may still be due for the one that was abandoned
+            raise
+        finally:
+            if cpu.turns or self.blocked or self._look_later:
+                cpu.release()
+            else:
+                cpu.busy = False
+
+    async def _operate_later(self, operating: OperatingCall, chain: BeginChain) -> None:
+        """Run, after its poll, the chain of a call that events could not go on with."""
+        if operating.error is not None:
+            raise operating.error
+        await self._after_poll()
+        operating.done = False
+        self.run_chain(chain)
+        if not operating.done:
+            await self.kernel.park(operating)
 
 
 class Native(OneSided):
@@ -191,58 +236,42 @@ class Native(OneSided):
         self.unit = unit
         self.outstanding = 0
 
-    async def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> None:
+    def put(self, dest: int, places: StridedSection, data: Buffer, then: Complete) -> Coroutine[Any, Any, None]:
         """Begin to store `data`; see `conduit.contract.OneSided`, as for the rest."""
         begin = partial(self.unit.put, dest, places, bytes(data))  # the first step of the call (S4)
-        await self._operate(begin, partial(self.port.finished, partial(self._complete, then)))
+        return self._begin(begin, partial(self.port.finished, then))
 
-    async def get(self, dest: int, places: StridedSection, out: memoryview, then: Complete) -> None:
+    def get(self, dest: int, places: StridedSection, out: memoryview, then: Complete) -> Coroutine[Any, Any, None]:
         """Begin to read into `out`."""
 
         def done(data: bytes) -> None:
             out[:] = data
-            self.port.finished(partial(self._complete, then))
+            self.port.finished(then)
 
-        await self._operate(partial(self.unit.get, dest, places), done)
+        return self._begin(partial(self.unit.get, dest, places), done)
 
-    async def atomic(
+    def atomic(
         self, op: AtomicOp, dest: int, offset: int, operands: tuple[int, ...], then: Callable[[int], object]
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         """Begin an operation on an integer."""
 
         def done(old: int) -> None:
-            self.port.finished(partial(self._complete, partial(then, old)))
+            self.port.finished(partial(then, old))
 
-        await self._operate(partial(self.unit.atomic, op, dest, offset, operands), done)
+        return self._begin(partial(self.unit.atomic, op, dest, offset, operands), done)
 
-    async def fence(self, dest: int) -> None:
+    def fence(self, dest: int) -> Coroutine[Any, Any, None]:
         """Put what follows after what is under way."""
-        await self._turn(partial(self.unit.fence, dest))
+        return self.port.operate(partial(self.unit.fence, dest))
 
-    async def quiet(self) -> None:
+    def quiet(self) -> Coroutine[Any, Any, None]:
         """Wait until nothing is under way."""
-        await self._turn(self.unit.quiet)
+        return self.port.operate(self.unit.quiet)
 
-    def _complete(self, then: Complete) -> None:
-        self.outstanding -= 1
-        then()
-
-    async def _operate(self, begin: Callable[..., object], done: Callable[..., object]) -> None:
+    def _begin(self, begin: Callable[..., object], done: Callable[..., object]) -> Coroutine[Any, Any, None]:
         def chain(free: Then) -> None:
             self.outstanding += 1
             self.port.conduit.under_way += 1  # the job is not over before it is complete (E1)
             begin(free, done)
 
-        await self._turn(chain)
-
-    async def _turn(self, chain: Callable[[Then], Any]) -> None:
-        """Take the CPU for a call: poll, run the chain, look what is complete."""
-        port = self.port
-        await port._enter()
-        await port.cpu.acquire()
-        try:
-            await port.poll_in_turn()
-            await port.run_chain(chain)
-            port.settle_completed()
-        finally:
-            port.cpu.release()
+        return self.port.operate(chain)

@@ -262,17 +262,27 @@ class SimulatedPort(Port):
 
     async def poll(self) -> None:
         """Make one pass, or find out that there is nothing."""
-        await self._enter()
-        await self.cpu.acquire()
+        kernel, cpu = self.kernel, self.cpu
+        if self.blocked or self._calls <= 0 or kernel.ending or cancelled(kernel.task):
+            await self._enter()
+        else:
+            self._calls -= 1  # as `_enter` does where there is nothing else to do
+        if cpu.busy or cpu.free > kernel.now:
+            await cpu.acquire()
+        else:
+            cpu.busy = True
         try:
             self._polls += 1
             if self._attention:
                 await self._poll_pass()
             else:
-                self.cpu.charge(self._miss_ps)
-            await self.cpu.finish()
+                cpu.charge(self._miss_ps)
+            await cpu.finish()
         finally:
-            self.cpu.release()
+            if cpu.turns or self.blocked or self._look_later:
+                cpu.release()
+            else:
+                cpu.busy = False
 
     def block_until(
         self, predicate: Callable[[], object], what: str, ranks: Iterable[int]

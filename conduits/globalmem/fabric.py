@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from conduit.sim import Kernel
 from conduit.sim.link import Hop, Link, Route
@@ -24,6 +24,22 @@ class FreeRoute(Route):
         self.carried[nbytes] += 1
         last = head + self.slowest[nbytes]
         return (last if last > tail else tail) + self.latency
+
+
+class Reach(NamedTuple):
+    """How a node reaches the memory of another one, or its own.
+
+    Attributes:
+        there: the links to it; None from a node to itself.
+        memory: the way into it.
+        back: the links from it.
+        latency: of those to it, picoseconds.
+    """
+
+    there: Route | None
+    memory: Route
+    back: Route | None
+    latency: int
 
 
 class MemoryFabric(ABC):
@@ -58,6 +74,18 @@ class MemoryFabric(ABC):
     def takes(self, nbytes: int) -> int:
         """Return how long a memory takes for bytes, picoseconds."""
         return -(-nbytes // self.line) * self.service
+
+    def lines(self, runs: Sequence[int]) -> int:
+        """Return the bytes of the lines in which runs of some sizes lie in memory."""
+        line = self.line
+        if len(runs) == 1:
+            return -(-runs[0] // line) * line
+        return sum(-(-size // line) * line for size in runs)
+
+    def reach(self, source: int, target: int) -> Reach:
+        """Return how a node reaches the memory of another one."""
+        there = self.way(source, target)
+        return Reach(there, self.memory(target), self.way(target, source), 0 if there is None else there.latency)
 
     def memory(self, node: int) -> Route:
         """Return the way into the memory of a node."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from conduit.sim import Cpu, Kernel
 from conduit.sim.link import Route
-from conduits.globalmem.fabric import MemoryFabric
+from conduits.globalmem.fabric import MemoryFabric, Reach
 from conduits.globalmem.pace import Pace
 
 Then: TypeAlias = Callable[[], object]
@@ -49,6 +49,7 @@ class Mover:
         self._late = late
         self.pushed = 0  # pieces that are not known to have landed
         self._waiting: list[Then] = []
+        self._reaches: dict[int, Reach] = {}
 
     def pull(self, node: int, parts: Sequence[Sequence[int]], read: Callable[[int], object], done: Then) -> None:
         """Move bytes from a memory here, now; the CPU is taken until `done()`.
@@ -73,27 +74,31 @@ class Mover:
             free: is called when the CPU has done its part.
             done: is called when it is known here that all has landed.
         """
+        self.pushed += len(parts)
         _Push(self, node, parts, land, free, done)
+
+    def push_piece(self, node: int, runs: Sequence[int], land: Then, free: Then, done: Then) -> None:
+        """Move bytes from here into a memory as one piece, now; as `push`, but for `land()`, and cheaper."""
+        self.pushed += 1
+        _Piece(self, self.reach(node), runs, self.ticks(0, runs), land, partial(self.go_on, free), done)
 
     def change(self, node: int, apply: Callable[[], int], done: Callable[[int], object]) -> None:
         """Change a word in a memory at once, now; the CPU is taken until ``done(old)``, with what `apply()` gave."""
-        kernel = self.kernel
-        back = self.fabric.way(node, self.node)
+        kernel, reach = self.kernel, self.reach(node)
 
         def answer(when: int) -> None:
-            kernel.at(when, act)
+            kernel.call(when, act)
 
         def act() -> None:
             old = apply()
-            self.over(back, WORD, partial(self._done, partial(done, old)))
+            over(reach.back, WORD, partial(self.go_on, partial(done, old)))
 
         def served() -> None:
-            memory = self.fabric.memory(node)
-            end = memory.carry(WORD, kernel.now, kernel.now, answer)
+            end = reach.memory.carry(WORD, kernel.now, kernel.now, answer)
             if end:
                 answer(end)
 
-        self.over(self.fabric.way(self.node, node), REQUEST + WORD, served)
+        over(reach.there, REQUEST + WORD, served)
 
     def settle(self, then: Then) -> None:
         """Call `then()` once it is known that all that was pushed has landed; now, if it is."""
@@ -102,115 +107,101 @@ class Mover:
         else:
             then()
 
-    def over(self, way: Route | None, nbytes: int, then: Then) -> None:
-        """Send `nbytes` over links, which may be none; `then()` is called in the event of their arrival."""
-        if way is None:
-            then()
-        else:
-            way.send(nbytes, then)
+    def reach(self, node: int) -> Reach:
+        """Return how this processor reaches the memory of a node."""
+        found = self._reaches.get(node)
+        if found is None:
+            found = self._reaches[node] = self.fabric.reach(self.node, node)
+        return found
+
+    def ticks(self, moved: int, runs: Sequence[int]) -> int:
+        """Return how long the processor takes for a piece, picoseconds.
+
+        Args:
+            moved: bytes of the move before it.
+            runs: the sizes of its runs.
+        """
+        pace = self.pace
+        ticks = pace.ticks(moved + sum(runs)) - pace.ticks(moved)
+        return ticks if len(runs) == 1 else max(ticks, (len(runs) - 1) * self.fabric.service)
 
     def late(self) -> int:
         """Return by how much what has been pushed lands later than it could, picoseconds."""
         return self._scatter.randrange(self._late + 1) if self._scatter is not None else 0
 
-    def _done(self, then: Then) -> None:
+    def go_on(self, then: Then) -> None:
         """Let the CPU go on now."""
         self.cpu.charge(0)
         then()
 
-    def _acknowledged(self) -> None:
+    def acknowledged(self) -> None:
+        """A piece is known to have landed."""
         self.pushed -= 1
         if not self.pushed:
             waiting, self._waiting = self._waiting, []
             for then in waiting:
-                self._done(then)
+                self.go_on(then)
 
 
-class _Move:
-    """A move of several pieces."""
-
-    __slots__ = ("_bytes", "_index", "_moved", "_mover", "_node", "_parts", "_start")
-
-    def __init__(self, mover: Mover, node: int, parts: Sequence[Sequence[int]]) -> None:
-        self._mover = mover
-        self._node = node
-        self._parts = parts
-        self._index = 0
-        self._moved = 0
-        self._bytes = sum(parts[0])
-        self._start = 0
-
-    def _next(self) -> bool:
-        """Go on to the next piece; return whether there is one."""
-        self._moved += self._bytes
-        self._index += 1
-        if self._index == len(self._parts):
-            return False
-        self._bytes = sum(self._parts[self._index])
-        return True
-
-    def _lines(self) -> int:
-        """Return the bytes of the lines in which the piece lies in memory."""
-        line, runs = self._mover.fabric.line, self._parts[self._index]
-        if len(runs) == 1:
-            return -(-runs[0] // line) * line
-        return sum(-(-size // line) * line for size in runs)
-
-    def _pace(self) -> int:
-        """Return how long the processor takes for the piece, picoseconds."""
-        pace, fabric = self._mover.pace, self._mover.fabric
-        ticks = pace.ticks(self._moved + self._bytes) - pace.ticks(self._moved)
-        runs = len(self._parts[self._index])
-        return ticks if runs == 1 else max(ticks, (runs - 1) * fabric.service)
+def over(way: Route | None, nbytes: int, then: Then) -> None:
+    """Send `nbytes` over links, which may be none; `then()` is called in the event of their arrival."""
+    if way is None:
+        then()
+    else:
+        way.send(nbytes, then)
 
 
-class _Pull(_Move):
+class _Pull:
     """A move from a memory."""
 
-    __slots__ = ("_done", "_read", "_way")
+    __slots__ = ("_done", "_index", "_moved", "_mover", "_parts", "_reach", "_read", "_start")
 
     def __init__(
         self, mover: Mover, node: int, parts: Sequence[Sequence[int]], read: Callable[[int], object], done: Then
     ) -> None:
-        super().__init__(mover, node, parts)
+        self._mover = mover
+        self._parts = parts
         self._read = read
         self._done = done
-        self._way = mover.fabric.way(node, mover.node)
-        mover.over(mover.fabric.way(mover.node, node), REQUEST, self._serve)
+        self._index = self._moved = self._start = 0
+        self._reach = mover.reach(node)
+        over(self._reach.there, REQUEST, self._serve)
 
     def _serve(self) -> None:
         """The memory is asked for a piece."""
-        mover = self._mover
+        mover, runs = self._mover, self._parts[self._index]
         now = self._start = mover.kernel.now
-        tail = now + self._pace() + (0 if self._index else mover.fabric.service)
-        end = mover.fabric.memory(self._node).carry(self._lines(), now, tail, self._served)
+        tail = now + mover.ticks(self._moved, runs) + (0 if self._index else mover.fabric.service)
+        end = self._reach.memory.carry(mover.fabric.lines(runs), now, tail, self._served)
         if end:
             self._served(end)
 
     def _served(self, tail: int) -> None:
         """It has read all of it by `tail`."""
         self._read(self._index)
-        if self._way is None:
+        back = self._reach.back
+        if back is None:
             self._arrives(tail)
             return
         head = max(self._mover.kernel.now, min(tail, self._start + self._mover.fabric.service))
-        arrival = self._way.carry(self._bytes, head, tail, self._arrives)
+        arrival = back.carry(sum(self._parts[self._index]), head, tail, self._arrives)
         if arrival:
             self._arrives(arrival)
 
     def _arrives(self, when: int) -> None:
-        kernel = self._mover.kernel
-        if self._next():
-            latency = self._way.latency if self._way is not None else 0
-            kernel.at(max(kernel.now, when - latency), self._serve)
+        kernel, back = self._mover.kernel, self._reach.back
+        self._moved += sum(self._parts[self._index])
+        self._index += 1
+        if self._index == len(self._parts):
+            kernel.at(when, self._mover.go_on, self._done)
         else:
-            kernel.at(when, self._mover._done, self._done)
+            kernel.call(max(kernel.now, when - (0 if back is None else back.latency)), self._serve)
 
 
-class _Push(_Move):
-    """A move into a memory."""
+class _Push:
+    """A move into a memory of several pieces."""
 
-    __slots__ = ("_done", "_free", "_land", "_left", "_way")
+    __slots__ = ("_done", "_free", "_index", "_land", "_left", "_moved", "_mover", "_node", "_parts")
 
     def __init__(
         self,
@@ -221,57 +212,87 @@ class _Push(_Move):
         free: Then,
         done: Then,
     ) -> None:
-        super().__init__(mover, node, parts)
+        self._mover = mover
+        self._node = node
+        self._parts = parts
         self._land = land
         self._free = free
         self._done = done
+        self._index = self._moved = 0
         self._left = len(parts)
-        self._way = mover.fabric.way(mover.node, node)
-        mover.pushed += len(parts)
         self._send()
 
     def _send(self) -> None:
-        """The processor moves a piece."""
-        mover = self._mover
-        now = mover.kernel.now
-        tail = now + self._pace()
-        if self._way is None:
-            self._arrives(tail)
-            return
-        arrival = self._way.carry(self._bytes, now, tail, self._arrives)
-        if arrival:
-            self._arrives(arrival)
-
-    def _arrives(self, when: int) -> None:
-        """All of it is at the memory at `when`."""
-        mover, kernel = self._mover, self._mover.kernel
-        landing, lines = when + mover.late(), self._lines()
-        # The memory stores line by line as they come, and the last one when it is there.
-        before = mover.fabric.takes(lines) - mover.fabric.service
-        kernel.at(max(kernel.now, landing - before), self._store, self._index, lines, landing)
-        latency = self._way.latency if self._way is not None else 0
-        left = max(kernel.now, when - latency)
-        if self._next():
-            kernel.at(left, self._send)
-        else:
-            kernel.at(left, mover._done, self._free)
-
-    def _store(self, index: int, lines: int, tail: int) -> None:
-        now = self._mover.kernel.now
-        stored = partial(self._stored, index)
-        end = self._mover.fabric.memory(self._node).carry(lines, now, tail, stored)
-        if end:
-            stored(end)
-
-    def _stored(self, index: int, when: int) -> None:
-        self._mover.kernel.at(when, self._landed, index)
-
-    def _landed(self, index: int) -> None:
-        self._land(index)
-        self._mover.over(self._mover.fabric.way(self._node, self._mover.node), WORD, self._acknowledged)
+        """The processor moves a piece, and goes on with the next one when that has left."""
+        mover, index = self._mover, self._index
+        runs = self._parts[index]
+        ticks = mover.ticks(self._moved, runs)
+        self._moved += sum(runs)
+        self._index += 1
+        then = self._send if self._index < len(self._parts) else partial(mover.go_on, self._free)
+        _Piece(mover, mover.reach(self._node), runs, ticks, partial(self._land, index), then, self._acknowledged)
 
     def _acknowledged(self) -> None:
         self._left -= 1
         if not self._left:
             self._done()
-        self._mover._acknowledged()
+
+
+class _Piece:
+    """A piece on its way into a memory; nearly every move into one is one.
+
+    Args:
+        mover: the processor.
+        reach: how it reaches the memory.
+        runs: the sizes of the runs.
+        ticks: how long the processor takes for it, picoseconds.
+        land: is called when it is in that memory.
+        free: is called when it has left the processor.
+        done: is called when it is known there that it has landed.
+    """
+
+    __slots__ = ("_done", "_free", "_land", "_landing", "_lines", "_mover", "_reach")
+
+    def __init__(
+        self, mover: Mover, reach: Reach, runs: Sequence[int], ticks: int, land: Then, free: Then, done: Then
+    ) -> None:
+        self._mover = mover
+        self._reach = reach
+        self._land = land
+        self._free = free
+        self._done = done
+        self._lines = mover.fabric.lines(runs)
+        now, there = mover.kernel.now, reach.there
+        if there is None:
+            self._arrives(now + ticks)
+            return
+        arrival = there.carry(sum(runs), now, now + ticks, self._arrives, whole=not ticks)
+        if arrival:
+            self._arrives(arrival)
+
+    def _arrives(self, when: int) -> None:
+        """All of it is at the memory at `when`."""
+        mover = self._mover
+        kernel, fabric = mover.kernel, mover.fabric
+        now = kernel.now
+        self._landing = landing = when + mover.late()
+        # The memory stores line by line as they come, and the last one when it is there.
+        before = fabric.takes(self._lines) - fabric.service
+        kernel.call(max(now, landing - before), self._store)
+        kernel.call(max(now, when - self._reach.latency), self._free)
+
+    def _store(self) -> None:
+        end = self._reach.memory.carry(self._lines, self._mover.kernel.now, self._landing, self._stored)
+        if end:
+            self._stored(end)
+
+    def _stored(self, when: int) -> None:
+        self._mover.kernel.call(when, self._landed)
+
+    def _landed(self) -> None:
+        self._land()
+        over(self._reach.back, WORD, self._acknowledged)
+
+    def _acknowledged(self) -> None:
+        self._done()
+        self._mover.acknowledged()

@@ -118,10 +118,13 @@ class QueueTransport(Transport):
 
     def take(self) -> Message | None:
         """Decode the message that the queue names next."""
-        word = self.queue.first()
+        queue = self.queue
+        if queue.head == queue.tail:  # nearly always, so without a call
+            return None
+        word = queue.first()
         if not word:
             return None
-        self.queue.drop()
+        queue.drop()
         source, is_reply, slot = (word >> 16) - 1, bool(word >> 15 & 1), word & 0x7FFF
         self.port.cpu.free += self.costs.take
         memory, at = self._here[source, is_reply], slot * self._slot_bytes
@@ -196,6 +199,8 @@ class QueueTransport(Transport):
     def _push(self, dest: int, nbytes: int, land: Then) -> Act:
         """Push bytes that are seen all at once, when the last of them has landed."""
         piece, left = self._piece, -(-nbytes // self._piece)
+        if left == 1:
+            return partial(self._move_piece, dest, nbytes, land)
         sizes = [[min(piece, nbytes - at)] for at in range(0, nbytes, piece)]
 
         def landed(_: int) -> None:
@@ -209,6 +214,10 @@ class QueueTransport(Transport):
     def _move(self, dest: int, sizes: list[list[int]], land: Callable[[int], object], done: Done) -> None:
         kernel = self.port.kernel
         self.mover.push(self._nodes(dest), sizes, land, lambda: done(kernel.now), _nothing)
+
+    def _move_piece(self, dest: int, nbytes: int, land: Then, done: Done) -> None:
+        kernel = self.port.kernel
+        self.mover.push_piece(self._nodes(dest), [nbytes], land, lambda: done(kernel.now), _nothing)
 
     def _draw(self, there: QueueTransport, dest: int, done: Done) -> None:
         kernel = self.port.kernel

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 
 import attrs
 
 from conduit.contract import AtomicOp, StridedSection
 from conduit.simnet import OneSidedPort, Unit
-from conduit.simnet.onesided import pieces
+from conduit.simnet.onesided import Spans, pieces
 from conduits.globalmem.mover import Mover, Then
 
 
@@ -60,34 +61,39 @@ class MovingUnit(Unit):
 
     def _after(self, ticks: int, act: Callable[..., object], *args: object) -> None:
         """Spend time on a call, then act."""
-        self.port.cpu.charge(ticks)
-        self.port.kernel.at(self.port.cpu.free, act, *args)
+        port = self.port
+        port.cpu.charge(ticks)
+        port.kernel.at(port.cpu.free, act, *args)
 
     def get(self, dest: int, places: StridedSection, free: Then, done: Callable[[bytes], object]) -> None:
         """Pull the bytes; the CPU waits for them."""
-        there, parts = self._ports(dest), list(pieces(places, self._piece))
+        there, parts = self._ports(dest), pieces(places, self._piece)
         found: list[bytes] = []
 
         def complete() -> None:
             done(b"".join(found))
             free()
 
-        sizes = [[size for _, size in spans] for spans in parts]
+        sizes = list(map(_sizes, parts))
         read = lambda index: found.append(there.read(parts[index]))  # noqa: E731
         self._after(self._calls.get, self._mover.pull, self._nodes(dest), sizes, read, complete)
 
     def put(self, dest: int, places: StridedSection, data: bytes, free: Then, done: Then) -> None:
         """Push the bytes; the CPU goes on when it has fed them."""
-        there, parts = self._ports(dest), list(pieces(places, self._piece))
-        sizes = [[size for _, size in spans] for spans in parts]
-        begins = [0]
-        for some in sizes:
-            begins.append(begins[-1] + sum(some))
+        there, parts = self._ports(dest), pieces(places, self._piece)
+        node, cost = self._nodes(dest), self._calls.put
+        if len(parts) == 1:
+            (spans,) = parts
+            land_all = partial(there.land, spans, data, self.port.rank)
+            self._after(cost, self._mover.push_piece, node, _sizes(spans), land_all, free, done)
+            return
+        sizes = list(map(_sizes, parts))
+        begins = [0, *accumulate(map(sum, sizes))]
 
         def land(index: int) -> None:
             there.land(parts[index], data[begins[index] : begins[index + 1]], self.port.rank)
 
-        self._after(self._calls.put, self._mover.push, self._nodes(dest), sizes, land, free, done)
+        self._after(cost, self._mover.push, node, sizes, land, free, done)
 
     def atomic(
         self,
@@ -114,3 +120,8 @@ class MovingUnit(Unit):
     def quiet(self, free: Then) -> None:
         """Wait until all that was put has landed; nothing else can be under way."""
         self._after(self._calls.fence, self._mover.settle, free)
+
+
+def _sizes(spans: Spans) -> list[int]:
+    """Return the sizes of runs."""
+    return [size for _, size in spans]

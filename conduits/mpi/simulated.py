@@ -23,6 +23,7 @@ from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
 from conduits.mpi.awaited.process import CURRENT, Process, Told, Words
+from conduits.mpi.awaited.same_calls import SameCalls
 from conduits.mpi.engine.device import MORE, NOTHING
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
@@ -95,6 +96,7 @@ class SimulatedMpi(SimulatedConduit):
     def make_host(self) -> HostModel:
         """Install the library; return the costs of its hosts."""
         self.installation = self.library(self.kernel, self.setup, self.options)
+        self.same_calls = SameCalls()
         return self.installation.host
 
     def make_port(self, rank: int, core: Core) -> SimulatedMpiPort:
@@ -424,6 +426,7 @@ class SimulatedProcess(Process):
     def __init__(self, port: SimulatedMpiPort) -> None:
         super().__init__(port.library, port.rank, port.hosts)
         self.collectives = port.conduit.options.collectives
+        self.same_calls = port.conduit.same_calls
         self._port = port
         self.call = port.call  # every call of MPI takes this way
 

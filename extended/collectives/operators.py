@@ -61,7 +61,7 @@ class Operator:
                 f"{call}: op={shown(op)} is no operation; give one of {', '.join(NAMED)}, a binary ufunc of numpy, "
                 "or an associative function of two arrays"
             )
-        refuse_reduction(call, function)
+        refuse_reduction(call, function, numbers=not shape)
         if not isinstance(function, np.ufunc) and (_waits(function) or _waits(type(function).__call__)):
             raise conduit.BadRequest(
                 f"{call}: op={getattr(function, '__name__', op)} is async or a generator function, whose result is no "

@@ -248,7 +248,7 @@ def test_large_data_waits_until_it_is_asked_for(case: Case) -> None:
             await x.broadcast_nb(np.zeros(50_000, np.uint8), algorithm="flat")
 
     case.run(main)
-    with pytest.warns(UserWarning, match="broadcast_nb"):
+    with case.warns("broadcast_nb"):
         sent = case.run(never).statistics[0]["payload_bytes_sent"]
     assert sent <= 4096 * (case.size - 1)  # at most the last, small piece goes at once
 

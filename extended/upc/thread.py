@@ -118,7 +118,7 @@ class Thread(UpcAllocation, Bytes, UpcCollectives):
         """Say that this thread has come to a barrier, its writes complete, and go on; the first half of a barrier."""
         await self.runtime.fence()
         with _own_words():
-            await self.extended.barrier_notify(id)
+            await self.extended.barrier_notify(id, called="t.wait")
 
     @public("t")
     async def wait(self, id: int | None = None) -> None:

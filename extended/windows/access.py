@@ -178,8 +178,9 @@ class Access(WindowBase):
         start = there.disp * member.disp_unit
         if start + there.nbytes > member.nbytes and there.nbytes:
             raise conduit.BadRequest(
-                f"{call}: target={shown(target)} is bytes {start} to {start + there.nbytes - 1} of rank {rank}, whose "
-                f"part has {member.nbytes} (disp_unit={member.disp_unit}); stay inside"
+                f"{call}: {'origin' if target is None else f'target={shown(target)}'} is bytes {start} to "
+                f"{start + there.nbytes - 1} of rank {rank}, whose part has {member.nbytes} "
+                f"(disp_unit={member.disp_unit}); stay inside"
             )
         return rank, start
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from extended.windows.making import WindowShape
 
 
+_OF_FENCE = MODE.NOSTORE | MODE.NOPUT | MODE.NOPRECEDE | MODE.NOSUCCEED
+_OF_POST = MODE.NOCHECK | MODE.NOSTORE | MODE.NOPUT
+
+
 class Active(WindowBase):
     """Synchronisation in which the ranks that are accessed have a part."""
 
@@ -38,8 +42,7 @@ class Active(WindowBase):
             WindowError: another kind of epoch is open.
         """
         call = "win.Fence"
-        allowed = MODE.NOSTORE | MODE.NOPUT | MODE.NOPRECEDE | MODE.NOSUCCEED
-        return self._fence(self._called(call), assertion_of(call, assertion, allowed))
+        return self._fence(self._called(call), assertion_of(call, assertion, _OF_FENCE))
 
     async def _fence(self, call: Call, assertion: MODE) -> None:
         if not self._notified:
@@ -49,9 +52,9 @@ class Active(WindowBase):
                 await self._ep.rma.quiet()
             await self._operations.complete(call.name)
             await self._operations.tell_fence()
-            await self._team.barrier_notify()
+            await self._team.begin_barrier(call.name)
             self._notified = True
-        await self._team.barrier_wait()
+        await self._team.end_barrier()
         self._notified = False
         self._operations.fenced()
         self._epochs.fenced(call, assertion)
@@ -72,7 +75,7 @@ class Active(WindowBase):
         """
         call = "win.Post"
         ranks = members(call, group, self._size)
-        asserted = assertion_of(call, assertion, MODE.NOCHECK | MODE.NOSTORE | MODE.NOPUT)
+        asserted = assertion_of(call, assertion, _OF_POST)
         return self._post(self._called(call), ranks, asserted)
 
     async def _post(self, call: Call, group: tuple[int, ...], assertion: MODE) -> None:

@@ -6,12 +6,14 @@ from typing import Any
 
 import conduit
 from extended.front_ends import integer
-from extended.windows.calls import Call, called
+from extended.windows.calls import Call, called, unplaced
 from extended.windows.constants import MODE, PROC_NULL
 from extended.windows.epochs import Epochs
 from extended.windows.making import Made
 from extended.windows.operations import Operations
 from extended.windows.part import Part
+
+_NOTHING = MODE(0)
 
 
 class WindowBase:
@@ -41,7 +43,7 @@ class WindowBase:
         self._notified = False  # of a Fence that was cancelled
 
     def _called(self, name: str) -> Call:
-        return called(name) if self._checks else Call(name)
+        return called(name) if self._checks else unplaced(name)
 
     def _member(self, call: str, name: str, rank: Any, *, null: bool = False) -> int:
         if null and rank == PROC_NULL:
@@ -59,6 +61,8 @@ def assertion_of(call: str, assertion: Any, allowed: MODE) -> MODE:
     Raises:
         conduit.BadRequest: one that is not allowed there.
     """
+    if type(assertion) is int and not assertion:
+        return _NOTHING
     names = " | ".join(f"MODE_{one.name}" for one in MODE if one in allowed)
     number = integer(call, "assertion", assertion, 0, max(MODE) * 2 - 1, f"0, or of {names}")
     if number & ~int(allowed):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import attrs
 
 from extended.program_lines import program_line
@@ -23,6 +25,12 @@ class Call:
 
     def __str__(self) -> str:
         return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
+
+
+@cache
+def unplaced(name: str) -> Call:
+    """Return a call of a window that looks at no lines."""
+    return Call(name)
 
 
 def called(name: str) -> Call:

@@ -139,7 +139,7 @@ class Epochs:
         """
         self.alive(call)
         self._none_open(call, fence=True)
-        if MODE.NOPRECEDE in assertion and self.touched is not None:
+        if self.touched is not None and MODE.NOPRECEDE in assertion:
             self._refuse(
                 call, f"MODE_NOPRECEDE says that nothing was called before it, but {self.touched} was; leave it out"
             )
@@ -147,7 +147,7 @@ class Epochs:
     def fenced(self, call: Call, assertion: MODE) -> None:
         """Take note that a Fence has closed an epoch, and has opened one where it does not say otherwise."""
         self.touched = None
-        if MODE.NOSUCCEED in assertion:
+        if assertion and MODE.NOSUCCEED in assertion:
             self.fence, self._closed = None, call
         else:
             self.fence = call
@@ -160,6 +160,12 @@ class Epochs:
 
     def _none_open(self, call: Call, *, fence: bool = False, exposure: bool = True) -> None:
         """Refuse a call while an epoch of another kind is open."""
+        if self.start or self.all or self.locks or self.post:
+            self._refuse_open(call, exposure=exposure)
+        if not fence:
+            self._end_idle(call)
+
+    def _refuse_open(self, call: Call, *, exposure: bool) -> None:
         for opened, closing in (
             (self.start, "Complete"),
             (self.all, "Unlock_all"),
@@ -168,8 +174,6 @@ class Epochs:
         ):
             if opened is not None:
                 self._refuse(call, f"the epoch that {opened} opened is not closed; call {closing} before it")
-        if not fence:
-            self._end_idle(call)
 
     # ------------------------------------------------------------------------------------- general active target epochs
 

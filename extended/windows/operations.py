@@ -239,6 +239,9 @@ class Operations:
 
     async def complete(self, what: str, ranks: Iterable[int] | None = None) -> None:
         """Wait until all that was begun on some ranks is complete; polls at least once."""
+        if not self._pending:
+            await self._ep.poll()
+            return
         chosen = list(self._pending) if ranks is None else [rank for rank in ranks if rank in self._pending]
         await self.wait({rank: [one.awaited for one in self._pending[rank]] for rank in chosen}, what)
         for rank in chosen:

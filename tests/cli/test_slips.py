@@ -51,6 +51,11 @@ OF_BEGINNERS = [
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
         ITS_OWN.format("global"),
     ),
+    (  # the variable of main is meant, though the module has one of its name
+        "got = 5\nasync def main(ep):\n    got = 0\n    def h(token, n): got += n\n    await ep.attach(h)\n    "
+        "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
+        ITS_OWN.format("nonlocal"),
+    ),
     (
         "async def main(ep):\n    got = False\n    def h(token, n): got = True\n    await ep.attach(h)\n    "
         "await ep.request_short(1 - ep.rank, h, 1)\n    await ep.block_until(lambda: got)",
@@ -277,7 +282,8 @@ LINES = {
     EXTENDED + "await x.get(1, 2, 3, 4)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
     EXTENDED + "await x.get(1, 2, offset=3)": "x.get takes (dest, offset, nbytes=None, *, out=None)",
     EXTENDED + "await x.split()": "x.split takes (color, key=0)",
-    MPI + "await comm.Recv()": "comm.Recv takes (buf, source=-2, tag=-1, status=None)",
+    MPI + "await comm.Recv()": "comm.Recv takes (buf, source=ANY_SOURCE, tag=ANY_TAG, status=None)",
+    MPI + "await comm.Reduce(b, root=0)": "comm.Reduce takes (sendbuf, recvbuf, op=..., root=0, algorithm='')",
     SHMEM + "await pe.put(a)": "pe.put takes (target, source, pe, size=None, ctx=None)",
     # What is no value.
     EXTENDED + "rows = await x.gather(ep.rank)\n    rows.sum()": (
@@ -341,7 +347,63 @@ LINES = {
         "conduit.errors.BadRequest: e.request_short: handler=<lambda> is not attached on this rank; pass it to `await "
         "ep.attach(...)` first (attached: h)"
     ),
+    # Operations of programs.
+    EXTENDED + "await x.all_reduce(ep.rank, lambda a: a)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=<lambda> takes (a), and an operation makes one array of two; "
+        "write `def op(left, right)`, which returns it"
+    ),
+    EXTENDED + "await x.all_reduce([1, ep.rank], op=max)": (
+        "conduit.errors.BadRequest: x.all_reduce: op=max compares whole arrays, and an operation makes one of two; "
+        "write op='max'"
+    ),
+    MPI + "MPI.Op.Create(lambda a, b: a + b)": (
+        "conduit.errors.BadRequest: MPI.Op.Create: function=<lambda> takes (a, b); write `def op(inbuf, inoutbuf, "
+        "datatype)`, which makes inoutbuf, a buffer of bytes, of both"
+    ),
+    # Collective calls that differ.
+    MPI + "if comm.rank == 0: await comm.Bcast(b)\n    else: await comm.Reduce(b, None)": (
+        "conduits.mpi.errors.MpiError: comm.Reduce: in its place rank 0 has called Bcast at prog.py:6; all ranks of "
+        "MPI_COMM_WORLD make the same collective calls in the same order"
+    ),
+    MPI + "await comm.Bcast(b, root=comm.rank)": (
+        "conduits.mpi.errors.MpiError: comm.Bcast: root=1, but rank 0 has called it with root=0 at prog.py:6; give "
+        "the same on all ranks of MPI_COMM_WORLD"
+    ),
+    # What is stored where.
+    CORE + "ep.segment[:4] = b'abcd'": (
+        "ep.segment is an array of numbers: write `ep.segment[:4] = numpy.frombuffer(data, 'u1')`"
+    ),
+    CORE + "ep.segment[:5] = 'hello'": (
+        "ep.segment is an array of numbers: write `ep.segment[:5] = numpy.frombuffer(data.encode(), 'u1')`"
+    ),
+    WINDOW + "import numpy as np\n    await win.Fence()\n    await win.Put(np.zeros(4), 1)": (
+        "conduit.errors.BadRequest: win.Put: origin is bytes 0 to 31 of rank 1, whose part has 8 (disp_unit=1); stay "
+        "inside"
+    ),
+    UPC + "await t.memput(a, b'abc')": (
+        "conduit.errors.BadRequest: t.memput: dst=<SharedArray shape=(12,) dtype=int64 block=3 threads=2 thread 0: 0-2 "
+        "6-8 thread 1: 3-5 9-11> is no place; give an array and the index of an element, (a, i)"
+    ),
+    # Names of others.
+    CORE + "await ep.recv()": (
+        "Endpoint has no recv; messages run handlers here: let a handler keep what has come, and `await "
+        "ep.block_until(lambda: kept)`"
+    ),
+    EXTENDED + "await x.send(1, b'a')": (
+        "Extended has no send; write `await x.put(dest, offset, data)`, or `await x.ep.request_medium(dest, handler, "
+        "payload)`"
+    ),
+    EXTENDED + "x.team.barrier()": (
+        "Extended has no team; write `await x.split(color)` for a team, and `x` itself for that of all"
+    ),
+    CORE + "import trio\n    n = trio.open_nursery()\n    n.start_soon(ep.poll)": (
+        "a nursery is entered: write `async with trio.open_nursery() as nursery:`, and use `nursery` in it"
+    ),
     # Handlers.
+    EXTENDED + "def f(token): pass\n    await ep.request_short(1, f)": (
+        "conduit.errors.BadRequest: ep.request_short: handler=f is not attached on this rank; pass it to `await "
+        "ep.attach(...)` first (attached: none of its file)"
+    ),
     CORE + "await ep.request_short(1, 'h', 1)": (
         "conduit.errors.BadRequest: ep.request_short: handler='h' is a str; pass the function itself, h, of prog.py:3 "
         "(attached: h)"
@@ -458,7 +520,7 @@ LINES = {
     ),
     # Arguments in mpi4py's order, but for some.
     MPI + "await comm.Sendrecv(b, 1 - comm.rank, b.copy())": (
-        "comm.Sendrecv takes (sendbuf, dest, sendtag=0, recvbuf=None, source=-2, recvtag=-1, status=None)"
+        "comm.Sendrecv takes (sendbuf, dest, sendtag=0, recvbuf=None, source=ANY_SOURCE, recvtag=ANY_TAG, status=None)"
     ),
     MPI + "await comm.Send(b, b)": "comm.Send takes (buf, dest, tag=0)",
     # SHMEM's waits.
@@ -864,10 +926,10 @@ def test_a_message_of_mpi_with_another_tag_is_told(shown):
     assert lines[-1] == "    1 message from rank 0, tag 7, on MPI_COMM_WORLD: no receive asks for it"
 
 
-def test_another_collective_call_of_mpi_is_told_what_to_do(shown):
-    lines = shown(MPI + "if comm.rank == 0: await comm.Barrier()\n    else: await comm.Bcast(b, root=0)")
+def test_other_counts_in_a_collective_call_of_mpi_are_told_what_to_do(shown):
+    lines = shown(MPI + "await comm.Bcast(b[: 3 + comm.rank], root=0)")
     assert (
-        "conduits.mpi.errors.MpiError: MPI Bcast of all on MPI_COMM_WORLD: rank 0 sent 0 bytes where 32 were counted "
+        "conduits.mpi.errors.MpiError: MPI Bcast of all on MPI_COMM_WORLD: rank 0 sent 24 bytes where 32 were counted "
         "on; make the same collective calls in the same order on all ranks, with counts, datatypes, root and "
         "algorithm= that agree"
     ) in lines
@@ -962,6 +1024,82 @@ def test_implicit_puts_that_no_sync_follows_are_told(command, tmp_path, monkeypa
     (tmp_path / "prog.py").write_text(f"{EXTENDED}{puts}await x.sync_gets()")
     told = command("run", "prog.py", "--conduit", "loggp").err
     assert "implicit puts, the first by put_nbi at prog.py:4, never" in told
+
+
+@pytest.mark.parametrize(
+    ("source", "wait"),
+    [
+        (EXTENDED + "await x.barrier_notify()", "x.barrier_wait"),
+        (UPC + "await t.notify(3)", "t.wait"),
+    ],
+)
+def test_a_barrier_that_is_notified_and_not_waited_for_is_told(command, tmp_path, monkeypatch, source, wait):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text(source)
+    outcome = command("run", "prog.py", "--conduit", "loggp")
+    assert outcome.status == 0
+    assert outcome.err == (
+        f"warning from ranks 0-1: a barrier was notified at prog.py:4 and never waited for: `await {wait}()` waits "
+        "until all ranks have come\n"
+    )
+
+
+def test_a_fence_that_a_rank_has_not_come_to_is_named_so(shown):
+    lines = shown(WINDOW + "if ep.rank == 0: await win.Fence()")
+    assert lines[-1].startswith("rank 0: prog.py:6 in main: waits for win.Fence, which rank 1 must bring about, since ")
+
+
+SHARED = (
+    "n = 0\nasync def main(ep):\n    def f(token):\n        global n\n        n += 1\n    await ep.attach(f)\n    "
+    "await ep.request_short(1 - ep.rank, f)\n    await ep.block_until(lambda: n == 1)\n"
+)
+APPENDED = (
+    "got, LIMIT = [], 3\nasync def main(ep):\n    await ep.attach()\n    "
+    "await ep.block_until(lambda: len(got) == LIMIT)\n"
+)
+OF_ALL = "{} is a variable of the module, one for all ranks that run in it: give each rank its own, in main"
+
+
+@pytest.mark.parametrize(("source", "name"), [(SHARED, "n"), (APPENDED, "got")])
+def test_a_variable_that_all_ranks_of_a_script_share_is_told_once(source, name):
+    names = {}
+    exec(compile(source, "script.py", "exec"), names)
+    with pytest.raises(conduit.Deadlock) as caught:
+        conduit.run(names["main"], conduit="loggp")
+    lines = str(caught.value).splitlines()
+    assert [line for line in lines if "of the module" in line] == [OF_ALL.format(name)]
+
+
+def test_a_variable_of_the_module_is_each_ranks_own_under_the_command_line(shown):
+    assert "of the module" not in "\n".join(shown(APPENDED))
+
+
+def test_a_program_that_hides_what_it_imports_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "mailbox", raising=False)
+    (tmp_path / "mailbox.py").write_text("from mailbox import Mailbox\nasync def main(ep): pass\n")
+    status, _, err = command("run", str(tmp_path / "mailbox.py"))
+    assert status == 2
+    assert err == (
+        f"conduit run: {tmp_path / 'mailbox.py'} hides the package mailbox, which it imports: give the file another "
+        "name, such as my_mailbox.py\n"
+    )
+
+
+def test_on_which_of_several_conduits_a_program_has_failed_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prog.py").write_text("async def main(ep): 1 / 0\n")
+    status, _, err = command("run", "prog.py", "--conduit", "loggp", "--conduit", "sci")
+    assert status == 1
+    assert err.splitlines()[-1] == "failed on loggp, not run on sci"
+
+
+def test_an_error_that_all_ranks_have_in_a_group_is_told_once(shown):
+    lines = shown(
+        EXTENDED + "import trio\n    async with trio.open_nursery() as n:\n        n.start_soon(x.barrier)\n        "
+        "n.start_soon(x.barrier)"
+    )
+    assert sum("this rank is in a barrier already" in line for line in lines) == 1
+    assert "  | while the job ended, rank 1 raised the same" in lines
 
 
 def test_who_has_not_come_to_a_barrier_is_to_blame(shown):

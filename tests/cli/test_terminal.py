@@ -7,6 +7,7 @@ import pytest
 
 from conduit.benchmarks import console
 from conduit.commands.cli import call
+from conduit.commands.tables import grid
 from conduit.launch import output, processes, starting, terminal
 
 HANGS = """
@@ -111,3 +112,15 @@ def test_heads_of_benchmarks_are_folded_likewise():
     where = io.StringIO()
     console.print_text(console.Console(file=where, width=30), "  one two three four five six seven eight")
     assert where.getvalue() == "  one two three four five six\n    seven eight\n"
+
+
+def test_tables_are_folded_between_words_the_widest_columns_first():
+    rows = [("one two three", "pio.receive_start, pio.ldda", 12.5), ("four", "link.rate", 1.0)]
+    for width in range(38, 52):
+        where = io.StringIO()
+        table = grid(("leg", "made of", "us"), rows, right=[2])
+        console.print_table(console.Console(file=where, width=width), table)
+        text = where.getvalue()
+        assert max(map(len, text.splitlines())) <= width
+        for word in ["one", "two", "three", "pio.receive_start,", "pio.ldda", "12.5", "four", "link.rate"]:
+            assert word in text.split(), (width, text)

@@ -30,7 +30,12 @@ def test_two_exits_at_once_are_noted_once_each(both_ways):
     error = both_ways.fails(SystemExit, main, ranks=4)
     notes = getattr(error, "__notes__", [])
     assert error.code == 1
-    assert notes == ["rank 2 raised SystemExit too: 2", "rank 3 raised ValueError too: the reason"]
+    line = main.__code__.co_firstlineno + 5
+    assert notes == [
+        f"rank 1 ended the job with status 1 at {__file__}:{line} in main",
+        "rank 2 raised SystemExit too: 2",
+        "rank 3 raised ValueError too: the reason",
+    ]
 
 
 async def _fail(error):

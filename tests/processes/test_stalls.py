@@ -70,7 +70,7 @@ async def main(ep):
 def test_a_rank_that_computes_is_named_as_such(run_program):
     done = run_program(STUCK, ranks=3, options=("--stall-limit", "3"))
     assert done.status == 1
-    assert "in main: is in code of its own, and does not poll" in done.err
+    assert "in main: is in code of its own\n    does not poll\n" in done.err
 
 
 def test_a_limit_in_virtual_time_is_refused(shell):

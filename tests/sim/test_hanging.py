@@ -118,3 +118,49 @@ def test_a_job_that_moves_is_left_alone(job, monkeypatch):
 
     conduit.run(main, ranks=2, conduit="loggp")
     assert said == [""] * 6
+
+
+def test_ranks_that_do_nothing_but_poll_are_named_once_with_their_line(job):
+    said = []
+
+    async def endless(ep):
+        while len(said) < 6:
+            await ep.poll()
+
+    async def main(ep):
+        job.mains.append(begun(ep))
+        await ep.attach()
+        if ep.rank == 2:
+            looker = Hanging(job, threading.get_ident())
+            for _ in range(6):
+                await ep.compute(1e-6)
+                said.append(looker.look())
+        else:
+            await endless(ep)
+
+    conduit.run(main, ranks=3, conduit="loggp")
+    line = endless.__code__.co_firstlineno + 2
+    assert [each for each in said if each] == [
+        f"ranks 0-1 poll again and again at {__file__}:{line} in endless, and no message has been sent or handled for "
+        "0 s: unless something else ends that loop, it goes on for ever; `await ep.block_until(predicate)` in its "
+        "place ends in a report where nothing can come"
+    ]
+
+
+def test_who_polls_while_messages_move_is_not_named(job):
+    said = []
+
+    async def main(ep):
+        def f(token):
+            pass
+
+        job.mains.append(begun(ep))
+        await ep.attach(f)
+        looker = Hanging(job, threading.get_ident())
+        for _ in range(6):
+            await ep.request_short(1 - ep.rank, f)
+            await ep.poll()
+            said.append(looker.look())
+
+    conduit.run(main, ranks=2, conduit="loggp")
+    assert not any(said)

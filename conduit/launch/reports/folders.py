@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import sysconfig
 from functools import cache
 
 from conduit.launch import registry
 
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 _PROGRAMS = ("benchmarks", "commands", "conformance")
 
 
@@ -19,6 +21,11 @@ def is_own(file: str) -> bool:
     Commands, benchmarks and suites are programs too.
     """
     return file.startswith(_own_folders())
+
+
+def is_library(file: str) -> bool:
+    """Say whether a file came with Python or was installed, as numpy: who called it is of interest."""
+    return file.startswith(_LIBRARIES) and not is_own(file)
 
 
 def is_between(file: str) -> bool:

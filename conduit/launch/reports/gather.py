@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 import trio
@@ -17,10 +17,11 @@ from conduit.core.steps import steps_of
 from conduit.launch import tasks
 from conduit.launch.life import LIFE, Life, Rank, Stage
 from conduit.launch.reports.folders import is_own
-from conduit.launch.reports.own_variables import own_variables
+from conduit.launch.reports.own_variables import own_variables, shared_variables
 from conduit.launch.reports.records import OF_TRIO, MessageRecord, RankRecord, SourceLine, TaskRecord, WaitRecord
 
 _RAN = "its task ran that"
+_Shared = dict[int, dict[CodeType, list[str]]]
 
 
 def describe(task: trio.lowlevel.Task) -> str:
@@ -97,7 +98,13 @@ def gather(
         mine = own.get(id(task.context.get(LIFE, None)))
         if mine is not None:
             mine.append(task)
-    return [_rank(number, life, own[id(life)], blamed, interrupted, broken_off) for number, life in enumerate(lives)]
+    modules = [_modules(own[id(life)]) for life in lives]
+    counts = Counter(each for found in modules for each in found)
+    several: _Shared = {each: {} for each, count in counts.items() if count > 1}
+    return [
+        _rank(number, life, own[id(life)], blamed, interrupted, broken_off, several)
+        for number, life in enumerate(lives)
+    ]
 
 
 def _rank(
@@ -107,6 +114,7 @@ def _rank(
     blamed: trio.lowlevel.Task | None,
     interrupted: bool,
     broken_off: BrokenOff | None,
+    several: _Shared,
 ) -> RankRecord:
     rank, stage = life.rank, life.stage
     if stage in (Stage.BEFORE, Stage.STARTING):
@@ -131,18 +139,35 @@ def _rank(
         tuple(told.notes),
         tuple(told.parts),
         _unhandled(rank),
-        (*told.advice, *_own_variables(own, waits)),
+        (*told.advice, *_of_predicates(own, waits, several)),
     )
 
 
-def _own_variables(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait]) -> list[str]:
-    """Return what to write where handlers assign variables of their own in the place of those that tasks wait for."""
+def _modules(own: Sequence[trio.lowlevel.Task]) -> set[int]:
+    """Return by identity the modules that tasks of a rank run in, as far as they are programs."""
+    return {id(frame.f_globals) for task in own for frame, _ in tasks.frames(task) if _is_program(frame)}
+
+
+def _of_predicates(own: Sequence[trio.lowlevel.Task], waits: Mapping[int, Wait], several: _Shared) -> list[str]:
+    """Return what to do about variables of predicates that tasks wait for.
+
+    Args:
+        own: the tasks of a rank.
+        waits: what they wait for.
+        several: by identity the modules that several ranks run in, with what was said of their functions.
+    """
     found: list[str] = []
     for task in own:
         wait = waits.get(id(task))
-        if wait is not None and wait.kind is Awaited.PREDICATE:
-            inner = [frame for frame, _ in tasks.frames(task) if _is_program(frame)]
-            found += own_variables(inner[-1]) if inner else []
+        inner = [frame for frame, _ in tasks.frames(task) if _is_program(frame)]
+        if wait is not None and wait.kind is Awaited.PREDICATE and inner:
+            found += own_variables(inner[-1])
+            known = several.get(id(inner[-1].f_globals))
+            if known is not None:
+                code = inner[-1].f_code
+                if code not in known:
+                    known[code] = shared_variables(inner[-1])
+                found += known[code]
     return found
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 _RANGES = 8  # of ranks that a line shows
 _MS = 10_000_000_000  # picoseconds from which on times of many ranks are given in milliseconds
+_S = 1_000_000_000_000  # picoseconds from which on a time is given in seconds
 
 
 def time(ticks: int) -> str:
-    """Return a time as text."""
-    return f"{ticks / 1e6:.3f} us"
+    """Return a time as text, from a second on in seconds."""
+    return f"{ticks / 1e6:.3f} us" if ticks < _S else f"{ticks / 1e12:.3f} s"
 
 
 def span(times: Iterable[int]) -> str:

@@ -39,10 +39,12 @@ class Beginning(NamedTuple):
     Attributes:
         begin: takes a channel, and returns the steps of an algorithm.
         nbytes: what this rank gives or, where it gives nothing, gets.
+        root: what the call is given as it, None where it has none.
     """
 
     begin: Callable[[CollectiveChannel], Steps]
     nbytes: int
+    root: int | None = None
 
 
 def _size(data: memoryview | Blocks | Span | None) -> int:
@@ -66,7 +68,7 @@ def _bcast(call: str) -> Any:
         writable = self.Get_rank() != chief
         data = span(given(buf, call, "buf", in_place=False), f"Comm.{call}: buf", writable=writable)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, Beginning(lambda channel: chosen(channel, data.view, chief), len(data.view))
+        return self, Beginning(lambda channel: chosen(channel, data.view, chief), len(data.view), chief)
 
     return check
 
@@ -78,7 +80,7 @@ def _scatter(call: str, divided: Any) -> Any:
         chief = root_of(self, call, root)
         blocks, mine = rooted(self, call, sendbuf, recvbuf, chief, divided, gathers=False)
         chosen = algorithm_of(self, call, algorithm).run
-        return self, Beginning(lambda channel: chosen(channel, blocks, mine, chief), _size(blocks or mine))
+        return self, Beginning(lambda channel: chosen(channel, blocks, mine, chief), _size(blocks or mine), chief)
 
     return check
 
@@ -91,7 +93,7 @@ def _gather(call: str, divided: Any) -> Any:
         blocks, mine = rooted(self, call, recvbuf, sendbuf, chief, divided, gathers=True)
         chosen = algorithm_of(self, call, algorithm).run
         nbytes = _size(blocks.one(chief) if blocks is not None else mine)
-        return self, Beginning(lambda channel: chosen(channel, mine, blocks, chief), nbytes)
+        return self, Beginning(lambda channel: chosen(channel, mine, blocks, chief), nbytes, chief)
 
     return check
 
@@ -122,7 +124,7 @@ def _reduce(
     mine, into, operator = operands(self, "Reduce", sendbuf, recvbuf, op, result=self.Get_rank() == chief)
     chosen = algorithm_of(self, "Reduce", algorithm, operator).run
     return self, Beginning(
-        lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief), _size(mine or into)
+        lambda channel: staging.reduced(channel, chosen, mine, into, operator, chief), _size(mine or into), chief
     )
 
 
@@ -332,6 +334,10 @@ class Collective(CommBase):
             )
         process, plain = self._running(), self.plain
         tag = self._next_tag()
+        if process.same_calls is not None:
+            process.same_calls.called(
+                plain.context, plain.group, self._calls, call, given.root, process.rank, plain.name
+            )
         self._calls += 1
 
         def begin() -> Any:

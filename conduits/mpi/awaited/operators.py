@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from conduit import BadRequest
+from conduit.words import other_head, plain
 from conduits.mpi.awaited.datatypes import Datatype
 from conduits.mpi.errors import ErrorClass, MpiError
 
 _Array = np.ndarray[Any, Any]
 Function = Callable[[memoryview, memoryview, Datatype], object]
 """`function(inbuf, inoutbuf, datatype)`: inout = in op inout, both writable bytes."""
+_WRITE = "write `def op(inbuf, inoutbuf, datatype)`, which makes inoutbuf, a buffer of bytes, of both"
 
 
 class ReductionOp:
@@ -57,9 +59,14 @@ class ReductionOp:
         Args:
             function: called with two writable buffers of bytes and the datatype: makes inout = in op inout.
             commute: whether its operands may change places.
+
+        Raises:
+            BadRequest: no function of these three.
         """
         if not callable(function):
-            raise BadRequest(f"Op.Create: function={function!r} cannot be called; pass a function of three arguments")
+            raise BadRequest(f"Op.Create: function={plain(function)} cannot be called; {_WRITE}")
+        if head := other_head(function, 3):
+            raise BadRequest(f"Op.Create: function={plain(function)} takes {head}; {_WRITE}")
         return cls("MPI_OP_CREATED", function=function, commute=bool(commute))
 
     def Free(self) -> None:

@@ -61,6 +61,16 @@ class Told(Protocol):
         ...
 
 
+class CallRecord(Protocol):
+    """Where the collective calls of all ranks are compared: `conduits.mpi.awaited.same_calls`."""
+
+    def called(
+        self, context: int, group: Sequence[int], number: int, call: str, root: int | None, rank: int, name: str
+    ) -> None:
+        """Take note of a call, and refuse one that is not what others have called."""
+        ...
+
+
 class PlainCall(Protocol):
     """How a process calls plain functions of MPI; see `Process`."""
 
@@ -82,6 +92,7 @@ class Process(ABC):
         collectives: which algorithms collectives take where a program names none: `STYLES` of
             `conduits.mpi.collectives.algorithms`.
         tally: where the messages of collectives are counted, None where they are not.
+        same_calls: where the collective calls of all ranks are compared, None where each rank is a process.
         unwaited: how many requests were begun and not waited for, by call and line of the program.
         call: awaited as `call(function, *args)`, calls a plain function of MPI; returns what it does when the CPU has
             done what it began.
@@ -90,6 +101,7 @@ class Process(ABC):
     call: PlainCall
     collectives = "flat"
     tally: Tally | None = None
+    same_calls: CallRecord | None = None
 
     def __init__(self, library: Any, rank: int, hosts: Sequence[int]) -> None:
         self.library = library

@@ -12,6 +12,8 @@ SHARES = [
     ("mpi:library=mpi4py", "conduit.conformance.test_replies", "3ranks", 20),
     # A payload longer than a message travels by itself, and there is one slot.
     ("mpi:library=mpi4py,shared=no,credits=1,medium=512", "conduit.conformance.test_messages", "2ranks", 20),
+    # The first process warns for all.
+    ("mpi:library=mpi4py", "conduit.conformance.test_layers", "2ranks and test_warnings_are_kept", 1),
     # A message to itself when main has returned: a single rank waits for nobody, and must poll all the same.
     ("mpi:library=mpi4py", "conduit.conformance.test_end", "1ranks and exit_functions_run", 1),
 ]

@@ -1,0 +1,102 @@
+"""What a script shows of an error that it does not catch: its own lines, and what to do.
+
+`conduit run` shows errors itself.  Those of a script are shown by Python, which asks `sys.excepthook`.  Ctrl-C may come
+before this package is imported whole: so nothing is imported here but at an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from types import FrameType, TracebackType
+
+_COMMAND = "conduit"
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_INTERRUPTED = 130
+_HEARD_S = 0.5
+_STARTER = "mpi4py"
+"""The package that starts scripts: `python -m mpi4py SCRIPT.py`."""
+_LOOP = "asyncio"
+"""The package that runs the program of a script which calls this package from there."""
+
+
+def install() -> None:
+    """Let errors that nobody catches be shown so, unless somebody else than Python shows them."""
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show
+
+
+def _show(kind: type[BaseException], error: BaseException, step: TracebackType | None) -> None:
+    if isinstance(error, KeyboardInterrupt) and _in_imports(step):
+        if _is_command():
+            print("interrupted", file=sys.stderr)
+            raise SystemExit(_INTERRUPTED)
+        error.__traceback__ = _cut(step)
+    else:
+        with suppress(Exception):  # Python shows then what there is
+            if _is_shown_by_another(error):
+                time.sleep(_HEARD_S)  # with this process the others may be ended, which have still to say it
+                return
+            _improve(error)
+    sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def _is_command() -> bool:
+    """Say whether this process is the command line, and no script."""
+    return os.path.basename(sys.argv[0]) == _COMMAND or sys.orig_argv[1:3] == ["-m", _COMMAND]
+
+
+def _in_imports(step: TracebackType | None) -> bool:
+    """Say whether what runs is the import of this package."""
+    while step is not None:
+        if _is_import(step.tb_frame):
+            return True
+        step = step.tb_next
+    return False
+
+
+def _is_import(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _cut(step: TracebackType | None) -> TracebackType | None:
+    """Return a traceback up to where the import of this package begins."""
+    if step is None or step.tb_frame.f_code.co_filename.startswith(("<frozen ", _PACKAGE)):
+        return None
+    return TracebackType(_cut(step.tb_next), step.tb_frame, step.tb_lasti, step.tb_lineno)
+
+
+def _is_shown_by_another(error: BaseException) -> bool:
+    """Say whether all processes refuse the same, before there is a job, and this one is not the first."""
+    from conduit.errors import ConduitError
+    from conduit.launch import output
+    from conduit.launch.process import ended_by
+
+    of_all = isinstance(error, ConduitError) and not getattr(error, "__notes__", ()) and ended_by() is None
+    return of_all and str(error).startswith("run: ") and not output.is_first()
+
+
+def _improve(error: BaseException) -> None:
+    """Leave out lines that say nothing to the script's author, and add what is to be done."""
+    from conduit.errors import ConduitError
+    from conduit.launch.hints import hint
+    from conduit.launch.tracebacks import trim
+
+    text = hint(error)
+    if text and text != str(error) and text not in getattr(error, "__notes__", ()):
+        error.add_note(text)
+    trim(error)
+    between = {_STARTER, _LOOP} if isinstance(error, ConduitError) else {_STARTER}
+    error.__traceback__ = _without(between, error.__traceback__)
+
+
+def _without(packages: set[str], step: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the lines of some packages."""
+    if step is None:
+        return None
+    rest = _without(packages, step.tb_next)
+    if step.tb_frame.f_globals.get("__package__") in packages:
+        return rest
+    return TracebackType(rest, step.tb_frame, step.tb_lasti, step.tb_lineno)
