@@ -97,6 +97,10 @@ class SciFabric:
             found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
 
+    def links(self) -> list[Link]:
+        """Return all buses, and all links as far as ways have led over their rings."""
+        return [*(adapter.bus for adapter in self._adapters.values()), *self._links.values()]
+
     def links_of(self, node: int) -> list[Link]:
         """Return the links that leave `node`, as far as ways have led over its rings."""
         found = [self._links.get((node, dimension)) for dimension in range(len(self.torus.shape))]
