@@ -86,12 +86,14 @@ class Attachment:
         """Send what handlers and cancelled tasks have left to send."""
         if self.barriers.outgoing:
             await self.barriers.outgoing.send()
-        await self.collectives.progress()
+        if self.collectives.ready or self.collectives.send_queue.listed:
+            await self.collectives.progress()
         if self.heap.outgoing:
             await self.heap.outgoing.send()
         if self.locks.outgoing:
             await self.locks.outgoing.send()
-        await self.transfers.progress()
+        if self.transfers.unsent:
+            await self.transfers.progress()
 
     def tell(self, sink: ReportSink) -> None:
         """Tell what the layer knows of this rank, for the report of a job that gets no further."""

@@ -50,6 +50,7 @@ class Transfers:
 
     Attributes:
         reach: the segments to and from which bytes are copied without a message, by rank.
+        unsent: pieces of operations whose issuing task was cancelled.
 
     Raises:
         conduit.BadRequest: the conduit's messages carry too few arguments.
@@ -70,7 +71,7 @@ class Transfers:
         self._max_medium = min(limits.max_medium, LARGEST_PIECE)
         self._put_chunk = min(limits.max_long_request, LARGEST_PIECE)
         self._get_chunk = min(limits.max_long_reply, LARGEST_PIECE)
-        self._unsent: deque[Iterator[Send]] = deque()  # pieces of operations whose issuing task was cancelled
+        self.unsent: deque[Iterator[Send]] = deque()
         self.handlers = PutGetHandlers(ep, events)
         # Once, because every look at a method makes an object.
         self._put_medium, self._get_medium = self.handlers.put_medium, self.handlers.get_medium
@@ -258,7 +259,7 @@ class Transfers:
                 if not begun:
                     self._events.withdraw(number)
                 elif isinstance(error, trio.Cancelled):
-                    self._unsent.append(chain((send,), sends))
+                    self.unsent.append(chain((send,), sends))
                     self._events.adopt(operation)
                     self._ep.want_progress()
                 raise
@@ -266,11 +267,11 @@ class Transfers:
 
     def all_sent(self) -> bool:
         """Say whether no cancelled operation has messages left to send."""
-        return not self._unsent
+        return not self.unsent
 
     async def progress(self) -> None:
         """Send what cancelled tasks have left."""
-        while self._unsent:
-            for send in self._unsent[0]:
+        while self.unsent:
+            for send in self.unsent[0]:
                 await send()
-            self._unsent.popleft()
+            self.unsent.popleft()

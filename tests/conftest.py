@@ -1,5 +1,6 @@
 """What tests share: a job run twice, with and without inline driving, which must agree; a count of its bytecodes."""
 
+import gc
 import signal
 import sys
 
@@ -91,11 +92,14 @@ def executed_bytecodes(main, *args, **settings):
         return trace
 
     before = sys.gettrace()
+    gc.collect()  # what earlier jobs have left would be freed, by code that is counted, at any time
+    gc.disable()
     sys.settrace(trace)
     try:
         conduit.run(main, *args, **settings)
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 

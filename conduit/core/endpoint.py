@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from sys import _getframe
 from types import CodeType
 from typing import Any, ClassVar, NoReturn, Protocol
@@ -237,10 +238,7 @@ class Endpoint:
     @property
     def ranks_on_host(self) -> tuple[int, ...]:
         """The ranks of this rank's host, sorted."""
-        first, count = self.hosts.index(self.host), self.hosts.count(self.host)
-        if self.hosts[first : first + count].count(self.host) == count:  # consecutive, as they nearly always are
-            return tuple(range(first, first + count))
-        return tuple(rank for rank, host in enumerate(self.hosts) if host == self.host)
+        return _ranks_by_host(self.hosts)[self.host]
 
     @property
     def call_listener(self) -> Callable[..., object] | None:
@@ -910,6 +908,15 @@ class Endpoint:
         while self._exits:
             await self._exits.pop()()
         self._left = True
+
+
+@lru_cache(maxsize=16)
+def _ranks_by_host(hosts: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
+    """Return the ranks of each host, sorted: reckoned once for all ranks of a job, which have one tuple of hosts."""
+    found: dict[int, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        found.setdefault(host, []).append(rank)
+    return {host: tuple(ranks) for host, ranks in found.items()}
 
 
 def _address(array: Bytes) -> int:

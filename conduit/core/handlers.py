@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from itertools import count
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
@@ -69,6 +70,16 @@ class HandlerTable:
 
     def check(self, handlers: Sequence[Handler]) -> None:
         """Raise BadRequest where `handlers` cannot be added."""
+        if not (  # a glance, since every rank of a large job attaches dozens
+            len(self.entries) + len(handlers) <= MOST
+            and all(map(_is_plain, handlers))
+            and len(set(handlers)) == len(handlers)
+            and self.indices.keys().isdisjoint(handlers)
+        ):
+            self._check_each(handlers)
+
+    def _check_each(self, handlers: Sequence[Handler]) -> None:
+        """Raise BadRequest for the first of `handlers` that cannot be added."""
         new: set[Handler] = set()
         for handler in handlers:
             problem = "" if _is_plain(handler) else _problem(handler)
@@ -85,9 +96,8 @@ class HandlerTable:
 
     def add(self, handlers: Sequence[Handler]) -> None:
         """Append checked `handlers`."""
-        for handler in handlers:
-            self.indices[handler] = len(self.entries)
-            self.entries.append((handler, handler.__name__))
+        self.indices.update(zip(handlers, count(len(self.entries)), strict=False))
+        self.entries += [(handler, handler.__name__) for handler in handlers]
 
     def cut(self, length: int) -> None:
         """Take out again what was added after the first `length` handlers."""

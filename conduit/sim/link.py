@@ -30,6 +30,8 @@ _RATE = attrgetter("bytes_per_s")
 
 Hop: TypeAlias = "tuple[Link, int]"
 """A link and the delay in picoseconds from its near end to the near end of what follows."""
+OverRoutes: TypeAlias = "Mapping[Link, Mapping[int, int]]"
+"""By link, and by the size in bytes: how many transfers."""
 
 
 class LinkStatistics(NamedTuple):
@@ -123,11 +125,19 @@ class Link:
         self.free_at += takes
         return begin
 
-    def statistics(self) -> LinkStatistics:
-        """Return what it has carried so far."""
+    def statistics(self, over: OverRoutes | None = None) -> LinkStatistics:
+        """Return what it has carried so far.
+
+        Args:
+            over: what `over_routes` has returned for all links that are asked; by default all its routes are counted.
+        """
         carried = self._carried.copy()
-        for route in self._routes:
-            route.count(carried)
+        if over is None:
+            for route in self._routes:
+                route.count(carried)
+        else:
+            for nbytes, times in over.get(self, {}).items():
+                carried[nbytes] += times
         nbytes = sum(size * times for size, times in carried.items())
         busy = sum(self.takes[size] * times for size, times in carried.items())
         return LinkStatistics(sum(carried.values()), nbytes, seconds(busy), self._waits, seconds(self._waited))
@@ -312,6 +322,22 @@ class Route:
                 link._carried[nbytes] += 1
             tail = max(tail, head + slowest(before)[nbytes])
         busy.wait(head + self.after[index], _Rest(self, index, nbytes, tail, then))
+
+
+def over_routes(links: Iterable[Link]) -> OverRoutes:
+    """Return for each of `links` how many transfers of each size found all links of their routes free.
+
+    Each route is counted once, not once for each of its links: of a machine of a thousand hosts there are thousands.
+    """
+    found: defaultdict[Link, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for route in dict.fromkeys(route for link in links for route in link._routes):
+        carried: defaultdict[int, int] = defaultdict(int)
+        route.count(carried)
+        for link in route.links:
+            on_link = found[link]
+            for nbytes, times in carried.items():
+                on_link[nbytes] += times
+    return found
 
 
 class _Rest:

@@ -73,7 +73,7 @@ class Memory:
     @property
     def resident(self) -> int:
         """Bytes of the pages that exist."""
-        return len(self._pages) * self.page
+        return sum(map(len, self._pages.values()))
 
     def _write_across(self, address: int, data: memoryview) -> None:
         self._check(address, len(data))
@@ -95,6 +95,52 @@ class Memory:
     def _check(self, address: int, nbytes: int) -> None:
         if address < 0 or nbytes < 0 or address + nbytes > self.nbytes:
             raise IndexError(f"bytes {address} to {address + nbytes} are not inside a memory of {self.nbytes} bytes")
+
+
+class RecordMemory(Memory):
+    """Memory whose pages are records, each no longer than it has been written: most get a header alone.
+
+    What is behind the end of a page reads as zeros.
+    """
+
+    __slots__ = ()
+
+    def write(self, address: int, data: Buffer) -> None:
+        """Store `data` at `address`; IndexError where that is not inside."""
+        self._check(address, len(data))
+        view, done = memoryview(data), 0
+        for index, start, size in self._spans(address, len(data)):
+            self._page_up_to(index, start)[start : start + size] = view[done : done + size]
+            done += size
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Return a copy of `nbytes` from `address`; IndexError where that is not inside."""
+        self._check(address, nbytes)
+        spans = self._spans(address, nbytes)
+        written = ((self._pages.get(index, b"")[start : start + size], size) for index, start, size in spans)
+        return b"".join(bytes(part).ljust(size, b"\0") for part, size in written)
+
+    def place(self, address: int, nbytes: int) -> tuple[bytearray, int]:
+        """Return the page in which `nbytes` at `address` lie, as far as up to there, and where in it.
+
+        Who stores there by a slice makes the page as long as that takes.
+
+        Raises:
+            IndexError: they do not lie in one page, or not inside.
+        """
+        self._check(address, nbytes)
+        index, start = divmod(address, self.page)
+        if start + nbytes > self.page:
+            raise IndexError(f"{nbytes} bytes at {address} are not in one page of {self.page} bytes")
+        return self._page_up_to(index, start), start
+
+    def _page_up_to(self, index: int, start: int) -> bytearray:
+        page = self._pages.get(index)
+        if page is None:
+            page = self._pages[index] = bytearray()
+        if len(page) < start:
+            page.extend(bytes(start - len(page)))
+        return page
 
 
 class Store(Protocol):

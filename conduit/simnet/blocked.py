@@ -56,6 +56,9 @@ class BlockedQueue(dict[Blocked, None]):
 
     def join_first(self, blocked: Blocked) -> None:
         """Take somebody in again, as the first."""
+        if not self and not self.heads and not isinstance(blocked, ForSlot):  # nearly always
+            self[blocked] = None
+            return
         if isinstance(blocked, ForSlot):
             self.announce(blocked)
             head = self.heads[blocked.dest]
@@ -86,6 +89,10 @@ class BlockedQueue(dict[Blocked, None]):
 
     def take_first(self) -> Blocked:
         """Take out who came first of all."""
+        if not self.heads:
+            first = next(iter(self))
+            del self[first]
+            return first
         first = self.in_order()[0]
         self.leave(first)
         return first

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conduit.sim.dma import DmaEngine
-from conduit.sim.link import Link
+from conduit.sim.link import Link, OverRoutes
 
 
-def link_counts(kind: str, links: Iterable[Link]) -> Mapping[str, int]:
-    """Return the sums over `links`, named `kind`_transfers, _bytes, _busy_ns, _waits and _waited_ns."""
-    found = [link.statistics() for link in links]
+def link_counts(kind: str, links: Iterable[Link], over: OverRoutes | None = None) -> Mapping[str, int]:
+    """Return the sums over `links`, named `kind`_transfers, _bytes, _busy_ns, _waits and _waited_ns.
+
+    Args:
+        kind: what they are called.
+        links: the links.
+        over: as for `Link.statistics`.
+    """
+    found = [link.statistics(over) for link in links]
     return {
         f"{kind}_transfers": sum(each.transfers for each in found),
         f"{kind}_bytes": sum(each.nbytes for each in found),

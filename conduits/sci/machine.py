@@ -15,6 +15,7 @@ import attrs
 
 from conduit.options import SimOptions, option
 from conduit.sim import Kernel
+from conduit.sim.link import OverRoutes, over_routes
 from conduit.sim.topology import Torus, near_cubic
 from conduit.simnet import HostModel
 from conduit.simnet.parts import dma_counts, link_counts
@@ -98,9 +99,10 @@ class SciCluster:
 
     def statistics(self) -> Mapping[int, Mapping[str, int]]:
         """Return by host what its card, its bus and the links that leave it have done so far."""
-        return {host: self._counts(host) for host in sorted(set(self.hosts))}
+        over = over_routes(self.fabric.links())
+        return {host: self._counts(host, over) for host in sorted(set(self.hosts))}
 
-    def _counts(self, host: int) -> Mapping[str, int]:
+    def _counts(self, host: int, over: OverRoutes) -> Mapping[str, int]:
         adapter = self.fabric.adapter(host)
         stores, packets, stalled = adapter.statistics()
         return {
@@ -108,8 +110,8 @@ class SciCluster:
             "pio_packets": packets,
             "pio_stalled_ns": round(stalled / 1000),
             **dma_counts("dma", [adapter.dma]),
-            **link_counts("bus", [adapter.bus]),
-            **link_counts("link", self.fabric.links_of(host)),
+            **link_counts("bus", [adapter.bus], over),
+            **link_counts("link", self.fabric.links_of(host), over),
         }
 
 

@@ -18,6 +18,7 @@ import attrs
 
 from conduit.options import SimOptions, option
 from conduit.sim import Kernel
+from conduit.sim.link import OverRoutes, over_routes
 from conduit.simnet import HostModel
 from conduit.simnet.parts import link_counts
 from conduits.startx import constants as c
@@ -137,13 +138,14 @@ class StartXCluster:
         for link in self.fabric.network.links():
             if link.host in links:
                 links[link.host].append(link)
-        return {host: self._count(host, links[host]) for host in self.first}
+        over = over_routes(self.fabric.network.links())
+        return {host: self._count(host, links[host], over) for host in self.first}
 
-    def _count(self, host: int, links: Sequence[ArcticLink]) -> Mapping[str, int]:
+    def _count(self, host: int, links: Sequence[ArcticLink], over: OverRoutes) -> Mapping[str, int]:
         return {
-            **link_counts("link", [link for link in links if not link.level and link.direction == "up"]),
-            **link_counts("link_in", [link for link in links if not link.level and link.direction == "down"]),
-            **link_counts("tree_link", [link for link in links if link.level]),
+            **link_counts("link", [link for link in links if not link.level and link.direction == "up"], over),
+            **link_counts("link_in", [link for link in links if not link.level and link.direction == "down"], over),
+            **link_counts("tree_link", [link for link in links if link.level], over),
             **self._niu_counts(host),
             **self._lock_counts(host),
         }

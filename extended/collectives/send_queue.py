@@ -112,6 +112,7 @@ class SendQueue:
         medium_bytes: the size of the pieces that come where data does not land in a segment.
         staging: where large data lands that has no place in the segment.
         handlers: what messages are for.
+        listed: the messages, those that follow one another as one.
 
     Args:
         ep: the rank's endpoint.
@@ -122,22 +123,22 @@ class SendQueue:
     def __init__(self, ep: Endpoint) -> None:
         limits = ep.limits
         self._ep = ep
-        self._queue: deque[SendSequence] = deque()
+        self.listed: deque[SendSequence] = deque()
         self.medium_bytes = min(limits.max_medium, LARGEST_PIECE)
         self._long = min(limits.max_long_request, LARGEST_PIECE)
         self.eager_bytes = min(EAGER_BYTES, self.medium_bytes)
         self.staging = Staging(ep, self.medium_bytes, self._long)
 
     def __bool__(self) -> bool:
-        return bool(self._queue)
+        return bool(self.listed)
 
     def take(self) -> SendSequence:
         """Take off what is first in the list."""
-        return self._queue.popleft()
+        return self.listed.popleft()
 
     def back(self, sending: SendSequence) -> None:
         """Put something back, at the end."""
-        self._queue.append(sending)
+        self.listed.append(sending)
 
     def greet(self, team_calls: TeamCalls, call: CollectiveCall) -> None:
         """List the short message that tells the next rank of a call."""
@@ -152,7 +153,7 @@ class SendQueue:
             if dest != self._ep.rank:
                 words = (*team_calls.identity, sequence)
                 send = partial(self._ep.request_medium, dest, self.handlers.collective_broken, data, *words)
-                self._queue.append(SendSequence(None, iter((send,))))
+                self.listed.append(SendSequence(None, iter((send,))))
 
     def send(self, call: CollectiveCall, dest: int, data: memoryview, tag: int) -> None:
         """Post a send: at once if it is small or asked for, else as soon as it is."""
@@ -223,7 +224,7 @@ class SendQueue:
             send = partial(self._ep.request_short, dest, handler, *words)
         else:
             send = partial(self._ep.request_medium, dest, handler, payload, *words)
-        self._queue.append(SendSequence(call, iter((send,))))
+        self.listed.append(SendSequence(call, iter((send,))))
 
     def send_large(self, call: CollectiveCall, place: tuple[int, int], data: memoryview, landing: int) -> None:
         """List the messages of large data that a rank has asked for.
@@ -253,7 +254,7 @@ class SendQueue:
                 handler, signature = self.handlers.collective_piece, call.signature.words
                 yield partial(self._ep.request_medium, dest, handler, part, *words, number, *signature)
 
-        self._queue.append(SendSequence(call, mediums() if landing == NOWHERE else longs()))
+        self.listed.append(SendSequence(call, mediums() if landing == NOWHERE else longs()))
 
     def _send_staged(
         self, call: CollectiveCall, place: tuple[int, int], data: memoryview, window: StagingSlots
@@ -266,7 +267,7 @@ class SendQueue:
             call.staged[place] = staged
             call.unsent += later
         first = (self._part(call, place, part, staged) for part in range(parts - later))
-        self._queue.append(SendSequence(call, first))
+        self.listed.append(SendSequence(call, first))
 
     def send_next(self, call: CollectiveCall, place: tuple[int, int], part: int) -> None:
         """List the part that comes into the slot from which part `part` has been copied."""
@@ -275,7 +276,7 @@ class SendQueue:
         if not staged.left:
             del call.staged[place]
         next_part = self._part(call, place, part + staged.window.slots, staged)
-        self._queue.append(SendSequence(call, iter((next_part,))))
+        self.listed.append(SendSequence(call, iter((next_part,))))
 
     def _part(self, call: CollectiveCall, place: tuple[int, int], part: int, staged: Staged) -> Send:
         nbytes, window, (dest, tag) = self.staging.slot_bytes, staged.window, place

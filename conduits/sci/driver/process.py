@@ -82,7 +82,13 @@ class Sisci:
         return made
 
     def create_segments(
-        self, first: int, count: int, nbytes: int, page: int, made: Callable[[Segment], object] | None = None
+        self,
+        first: int,
+        count: int,
+        nbytes: int,
+        page: int,
+        made: Callable[[Segment], object] | None = None,
+        memory: type[Memory] = Memory,
     ) -> None:
         """Allocate and export `count` segments of `nbytes`, with ids from `first` on.
 
@@ -94,6 +100,7 @@ class Sisci:
             nbytes: size of each.
             page: bytes of memory made at once; the size of the records is a good choice.
             made: called with each when it is made, so that its owner can watch it.
+            memory: what each is made of.
 
         Raises:
             SciError: no contiguous memory of that size.
@@ -103,15 +110,17 @@ class Sisci:
                 f"host {self.host} cannot allocate segments {first} to {first + count - 1}: {nbytes} bytes of "
                 f"contiguous memory each, it gives 1 to {self.limit}"
             )
-        self.fabric.reserved.setdefault(self.host, []).append((first, count, nbytes, page, made))
+        self.fabric.reserved.setdefault(self.host, []).append(
+            (first, count, nbytes, partial(memory, nbytes, page), made)
+        )
 
     def segment(self, host: int, number: int) -> Segment | None:
         """Return a segment of a host, None if it has none of that id."""
         found: Segment | None = self.fabric.exports[host].get(number)
         if found is None:
-            for first, count, nbytes, page, made in self.fabric.reserved.get(host, ()):
+            for first, count, nbytes, memory, made in self.fabric.reserved.get(host, ()):
                 if first <= number < first + count:
-                    found = Segment(host, number, nbytes, Memory(nbytes, page))
+                    found = Segment(host, number, nbytes, memory())
                     found.exported = True
                     self.fabric.exports[host][number] = found
                     if made is not None:

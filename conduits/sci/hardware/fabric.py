@@ -75,7 +75,7 @@ class SciFabric:
         self.piece = piece
         self.exports: defaultdict[int, dict[int, Any]] = defaultdict(dict)
         """What each host has exported, by segment id; the driver's."""
-        self.reserved: dict[int, list[tuple[int, int, int, int, Any]]] = {}
+        self.reserved: dict[int, list[tuple[int, int, int, Any, Any]]] = {}
         """Segments of a host that are not touched yet; the driver's."""
         self._adapters: dict[int, Adapter] = {}
         self._links: dict[tuple[int, int], Link] = {}
@@ -96,6 +96,10 @@ class SciFabric:
             name = f"link {node} {'xyz'[dimension]}"
             found = self._links[node, dimension] = Link(self.kernel, _LINK_BYTES_PER_S, name)
         return found
+
+    def links(self) -> list[Link]:
+        """Return all buses, and all links as far as ways have led over their rings."""
+        return [*(adapter.bus for adapter in self._adapters.values()), *self._links.values()]
 
     def links_of(self, node: int) -> list[Link]:
         """Return the links that leave `node`, as far as ways have led over its rings."""

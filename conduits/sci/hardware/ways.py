@@ -181,7 +181,8 @@ class TorusRoute(Route):
 
     def count(self, carried: defaultdict[int, int]) -> None:
         """Add to `carried` how many transfers of each size found all links free."""
-        super().count(carried)
+        if self.carried:
+            super().count(carried)
         for plan in self.plans.values():
             if plan.uses:
                 carried[plan.wire] += plan.uses

@@ -16,6 +16,7 @@ from typing import Any
 
 from conduit.contract import CATEGORY, CATEGORY_SHIFT, Category, Message, Unhandled
 from conduit.sim import Flat, Memory
+from conduit.sim.memory import RecordMemory
 from conduit.simnet import SimulatedPort
 from conduit.simnet.chain import Chain
 from conduit.simnet.transport import Then
@@ -90,8 +91,9 @@ class PairedSlots(SciTransport):
         control.on_landing = self._on_landing if driver.weak else self.port.arrived
         control.export()
         driver.create_segments(
-            self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes
-        )
+            self.number(self.rank, COMMAND), config.ranks, self.layout.command_bytes, self._slot_bytes,
+            memory=RecordMemory,
+        )  # fmt: skip
         if self.port.memory.nbytes:
             payload = driver.create_segment(self.number(self.rank, PAYLOAD), self.port.memory.nbytes, self.port.memory)
             payload.export()

@@ -72,6 +72,22 @@ class FatTreeRoute(Route):
         self.lay(links, _delays(len(links)), links[0].takes)
         self.high = high
 
+    def carry(
+        self, nbytes: int, head: int, tail: int, then: Callable[[int], object], index: int = 0, *, whole: bool = False
+    ) -> int:
+        """Carry `nbytes` as any route does; a packet takes each link, all of one rate, for as long."""
+        if index or not whole:
+            return super().carry(nbytes, head, tail, then, index, whole=whole)
+        takes = self.slowest[nbytes]
+        for link, after in zip(self.links, self.after):  # noqa: B905  a keyword costs
+            begin = head + after
+            if link.free_at > begin:
+                return super().carry(nbytes, head, tail, then, self.links.index(link), whole=True)
+            link.free_at = begin + takes
+        self.carried[nbytes] += 1
+        last = head + takes
+        return (last if last > tail else tail) + self.latency
+
 
 @cache
 def _delays(links: int) -> Delays:

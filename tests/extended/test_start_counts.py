@@ -1,0 +1,29 @@
+"""What the start of many ranks costs to simulate, with two barriers in which they first meet; exact."""
+
+import sys
+
+import pytest
+
+from extended import Extended
+
+RANKS = 8
+
+BYTECODES = {"loggp": 38_678, "sci": 63_167, "sunfire": 109_695, "startx": 61_119}
+"""Of a rank, from the job's start to its result; they may fall, not rise."""
+
+
+async def barriers(ep):
+    """A program: all ranks meet twice."""
+    layer = await Extended.attach(ep)
+    await layer.barrier()
+    await layer.barrier()
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions of Python have other bytecodes")
+@pytest.mark.parametrize("network", BYTECODES)
+def test_the_start_of_many_ranks_takes_no_more_bytecodes_than_it_did(network, bytecodes):
+    def of_a_rank():
+        return bytecodes(barriers, ranks=RANKS, conduit=network, ranks_per_host=1) / RANKS
+
+    of_a_rank()  # what is made once for the process
+    assert 10_000 < of_a_rank() <= BYTECODES[network]
