@@ -22,9 +22,10 @@ from conduit.simnet import HostModel, SimulatedConduit, SimulatedPort, Transport
 from conduit.simnet.transport import LATER, Then
 from conduit.simnet.waiting import Blocked
 from conduit.words import many
-from conduits.mpi.awaited.process import CURRENT, Process, Told, Words
+from conduits.mpi.awaited.process import CURRENT, Process, Told, TransferComm, Words
 from conduits.mpi.awaited.same_calls import SameCalls
-from conduits.mpi.engine.device import MORE, NOTHING
+from conduits.mpi.awaited.status import Status, fill_status
+from conduits.mpi.engine.device import MORE, NOTHING, Device
 from conduits.mpi.engine.engine import Engine
 from conduits.mpi.engine.plain import EngineLibrary
 from conduits.mpi.engine.worker import Worker
@@ -191,43 +192,64 @@ class SimulatedMpiPort(SimulatedPort):
 
         It lasts until all that the function began to store is stored.
         """
+        if not self.begin_call_at_once():
+            await self.begin_call()
+        try:
+            result = function(*args)
+            if not self.worker.at_once():
+                await self.stores_over()
+        finally:
+            self.end_call()
+        return result
+
+    def begin_call_at_once(self) -> bool:
+        """Take a turn of the CPU and poll, where no wait is needed and nothing is to be done besides; else False."""
         cpu, kernel = self.cpu, self.kernel
-        if self.blocked:  # as `_interrupted`, in which a call would cost
-            self.recheck(kernel.task)
+        if self.blocked or cpu.busy or self._calls <= 1 or kernel.ending or cancelled(kernel.task):
+            return False
+        cpu.busy = True
+        if (cpu.free > kernel.now and not kernel.advance(cpu.free)) or self._attention:
+            cpu.busy = False
+            return False
         self._calls -= 1
-        if self._calls <= 0 or kernel.ending or cancelled(kernel.task):
+        self._polls += 1
+        cpu.free = kernel.now + self._miss_ps
+        return True
+
+    async def begin_call(self) -> None:
+        """Take a turn of the CPU, and poll."""
+        cpu = self.cpu
+        if self._interrupted():
             await self._enter()
-        if cpu.busy:
-            await cpu.acquire()
-        else:
-            cpu.busy = True
-            if cpu.free > kernel.now and not kernel.advance(cpu.free):
-                cpu.busy = False
-                await cpu.acquire()
+        await cpu.acquire()
         try:
             self._polls += 1
             if self._attention:
                 await self._poll_pass()
-                if cpu.free < kernel.now:  # layers above have sent something, and given the turn away meanwhile
-                    cpu.free = kernel.now
+                if cpu.free < self.kernel.now:  # layers above have sent something, and given the turn away meanwhile
+                    cpu.free = self.kernel.now
             else:
-                cpu.free = kernel.now + self._miss_ps
-            result = function(*args)
-            worker = self.worker
-            if not worker.idle and not worker.at_once():
-                idle = self._sent  # shielded, as all its waits are
-                idle.done = False
-                worker.when_idle(idle.wake)
-                if not idle.done:
-                    await kernel.park(idle)
-        finally:
-            if self.blocked:
-                self._look_later = True  # it may have ended what others wait for
-            if cpu.turns or self._look_later:
-                cpu.release()
-            else:
-                cpu.busy = False
-        return result
+                cpu.free = self.kernel.now + self._miss_ps
+        except BaseException:
+            self.end_call()
+            raise
+
+    async def stores_over(self) -> None:
+        """Wait until all that a call has begun to store is stored."""
+        idle = self._sent  # shielded, as all its waits are
+        idle.done = False
+        self.worker.when_idle(idle.wake)
+        if not idle.done:
+            await self.kernel.park(idle)
+
+    def end_call(self) -> None:
+        """Give the CPU's turn back."""
+        if self.blocked:
+            self._look_later = True  # the call may have ended what others wait for
+        if self.cpu.turns or self._look_later:
+            self.cpu.release()
+        else:
+            self.cpu.busy = False
 
     def miss_changed(self) -> None:
         """Take note that a poll in vain costs another time than before."""
@@ -282,9 +304,10 @@ class LibraryTransport(Transport):
         self._comms = (world.Dup(), world.Dup())
         self._held: Message | None = None
         self._resume = port.resume_pass
-        self._steps = 0
-        self._more = False  # whether there may be something left for the next pass
-        self._resumed = False  # inside an act of the hardware, which is not over: no time may pass in it
+        self._steps = 0  # how many the pass may still make; where it has made all there may be more
+        device = self._engine.device
+        self._begins = type(device).begin_pass is not Device.begin_pass
+        self._ends = type(device).end_pass is not Device.end_pass
         self.messages: Messages | None = None
         self.miss_changed()
 
@@ -306,36 +329,37 @@ class LibraryTransport(Transport):
     def begin_pass(self) -> None:
         """Begin a pass, which takes at most this many steps."""
         self._steps = _STEPS
-        self._more = True
-        self._resumed = False
-        self._engine.device.begin_pass()
+        self._worker.passing = True
+        if self._begins:
+            self._engine.device.begin_pass()
 
     def take(self) -> Message | None:
         """Let the library make a step; return the next Active Message that has come by now."""
         worker, engine = self._worker, self._engine
         while True:
-            if not worker.idle and (self._resumed or not worker.at_once()):
-                self._resumed = True
+            if not (worker.idle or (worker.passing and worker.at_once())):
+                worker.passing = False  # it goes on inside an act of the hardware, which is not over
                 worker.when_idle(self._resume)
                 return LATER
+            most = steps = self._steps
             if self.messages is not None:
                 message = self._held
                 if message is None:
                     message = self._held = self.messages.take()
-                    if not self._worker.idle:
+                    if not worker.idle:
                         continue
                 if message is not None:
                     self._held = None
                     if message.word & LONG and message.nbytes:
                         self._show(message)
                     return message
-            if not self._steps:
+                most = 1
+            if not steps:
                 return None
-            left = engine.progress() if engine.schedules else engine.device.progress()
+            left = engine.progress() if engine.schedules else engine.device.progress(most)
             if left < MORE and (left == NOTHING or self.messages is None):
-                self._more = False
                 return None
-            self._steps -= 1
+            self._steps = steps - 1
 
     def _show(self, message: Message) -> None:
         """Let who listens to landings hear of a payload that MPI has put into the segment."""
@@ -345,8 +369,9 @@ class LibraryTransport(Transport):
     def end_pass(self) -> None:
         """Let the next pass go on where there is more."""
         engine = self._engine
-        engine.device.end_pass()
-        if self._more and (engine.pending() if engine.schedules else engine.device.pending()):
+        if self._ends:
+            engine.device.end_pass()
+        if not self._steps and (engine.pending() if engine.schedules else engine.device.pending()):
             self.port.notify()
 
     def acquire(self, dest: int) -> SlotRecord | None:
@@ -434,16 +459,62 @@ class SimulatedProcess(Process):
         """Poll until a send or a receive is over."""
         port = self._port
         await port._block(ForTransfer(port.kernel, request, comm, call, peer, tag))
-        digest_log = port.core.digest_log
-        if digest_log is not None:
-            digest_log.extend((port.ticks(), _WAKE))
+        self._woken()
 
     async def wait(self, over: Callable[[], object], what: str, ranks: Sequence[int]) -> None:
         """Poll until `over()`."""
         await self._port.block_until(over, what, ranks)
-        digest_log = self._port.core.digest_log
+        self._woken()
+
+    def _woken(self) -> None:
+        """Log that a wait is over."""
+        port = self._port
+        digest_log = port.core.digest_log
         if digest_log is not None:
-            digest_log.extend((self._port.ticks(), _WAKE))
+            digest_log.extend((port.ticks(), _WAKE))
+
+    # What programs call most: as `Process` has them, in one coroutine, since a coroutine in a coroutine costs.
+
+    async def _guarded_send(self, unused: list[Any], comm: TransferComm, data: memoryview, dest: int, tag: int) -> None:
+        unused.clear()
+        port = self._port
+        if not port.begin_call_at_once():
+            await port.begin_call()
+        try:
+            begun = comm.plain.send_bytes(data, dest, tag)
+            if not (port.worker.idle or port.worker.at_once()):
+                await port.stores_over()
+        finally:
+            port.end_call()
+        if not begun.over or begun.error is not None:
+            await self.sent(begun, comm, "Send", dest, tag)
+
+    async def _guarded_receive(
+        self, unused: list[Any], comm: TransferComm, data: memoryview, source: int, tag: int, status: Status | None
+    ) -> None:
+        unused.clear()
+        port = self._port
+        if not port.begin_call_at_once():
+            await port.begin_call()
+        try:
+            begun = comm.plain.receive_bytes(data, source, tag)
+            if not (port.worker.idle or port.worker.at_once()):
+                await port.stores_over()
+        finally:
+            port.end_call()
+        if not begun.over:
+            try:
+                await port._block(ForTransfer(port.kernel, begun, comm, "Recv", source, tag))
+            except BaseException:
+                begun.Cancel()
+                raise
+            digest_log = port.core.digest_log
+            if digest_log is not None:
+                digest_log.extend((port.ticks(), _WAKE))
+        if status is not None:
+            fill_status(status, begun)
+        if begun.error is not None:
+            raise begun.error
 
     async def poll(self) -> None:
         """Poll once."""

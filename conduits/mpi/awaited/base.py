@@ -72,7 +72,8 @@ class CommBase:
 
     def Get_rank(self) -> int:
         """Return this process's rank."""
-        rank: int = self._alive("Get_rank").Get_rank()
+        plain = self.plain
+        rank: int = plain.Get_rank() if plain is not None else self._alive("Get_rank")
         return rank
 
     def Get_size(self) -> int:

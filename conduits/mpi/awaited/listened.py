@@ -67,6 +67,10 @@ class ListenedPlain(PersistentCalls):
         self._sent(begin, buf, dest, "send" if hidden == P2P else self.collectives.get(tag, _AGREEMENT))
         return begun
 
+    def send_bytes(self, data: memoryview, dest: int, tag: int) -> Any:
+        """As `Isend`: what is told of a send ends before its bytes go."""
+        return self.Isend(data, dest, tag)
+
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Any:
         """As of the communicator."""
         return self._send(self._plain.Issend, buf, dest, tag)
@@ -82,6 +86,10 @@ class ListenedPlain(PersistentCalls):
     def Irecv(self, *args: Any, **named: Any) -> Any:
         """As of the communicator."""
         return self._plain.Irecv(*args, **named)
+
+    def receive_bytes(self, data: memoryview, source: int, tag: int) -> Any:
+        """As of the communicator."""
+        return self._plain.receive_bytes(data, source, tag)
 
     def now(self) -> int:
         """Return this rank's time, picoseconds."""

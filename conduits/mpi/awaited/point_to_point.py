@@ -81,14 +81,16 @@ class PointToPoint(CommBase):
             dest.__class__ is int and tag.__class__ is int and 0 <= dest < len(plain.group) and 0 <= tag <= TAG_UB
         ):
             dest, tag = self._peer(dest, "Send", "dest"), self._tag(tag, "Send")
-        return self._guarded_send(call_guard("Comm.Send"), data, dest, tag)
+        process = self.process
+        assert process is not None
+        return process._guarded_send(call_guard("Comm.Send"), self, data, dest, tag)
 
     @checked_call(_sending("Ssend"))
     async def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send; returns when, besides, the receive has begun."""
         begun = await self._running().call(self.plain.Issend, buf, dest, tag)
         if not begun.over or begun.error is not None:
-            await self._sent(begun, "Ssend", dest, tag)
+            await self._running().sent(begun, self, "Ssend", dest, tag)
 
     @checked_call(_sending("Bsend"))
     async def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
@@ -99,14 +101,14 @@ class PointToPoint(CommBase):
         """
         begun = await self._running().call(self.plain.Ibsend, buf, dest, tag)
         if not begun.over or begun.error is not None:
-            await self._sent(begun, "Bsend", dest, tag)
+            await self._running().sent(begun, self, "Bsend", dest, tag)
 
     @checked_call(_sending("Rsend"))
     async def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send what is to be received by a receive that has begun; ends the job where it has not."""
         begun = await self._running().call(self.plain.Irsend, buf, dest, tag)
         if not begun.over or begun.error is not None:
-            await self._sent(begun, "Rsend", dest, tag)
+            await self._running().sent(begun, self, "Rsend", dest, tag)
 
     @checked_call(_sending("Isend"))
     async def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
@@ -161,7 +163,9 @@ class PointToPoint(CommBase):
         ):  # fmt: skip
             source = self._peer(source, "Recv", "source", any_source=True)
             tag = self._tag(tag, "Recv", any_tag=True)
-        return self._guarded_recv(call_guard("Comm.Recv"), data, source, tag, status)
+        process = self.process
+        assert process is not None
+        return process._guarded_receive(call_guard("Comm.Recv"), self, data, source, tag, status)
 
     @checked_call(_receiving("Irecv"))
     async def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
@@ -237,39 +241,6 @@ class PointToPoint(CommBase):
         return None if found is None else self._message(found, source, tag, status)
 
     # -- inside ----------------------------------------------------------------------------------------
-
-    async def _guarded_send(self, unused: list[Any], data: memoryview, dest: int, tag: int) -> None:
-        unused.clear()
-        process = self.process
-        assert process is not None
-        begun = await process.call(self.plain.Isend, data, dest, tag)
-        if not begun.over or begun.error is not None:
-            await self._sent(begun, "Send", dest, tag)
-
-    async def _guarded_recv(
-        self, unused: list[Any], data: memoryview, source: int, tag: int, status: Status | None
-    ) -> None:
-        unused.clear()
-        process = self.process
-        assert process is not None
-        begun = await process.call(self.plain.Irecv, data, source, tag)
-        if not begun.over:
-            try:
-                await process.finished(begun, self, "Recv", source, tag)
-            except BaseException:
-                begun.Cancel()
-                raise
-        if status is not None:
-            fill_status(status, begun)
-        if begun.error is not None:
-            raise begun.error
-
-    async def _sent(self, begun: Any, call: str, dest: int, tag: int) -> None:
-        """Wait for the end of a send."""
-        if not begun.over:
-            await self._running().finished(begun, self, call, dest, tag)
-        if begun.error is not None:
-            raise begun.error
 
     async def _isend(self, call: str, buf: memoryview, dest: int, tag: int) -> Request:
         begun = await self._running().call(getattr(self.plain, call), buf, dest, tag)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from conduit.errors import ConduitError
 from conduit.words import many
+from conduits.mpi.awaited.status import Status, fill_status
 from conduits.mpi.collectives.channel import Tally
 
 _T = TypeVar("_T")
@@ -51,6 +52,16 @@ class Words(Protocol):
     def ranks_of(self, peer: int) -> Sequence[int]:
         """Return whom it waits for, by numbers in the world."""
         ...
+
+
+class TransferComm(Words, Protocol):
+    """A communicator whose sends and receives a process makes.
+
+    Attributes:
+        plain: the communicator of the plain interface.
+    """
+
+    plain: Any
 
 
 class Told(Protocol):
@@ -131,6 +142,37 @@ class Process(ABC):
             tag: of the message.
         """
         await self.wait(lambda: request.over, comm.words(call, peer, tag), comm.ranks_of(peer))
+
+    async def sent(self, begun: Any, comm: Words, call: str, dest: int, tag: int) -> None:
+        """Poll until a send that has begun is over; raise what it has failed with."""
+        if not begun.over:
+            await self.finished(begun, comm, call, dest, tag)
+        if begun.error is not None:
+            raise begun.error
+
+    async def _guarded_send(self, unused: list[Any], comm: TransferComm, data: memoryview, dest: int, tag: int) -> None:
+        """Send; `unused` is the guard of the call (`conduit.call_guard`)."""
+        unused.clear()
+        begun = await self.call(comm.plain.Isend, data, dest, tag)
+        if not begun.over or begun.error is not None:
+            await self.sent(begun, comm, "Send", dest, tag)
+
+    async def _guarded_receive(
+        self, unused: list[Any], comm: TransferComm, data: memoryview, source: int, tag: int, status: Status | None
+    ) -> None:
+        """Receive; as `_guarded_send`."""
+        unused.clear()
+        begun = await self.call(comm.plain.Irecv, data, source, tag)
+        if not begun.over:
+            try:
+                await self.finished(begun, comm, "Recv", source, tag)
+            except BaseException:
+                begun.Cancel()
+                raise
+        if status is not None:
+            fill_status(status, begun)
+        if begun.error is not None:
+            raise begun.error
 
     @abstractmethod
     async def poll(self) -> None:

@@ -83,6 +83,9 @@ class Matching(Protocol):
     def notify(self) -> None:
         """Let polls find something; from any event."""
 
+    def arrived(self) -> None:
+        """As `notify`, as the last act of an event."""
+
     def miss_changed(self) -> None:
         """Take note that a poll that finds nothing costs another time than before."""
 
@@ -143,6 +146,8 @@ class Device(ABC):
         eager_limit: bytes of a message to the rank itself that is kept where its receive is not there.
     """
 
+    __slots__ = ("eager_limit", "engine", "miss_ps")
+
     miss_ps: int
     eager_limit: int
 
@@ -162,13 +167,25 @@ class Device(ABC):
         `engine.sent(send)` follows when its buffer may be used again.
         """
 
+    def send_now(self, dest: int, context: int, source: int, tag: int, data: memoryview, number: int) -> bool:
+        """Store a message of a standard send that is all that the rank's call does, if nothing is in its way.
+
+        Returns:
+            Whether its store has begun; it is over when the worker is idle.  False: nothing was done, and no time has
+            passed; `send` must follow.
+        """
+        return False
+
     @abstractmethod
     def pending(self) -> bool:
         """Return whether `progress` would find anything to do; free of cost."""
 
     @abstractmethod
-    def progress(self) -> int:
+    def progress(self, most: int = 1) -> int:
         """Do one thing that there is to do: take one packet (`engine.arrive`), carry one transfer on by a piece.
+
+        Args:
+            most: how many it may do; behind the first only looks that find nothing and take no time.
 
         Returns:
             NOTHING, LAST or MORE; LAST only where it has left nothing to the worker either.

@@ -50,6 +50,9 @@ class EnginePort(Protocol):
     def notify(self) -> None:
         """There is something for a poll to find."""
 
+    def arrived(self) -> None:
+        """As `notify`, as the last act of an event."""
+
     def miss_changed(self) -> None:
         """Finding nothing costs another time than before."""
 
@@ -84,8 +87,10 @@ class Engine:
         cpu: the rank's CPU.
         worker: what it still has to do.
         device: how messages travel.
+        sends_at_once: whether it may make sends at once.
         schedules: calls under way that consist of many.
         notify: lets polls find something; from any event.
+        arrived: the same, as the last act of an event.
         digest_log: where sends and receives are logged for the digest, None where they are not.
     """
 
@@ -93,7 +98,7 @@ class Engine:
         self, home: EnginePort, software: Software, host: HostModel, device: Callable[[Engine], Device]
     ) -> None:
         self.home = home
-        self.notify = home.notify
+        self.notify, self.arrived = home.notify, home.arrived
         self.software = software
         self.host = host
         self.rank = home.rank
@@ -111,6 +116,9 @@ class Engine:
         self._ended = False  # whether a transfer has ended since schedules were looked at
         self._most_unexpected = 0
         self.device = device(self)
+        self.sends_at_once = type(self.device).send_now is not Device.send_now
+        self._over = Send(self, 0, 0, memoryview(b""), self.rank, 0, Mode.STANDARD, 0)
+        self._over.over = True
         self._itself = ToItself(self, self.device.eager_limit)
 
     # -- for the plain interface ---------------------------------------------------------------------
@@ -123,7 +131,9 @@ class Engine:
         """Take the CPU for the question whether something is over."""
         self.cpu.charge(self.software.test_ps)
 
-    def begin_send(self, dest: int, context: int, source: int, tag: int, data: memoryview, mode: Mode) -> Send:
+    def begin_send(
+        self, dest: int, context: int, source: int, tag: int, data: memoryview, mode: Mode, at_once: bool = False
+    ) -> Send:
         """Begin a send.
 
         Args:
@@ -133,17 +143,27 @@ class Engine:
             tag: any number of 32 bits that is not negative.
             data: the bytes; must not change until it is over.
             mode: see `Mode`.
+            at_once: whether it is a standard send, all that a call of the rank does, which the device may make at once.
         """
         self.cpu.free += self.software.call_ps
         self._sends = number = self._sends + 1
-        self._unfinished += 1
-        send = Send(self, context, tag, data, dest, source, mode, number)
         digest_log = self.digest_log
         if digest_log is not None:
             digest_log.extend((self.cpu.free, _SENT, dest, context << 32 | tag, len(data), crc32(data)))
             if len(digest_log) > _FLUSH:
                 digest_log.flush()
-        if dest == self.rank:
+        stored = at_once and self.device.send_now(dest, context, source, tag, data, number)
+        if stored and self.worker.idle:  # nearly always, where messages are short: no object is made of them
+            self.cpu.free += self.software.complete_ps
+            self._ended = True
+            if self.schedules:
+                self.notify()
+            return self._over
+        self._unfinished += 1
+        send = Send(self, context, tag, data, dest, source, mode, number)
+        if stored:
+            self.worker.when_stored(self.sent, send)
+        elif dest == self.rank:
             self._itself.send(send)
         else:
             self.device.send(send)
@@ -274,7 +294,7 @@ class Engine:
     def sent(self, send: Send) -> None:
         """Take note that the buffer of a send may be used again."""
         send.sent = True
-        if send.mode == _SYNCHRONOUS:
+        if send.mode is _SYNCHRONOUS:
             self._end_if_complete(send)
             return
         self._unfinished -= 1

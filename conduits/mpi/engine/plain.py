@@ -21,6 +21,7 @@ from conduits.mpi.interface import PlainRequest
 
 TAG_UB = (1 << 31) - 1
 """The largest tag."""
+_STANDARD = Mode.STANDARD
 P2P, HIDDEN, GROUP = range(3)
 """The contexts of a communicator; see `conduits.mpi.engine.contexts`."""
 
@@ -212,6 +213,13 @@ class EngineComm(PersistentCalls):
         data = buf if buf.__class__ is memoryview else readable(buf)
         return self._engine.begin_send(self.group[dest], self.context + hidden, self._rank, tag, data, mode)
 
+    def send_bytes(self, data: memoryview, dest: int, tag: int) -> Send | CompletedRequest:
+        """As `Isend`, as all that a call of the rank does: where nothing is in their way, its bytes go at once."""
+        if dest == PROC_NULL:
+            return CompletedRequest()
+        engine, group = self._engine, self.group
+        return engine.begin_send(group[dest], self.context, self._rank, tag, data, _STANDARD, engine.sends_at_once)
+
     def Issend(self, buf: Any, dest: int, tag: int = 0) -> Send | CompletedRequest:
         """Begin a send that is over only when its receive was found."""
         return self.Isend(buf, dest, tag, mode=Mode.SYNCHRONOUS)
@@ -241,6 +249,12 @@ class EngineComm(PersistentCalls):
             return CompletedRequest()
         data = buf if buf.__class__ is memoryview and not buf.readonly else writable(buf)
         return self._engine.begin_receive(self.context + hidden, source, tag, data)
+
+    def receive_bytes(self, data: memoryview, source: int, tag: int) -> Receive | CompletedRequest:
+        """As `Irecv`, into bytes that can be written."""
+        if source == PROC_NULL:
+            return CompletedRequest()
+        return self._engine.begin_receive(self.context, source, tag, data)
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> IncomingMessage | CompletedRequest | None:
         """Return the message that such a receive would get, None while there is none; it stays where it is."""

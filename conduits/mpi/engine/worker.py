@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 from conduit.errors import NetworkError
@@ -27,8 +26,8 @@ class Worker:
     """Does one act after the other, each when the CPU is free, in the order in which they were given.
 
     The acts do not begin when they are given, but when the owner of the CPU's turn asks for their end: by `at_once`,
-    and by `when_idle` if something is left.  If the
-    worker is idle, the CPU time before the first act is charged at once; no other is.
+    and by `when_idle` if something is left.  `store_now` is for who knows that it is the end.  If the worker is
+    idle, the CPU time before the first act is charged at once; no other is.
 
     Args:
         kernel: the job's time.
@@ -36,17 +35,20 @@ class Worker:
 
     Attributes:
         idle: whether nothing is left to do; while it is not, the CPU's turn is taken.
+        passing: whether time may pass while a poll makes progress: not inside an act of the hardware.
         rank: of which rank, for errors.
     """
 
     __slots__ = (
-        "_act", "_act_over", "_begin", "_begin_act", "_begin_it", "_cpu", "_due", "_kernel", "_line", "_over", "_steps",
-        "_store_over", "_then", "idle", "rank",
+        "_act", "_act_over", "_args", "_begin", "_begin_act", "_begin_it", "_cpu", "_due", "_kernel", "_line", "_of",
+        "_over", "_steps", "_store_over", "_then", "idle", "passing", "rank",
     )  # fmt: skip
 
     _act: Act
-    _begin: Callable[[], int | None]  # returns when the CPU may go on after a store, where that is known at once
-    _over: Then | None
+    _begin: Callable[..., int | None]  # with `_args` returns when the CPU may go on, where that is known at once
+    _args: tuple[Any, ...]
+    _over: Callable[..., object] | None  # called with `_of`
+    _of: tuple[Any, ...]
     _steps: Steps
 
     def __init__(self, kernel: Kernel, cpu: Cpu) -> None:
@@ -59,6 +61,7 @@ class Worker:
         self._begin_it, self._begin_act = self._next_act, self._do_act
         self._act_over, self._store_over = self._done, self._stored
         self.idle = True
+        self.passing = False
         self.rank = cpu.rank
 
     def do(self, steps: Steps) -> None:
@@ -72,25 +75,53 @@ class Worker:
             self.idle = False
             self._take_next()
 
-    def store(self, store: LineStore, offset: int, data: Buffer, over: Then | None = None) -> None:
-        """Take one store, then call `over()`: as `do` of a single act; while the worker is idle and the CPU is not.
+    def store(
+        self, store: LineStore, offset: int, data: Buffer, over: Callable[..., object] | None = None, *of: Any
+    ) -> None:
+        """Take one store, then call `over(*of)`: as `do` of a single act; while the worker is idle and the CPU is not.
 
         Args:
             store: `store(offset, data, done)` returns when the CPU may go on, or nothing and calls `done(when)`.
             offset: given to it.
             data: given to it.
             over: called when it is made.
+            *of: given to `over`.
         """
         self.idle = False
-        self._begin = partial(store, offset, data, self._store_over)
+        self._begin = store
+        self._args = offset, data, self._store_over
         self._over = over
+        self._of = of
         self._due = self._cpu.free
 
-    def act(self, act: Callable[[Callable[[int], object]], None], over: Then) -> None:
+    def store_now(self, store: LineStore, offset: int, data: Buffer) -> None:
+        """Make one store, at the kernel's time, when the CPU is free; the worker is idle, and is again unless it waits.
+
+        As `at_once` it lets nothing out that is no error of who asks for it.
+        """
+        self.idle = False
+        self._over = None
+        try:
+            end = store(offset, data, self._store_over)
+        except Exception as error:  # as in `at_once`
+            self._kernel.fail(error, self.rank)
+            return
+        if end:
+            if end > self._cpu.free:
+                self._cpu.free = end
+            self.idle = True
+
+    def when_stored(self, over: Callable[..., object], *of: Any) -> None:
+        """Call `over(*of)` when the store of `store_now`, which waits, is made."""
+        self._over, self._of = over, of
+
+    def act(self, act: Callable[[Callable[[int], object]], None], over: Callable[..., object], *of: Any) -> None:
         """As `store`, for an act of `conduit.simnet.chain` that has no outcome."""
         self.idle = False
-        self._begin = partial(act, self._store_over)
+        self._begin = act
+        self._args = (self._store_over,)
         self._over = over
+        self._of = of
         self._due = self._cpu.free
 
     def at_once(self) -> bool:
@@ -99,16 +130,14 @@ class Worker:
         It lets the time until each act pass without an event, as a call does whose CPU is busy (rule I).
         So it must not be called from a callback of the hardware: time would pass in the midst of an event.
         """
-        kernel = self._kernel
         try:
-            while self._due != _NOTHING and kernel.advance(self._due):
+            while self._due >= 0 and self._kernel.advance(self._due):
                 self._due = _NOTHING
-                begin = self._begin
-                end = begin()
+                end = self._begin(*self._args)
                 if end:
                     self._stored(end)
         except Exception as error:  # as out of an event: it ends the job, and is none of the program's
-            kernel.fail(error, self.rank)
+            self._kernel.fail(error, self.rank)
         return self.idle
 
     def when_idle(self, then: Then) -> None:
@@ -118,7 +147,7 @@ class Worker:
         else:
             assert self._then is None  # the CPU's turn has one owner, and only that one waits
             self._then = then
-            if self._due != _NOTHING:
+            if self._due >= 0:
                 self._schedule()
 
     def _schedule(self) -> None:
@@ -127,7 +156,7 @@ class Worker:
 
     def _next_act(self) -> None:
         """Begin what is due, in an event."""
-        end = self._begin()
+        end = self._begin(*self._args)
         if end:
             self._stored(end)
 
@@ -151,7 +180,7 @@ class Worker:
             self._act = self._steps.send(outcome)
         except StopIteration:
             return False
-        self._begin = self._begin_act
+        self._begin, self._args = self._begin_act, ()
         free, now = self._cpu.free, self._kernel.now
         self._due = free if free > now else now
         if self._then is not None:
@@ -175,9 +204,8 @@ class Worker:
     def _stored(self, when: int) -> None:
         if when > self._cpu.free:
             self._cpu.free = when
-        over = self._over
-        if over is not None:
-            over()
+        if self._over is not None:
+            self._over(*self._of)
         if self._line or self._then is not None:
             try:
                 self._take_next()

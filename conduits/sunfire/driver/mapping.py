@@ -214,7 +214,7 @@ class StoreMapping:
             if arrival > kernel.now:
                 kernel.at(arrival, land, offset, data)
             else:
-                land(offset, data)
+                kernel.amid(land, offset, data)
             return arrival
         last, view = arrival, memoryview(data)
         for start in range(0, len(data), LINE):

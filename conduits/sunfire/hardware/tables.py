@@ -44,7 +44,8 @@ class TableEntry:
         nbytes: its size.
         number: its id, -1 while it is in no table.
         readers, writers: the hosts that may read and write; None: all.
-        landing: called as `landing(offset, data)` in the event in which bytes of another host have landed.
+        landing: called as `landing(offset, data)` in the event in which bytes of another host have landed: its last
+            act, or `Kernel.amid`, but for what later bytes announce.
         signalled: called when a signal for it has arrived.
     """
 

@@ -117,7 +117,7 @@ class RingDevice(Device):
         """Return whether anything has landed that was not looked at, or a piece can be sent."""
         return bool(self.ready)
 
-    def progress(self) -> int:
+    def progress(self, most: int = 1) -> int:
         """Do one thing for the pair whose turn it is."""
         ready = self.ready
         if not ready:
@@ -175,7 +175,7 @@ class RingDevice(Device):
         worker = self.engine.worker
         if kind == INLINE and worker.idle:  # nearly always, where messages are short: as below, without steps
             place, entry = self._entry(pair, header, bytes(send.data))
-            worker.store(pair.writer.store, place, entry, partial(self.engine.sent, send))
+            worker.store(pair.writer.store, place, entry, self.engine.sent, send)
         else:
             worker.do(self._send_message(pair, send, header, buffer))
 
@@ -296,7 +296,7 @@ class RingDevice(Device):
         """Bring a message's data from where they are to where they belong."""
         worker, room = self.engine.worker, receive.room
         if message.kind == INLINE and room and worker.idle:  # nearly always, where messages are short
-            worker.act(partial(self._memory.copy, room), partial(self._copied, message, receive))
+            worker.act(partial(self._memory.copy, room), self._copied, message, receive)
         else:
             worker.do(self._copy_out(message, receive))
 

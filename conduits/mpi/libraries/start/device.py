@@ -175,7 +175,7 @@ class StartDevice(Device):
         """Return whether there is a packet to load or to store, a transfer to begin, or anything of the host's own."""
         return self._rings.pending() or self._due()
 
-    def progress(self) -> int:
+    def progress(self, most: int = 1) -> int:
         """Do one thing, something of the host's own and of the network's by turns."""
         if not self.pending():
             return NOTHING
@@ -416,7 +416,7 @@ class StartDevice(Device):
         """Bring the data of a message to their place."""
         worker, room = self.engine.worker, receive.room
         if room and worker.idle:  # nearly always
-            worker.act(partial(self._memory.copy, room), partial(self._copied, message, receive))
+            worker.act(partial(self._memory.copy, room), self._copied, message, receive)
         else:
             worker.do(self._copy_out(message, receive))
 

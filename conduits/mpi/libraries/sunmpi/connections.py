@@ -31,9 +31,10 @@ from conduits.mpi.libraries.sunmpi.layout import AreaLayout
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores
 from conduits.mpi.libraries.sunmpi.wire import (
-    FIRST,
+    ALONE,
     INLINE,
     LINE,
+    MODE,
     SEQUENCES,
     SINGLE,
     PostboxHeader,
@@ -51,7 +52,10 @@ class PostboxReader(Protocol):
     """A rank that has queues in areas of its host."""
 
     def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Take note that lines of rank `source` have landed in this rank's queue, at `offset` of its area."""
+        """Take note that lines of rank `source` have landed in this rank's queue, at `offset` of its area.
+
+        Called as the last act of an event.
+        """
 
 
 class AreaService:
@@ -183,8 +187,8 @@ class Outward:
     """
 
     __slots__ = (
-        "_base", "_first", "_keep", "_layout", "_lines", "_size", "_tail", "acks", "area", "kept", "large", "peer",
-        "room", "sent", "short", "store", "waiting",
+        "_base", "_first", "_keep", "_layout", "_lines", "_short_pool", "_size", "_tail", "acks", "area", "kept",
+        "large", "peer", "room", "sent", "short", "store", "waiting",
     )  # fmt: skip
 
     def __init__(self, peer: int, place: int, area: PostboxArea, layout: AreaLayout, *, keep: bool) -> None:
@@ -199,6 +203,7 @@ class Outward:
         self.kept: dict[int, tuple[int, ...]] = {}
         self.short = 0
         self._layout = layout
+        self._short_pool = layout.short_pool
         self._size = layout.postboxes
         self._base = place * layout.queue_bytes
         self._keep = keep
@@ -223,17 +228,22 @@ class Outward:
         before = (size - start) * LINE  # what comes before the queue's end
         return [(self._base + start * LINE, lines[:before]), (self._base, lines[before:])]
 
-    def place_single(self, send: Send, nbytes: int) -> tuple[int, bytes]:
+    def is_open(self, nbytes: int) -> bool:
+        """Return whether a short message that fits one postbox may go, as far as is known without a look."""
+        return self.room > 0 and not self.waiting and self.short + nbytes <= self._short_pool
+
+    def place_single(
+        self, mode: int, context: int, source: int, tag: int, send: int, data: memoryview
+    ) -> tuple[int, bytes]:
         """Put a message of one postbox, which is free, behind the last one; return its store."""
-        number = self._tail
-        self._tail = number + 1
+        postbox, nbytes = self._tail, len(data)
+        self._tail = postbox + 1
         self.room -= 1
         self.short += nbytes
         line = pack_single(
-            FIRST, 0, 1, number % SEQUENCES,
-            INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0, bytes(send.data),
-        )  # fmt: skip
-        place = number % self._size
+            ALONE, postbox % SEQUENCES, INLINE | mode << MODE, context, source, tag, nbytes, send, 0, bytes(data)
+        )
+        place = postbox % self._size
         if self._keep:
             self._lines[place] = line
         self.sent.append(_SINGLES[nbytes])

@@ -32,11 +32,11 @@ from conduits.mpi.libraries.sunmpi.looks import misses
 from conduits.mpi.libraries.sunmpi.pool import BufferPool
 from conduits.mpi.libraries.sunmpi.repair import DeviceRepair
 from conduits.mpi.libraries.sunmpi.safe import SafeImport, Stores, safely, store
-from conduits.mpi.libraries.sunmpi.wire import FIRST, INLINE, LINE, SEQUENCES, PostboxHeader
+from conduits.mpi.libraries.sunmpi.wire import ALONE, INLINE, KIND, LINE, MODE, SEQUENCES, PostboxHeader
 from conduits.rsm import Permission
 from conduits.sunfire.driver import SunfireProcess
 
-_SYNCHRONOUS = Mode.SYNCHRONOUS
+_STANDARD, _SYNCHRONOUS = Mode.STANDARD, Mode.SYNCHRONOUS
 
 
 @attrs.frozen
@@ -74,6 +74,12 @@ class SunmpiDevice(Device):
         process: the rank's use of the NIs.
     """
 
+    __slots__ = (
+        "_areas", "_arrived", "_at_once", "_build_ps", "_coming", "_config", "_controller", "_costs", "_counts", "_cpu",
+        "_host", "_inward", "_kernel", "_layout", "_may_fail", "_memory", "_misses", "_movable", "_node", "_on_host",
+        "_outward", "_repair", "_sends", "_short", "_single", "_turn", "_worker",
+    )  # fmt: skip
+
     def __init__(
         self, engine: Matching, config: DeviceConfig, costs: SunmpiCosts, memory: HostMemory, node: RingDevice,
         process: SunfireProcess,
@@ -81,9 +87,8 @@ class SunmpiDevice(Device):
         super().__init__(engine)
         self._layout = config.layout
         self._single = min(config.layout.short, wire.SINGLE)  # bytes of the largest message in one postbox
-        self._short_pool = config.layout.short_pool
-        self._worker = engine.worker
-        self._sent = engine.sent
+        self._kernel, self._cpu, self._worker = engine.kernel, engine.cpu, engine.worker
+        self._build_ps = costs.build_ps
         self._config = config
         self._costs = costs
         self._memory = memory
@@ -92,6 +97,7 @@ class SunmpiDevice(Device):
         self._host = engine.hosts[engine.rank]
         self._controller = config.cluster.controller(process)
         self._may_fail = process.fabric.may_fail
+        self._at_once = -1 if self._may_fail else self._single  # bytes of the largest message that may go at once
         self._areas: dict[int, PostboxArea] = {}
         self._outward: dict[int, Outward] = {}
         self._inward: dict[int, Inward] = {}
@@ -100,7 +106,8 @@ class SunmpiDevice(Device):
         self._sends: dict[int, Send] = {}  # that an answer will name
         self._coming: dict[tuple[int, int], _Message] = {}  # of which not all is here
         self._turn = False  # whether the host's own messages are next
-        self._counts = {"short": 0, "eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
+        self._short = 0  # messages that went in postboxes alone
+        self._counts = {"eager": 0, "rendezvous": 0, "pieces": 0, "areas": 0}
         self._repair = DeviceRepair(process, engine.cpu, self._outward, self._inward)
         process.processor.alarm = self._alarm
         self.eager_limit = self._layout.pool.nbytes - self._layout.reserve
@@ -110,6 +117,20 @@ class SunmpiDevice(Device):
         config.readers[self._host][config.cluster.place(engine.rank)] = self
 
     # -- conduits.mpi.engine.device.Device -----------------------------------------------------------
+
+    def send_now(self, dest: int, context: int, source: int, tag: int, data: memoryview, number: int) -> bool:
+        """Store a short message in one postbox, where nothing is in its way."""
+        way, nbytes = self._outward.get(dest), len(data)
+        if way is None or way.store is None or nbytes > self._at_once or not way.is_open(nbytes):
+            return False
+        cpu, when = self._cpu, self._cpu.free + self._build_ps
+        if not self._kernel.advance(when):
+            return False
+        cpu.free = when
+        self._short += 1
+        offset, line = way.place_single(_STANDARD, context, source, tag, number, data)
+        self._worker.store_now(way.store, offset, line)
+        return True
 
     def send(self, send: Send) -> None:
         """Begin a send, behind those to the same rank."""
@@ -122,17 +143,14 @@ class SunmpiDevice(Device):
             way = self._connection_to(dest)
         if self._may_fail:
             self._repair.check(way.area.host)
-        nbytes, store = len(send.data), way.store
-        if (
-            nbytes <= self._single and store is not None and way.room and not way.waiting
-            and way.short + nbytes <= self._short_pool and self._worker.idle
-        ):  # fmt: skip  # nearly always, where messages are this short: as `_begin`, without steps
-            self._counts["short"] += 1
-            if send.mode == _SYNCHRONOUS:
+        data, store, worker = send.data, way.store, self._worker
+        if store is not None and len(data) <= self._single and way.is_open(len(data)) and worker.idle:
+            if send.mode is _SYNCHRONOUS:
                 self._sends[send.number] = send
-            self.engine.cpu.free += self._costs.build_ps
-            offset, line = way.place_single(send, nbytes)
-            self._worker.store(store, offset, line, partial(self._sent, send))
+            self._cpu.free += self._build_ps
+            self._short += 1
+            offset, line = way.place_single(send.mode, send.context, send.source, send.tag, send.number, data)
+            worker.store(store, offset, line, self.engine.sent, send)  # as `_begin`, without steps
         elif way.waiting or not self._has_room(way, self._postboxes_of(send)):
             way.waiting.append(send)
         else:
@@ -142,22 +160,37 @@ class SunmpiDevice(Device):
         """Return whether anything has landed that was not looked at, or can be sent, or is to be repaired."""
         return bool(self._arrived or self._movable or self._repair.due or self._on_host)
 
-    def progress(self) -> int:
+    def progress(self, most: int = 1) -> int:
         """Do one thing: repair; else something of the host's own and of the network's, by turns."""
+        arrived = self._arrived
+        if self._movable or self._on_host or self._repair.due:
+            return self._progress_by_turns()
+        for connection in arrived:
+            del arrived[connection]
+            break
+        else:
+            return NOTHING
+        if connection.landed == connection.head:
+            self._turn = not self._turn
+            return MORE if arrived else LAST
+        if self._take(connection) and most > 1 and connection.landed == connection.head and len(arrived) == 1:
+            arrived.clear()  # the look that finds nothing, and the turn that it takes, are made at once
+            return LAST
+        self._turn = not self._turn
+        return MORE
+
+    def _progress_by_turns(self) -> int:
+        """Do one thing where there is something to repair, of the host's own, or to be sent."""
         if self._repair.due:
-            self.engine.worker.do(self._repair.steps())
+            self._worker.do(self._repair.steps())
             return MORE
         arrived, movable, on_host = self._arrived, self._movable, self._on_host
-        if not (arrived or movable or on_host):
-            return NOTHING
         self._turn = turn = not self._turn
-        if arrived and not (turn and (movable or on_host)):
+        if arrived and not turn:
             connection = next(iter(arrived))
             del arrived[connection]
             if connection.landed != connection.head:
                 self._take(connection)
-            elif not (arrived or movable or on_host):
-                return LAST
         elif on_host and (turn or not movable):
             self._node.progress()
         else:
@@ -192,6 +225,7 @@ class SunmpiDevice(Device):
     def statistics(self) -> Mapping[str, int]:
         """Return how many messages went in which way, and what was written again."""
         return {
+            "mpi_short": self._short,
             **{f"mpi_{name}": count for name, count in self._counts.items()},
             "mpi_connections": len(self._outward) + len(self._inward),
             "mpi_repairs": self._repair.repairs,
@@ -241,7 +275,7 @@ class SunmpiDevice(Device):
         connection.store = connection.remote.mapping.store
 
     def landed(self, source: int, memory: Store, offset: int, data: Buffer) -> None:
-        """Take note that lines of rank `source` have landed in this rank's queue; in an event."""
+        """Take note that lines of rank `source` have landed in this rank's queue; the last act of an event."""
         connection = self._inward.get(source)
         if connection is None:
             base = self._config.cluster.place(self.engine.rank) * self._layout.queue_bytes
@@ -253,8 +287,8 @@ class SunmpiDevice(Device):
         connection.landed += len(data) // LINE
         connection.last = offset, data
         self._arrived[connection] = None
-        notify = self.engine.notify
-        notify()
+        arrived = self.engine.arrived
+        arrived()
 
     def _acknowledged(self, area: PostboxArea, offset: int, data: Buffer) -> None:
         """Acknowledgements have landed: who waits for postboxes or blocks looks again; in an event."""
@@ -334,7 +368,7 @@ class SunmpiDevice(Device):
         """Send a short message with its data: by a connection that there is, nearly always one store."""
         engine, worker, remote = self.engine, self._worker, way.area.remote
         way.short += nbytes
-        self._counts["short"] += 1
+        self._short += 1
         if send.mode == _SYNCHRONOUS:
             self._sends[send.number] = send
         header = PostboxHeader(wire.INLINE, send.mode, 0, send.context, send.source, send.tag, nbytes, send.number, 0)
@@ -346,7 +380,7 @@ class SunmpiDevice(Device):
         stores = way.place(header, bytes(send.data), ())
         if len(stores) == 1:
             ((offset, lines),) = stores
-            worker.store(way.store, offset, lines, partial(engine.sent, send))
+            worker.store(way.store, offset, lines, engine.sent, send)
         else:
             worker.do(self._store_short(remote, stores, send))
 
@@ -452,43 +486,66 @@ class SunmpiDevice(Device):
         if self._costs.directed:
             self._look(connection)
         self._arrived[connection] = None
-        self.engine.cpu.free += self._costs.take_ps
+        self._cpu.free += self._costs.take_ps
         connection.head += count
 
-    def _take(self, connection: Inward) -> None:
-        """Take the next entry of a queue, if all of it is there."""
+    def _take(self, connection: Inward) -> bool:
+        """Take the next entry of a queue, if all of it is there; return whether nothing is left to do for it."""
         # Nearly always it is a short message in one postbox, and its receive is there: no object is made of it.
-        flag, _, many, number, kind, mode, _, context, source, tag, nbytes, sent, _, data = connection.peek_single()
+        flag, number, what, context, source, tag, nbytes, sent, _, data = connection.peek_single()
         first = connection.head
-        if not (flag == FIRST and many == 1 and kind == INLINE and number == first % SEQUENCES):
+        if not (flag == ALONE and number == first % SEQUENCES and what & KIND == INLINE):
             lines = connection.peek()
             if lines:
                 self._take_postboxes(connection, len(lines))
                 self._take_entry(connection, lines, first)
-            return
+            return False
         self._take_postboxes(connection, 1)
-        engine, worker = self.engine, self._worker
-        receive = engine.take_posted(context, source, tag, nbytes)
-        if receive is not None and receive.room and worker.idle:
+        receive = self.engine.take_posted(context, source, tag, nbytes)
+        mode = what >> MODE  # there are no blocks
+        if receive is not None and receive.room and self._worker.idle:
             size = receive.room
-            engine.cpu.free += engine.host.copy_ticks(size)
             receive.data[:size] = data[:size]
-            engine.received(receive)
-            offset, line = connection.acknowledge_single(first)
-            if connection.store is not None:
-                worker.store(connection.store, offset, line)
-            else:
-                worker.do(self.store_back(connection, [(offset, line)]))
             if mode == _SYNCHRONOUS:
+                self._copied_short(connection, receive, first, False)
                 self._tell_matched(connection.peer, sent)
-            return
-        message = _Message(self, connection, PostboxHeader(kind, mode, 0, context, source, tag, nbytes, sent, 0), data)
+                return False
+            return self._copied_short(connection, receive, first, True)
+        message = _Message(
+            self, connection, PostboxHeader(INLINE, mode, 0, context, source, tag, nbytes, sent, 0), data
+        )
         message.pieces.append(_Piece(first, 1, (), nbytes))
         message.left = 0
         if receive is None:
-            engine.keep(message)
+            self.engine.keep(message)
         else:
             self.deliver(message, receive)
+        return False
+
+    def _copied_short(self, connection: Inward, receive: Receive, first: int, last: bool) -> bool:
+        """Charge the copy of a short message to its place, end its receive, and acknowledge its postbox.
+
+        Args:
+            connection: that it has come by.
+            receive: that it was copied to, with the worker idle.
+            first: number of the postbox.
+            last: whether the device does no more; then it is acknowledged at once, where that is possible.
+
+        Returns:
+            Whether that was done.
+        """
+        cpu, worker, store = self._cpu, self._worker, connection.store
+        cpu.free += self.engine.host.copy_ticks(receive.room)
+        self.engine.received(receive)
+        offset, line = connection.acknowledge_single(first)
+        if store is None:
+            worker.do(self.store_back(connection, [(offset, line)]))
+        elif last and worker.passing and self._kernel.advance(cpu.free):
+            worker.store_now(store, offset, line)
+            return worker.idle
+        else:
+            worker.store(store, offset, line)
+        return False
 
     def _take_entry(self, connection: Inward, lines: Sequence[bytes], first: int) -> None:
         """Take an entry that is not a short message in one postbox."""

@@ -39,8 +39,13 @@ ROOM = LINE - _BEFORE
 """Bytes of an entry in one postbox."""
 SINGLE = ROOM - HEADER
 """Bytes of the largest message that fits one postbox with its header."""
-_WHOLE = Struct(f"<BBHIBBHIiiQII{SINGLE}s")
-"""All of a postbox that is an entry by itself."""
+_WHOLE = Struct(f"<IIIIiiQII{SINGLE}s")
+"""All of a postbox that is an entry by itself; its flag and number of postboxes in one, its kind, mode and number of
+blocks in one."""
+ALONE = FIRST | 1 << 16
+"""The first of these two."""
+KIND, MODE = 0xFF, 8
+"""Of the second one the mask of the kind, and the place of the mode."""
 SEQUENCES = 1 << 32
 """Sequence numbers begin again behind that many."""
 POINTER = 2
@@ -105,8 +110,8 @@ def entry(header: PostboxHeader, rest: bytes, number: int) -> bytes:
 
 
 pack_single, unpack_single = _WHOLE.pack, _WHOLE.unpack_from
-"""Of a postbox the fields of its prefix (flag, 0, number of postboxes, sequence number), those of a header, and
-`SINGLE` bytes of data."""
+"""Of a postbox that is an entry by itself: `ALONE`, sequence number, kind and mode, then the other fields of a header,
+and `SINGLE` bytes of data."""
 
 
 def postboxes(line: bytes, number: int) -> int:

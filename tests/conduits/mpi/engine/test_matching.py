@@ -32,7 +32,7 @@ class FakePort:
     def notify(self):
         pass
 
-    miss_changed = notify
+    arrived = miss_changed = notify
 
     def fail(self, error):
         self.failed.append(error)

@@ -54,6 +54,40 @@ def test_a_store_is_made_at_once_when_the_cpu_is_free(machine):
     assert (worker.idle, kernel.now, cpu.free, kernel.events) == (True, 1000, 1000 + STORE_PS, 0)
 
 
+def test_what_is_called_when_a_store_is_made_gets_what_was_given_for_it(machine):
+    kernel, _, worker, heard = machine
+    worker.store(storing(kernel, heard), 64, b"line", heard.append, "over")
+    assert worker.at_once()
+    assert heard == [(1000, 64, b"line"), "over"]
+
+
+def test_a_store_that_is_the_end_of_a_call_is_made_without_being_given_first(machine):
+    kernel, cpu, worker, heard = machine
+    assert kernel.advance(cpu.free)
+    worker.store_now(storing(kernel, heard), 64, b"line")
+    assert heard == [(1000, 64, b"line")]
+    assert (worker.idle, kernel.now, cpu.free, kernel.events) == (True, 1000, 1000 + STORE_PS, 0)
+    assert worker.at_once()
+
+
+def test_a_store_that_is_the_end_of_a_call_may_wait_for_the_hardware(machine):
+    kernel, cpu, worker, heard = machine
+
+    def store(offset, data, done):
+        kernel.at(5000, done, 6000)
+        return 0
+
+    assert kernel.advance(cpu.free)
+    worker.store_now(store, 64, b"line")
+    assert not worker.idle
+    assert not worker.at_once()
+    worker.when_stored(heard.append, "over")
+    worker.when_idle(lambda: heard.append(("idle", kernel.now)))
+    run_events(kernel)
+    assert heard == ["over", ("idle", 5000)]
+    assert (worker.idle, cpu.free) == (True, 6000)
+
+
 @pytest.mark.parametrize("later", [False, True])
 def test_an_act_by_itself_is_over_when_it_says_so(machine, later):
     kernel, cpu, worker, heard = machine
@@ -104,13 +138,18 @@ def test_acts_follow_one_another_at_the_same_times_at_once_or_not(inline):
     assert worker.at_once()
 
 
-def test_what_an_act_raises_ends_the_job_and_not_the_call(machine):
+@pytest.mark.parametrize("now", [False, True])
+def test_what_an_act_raises_ends_the_job_and_not_the_call(machine, now):
     kernel, cpu, worker, _ = machine
 
     def store(offset, data, done):
         raise ValueError("no such place")
 
-    worker.store(store, 0, b"x")
+    if now:
+        kernel.advance(cpu.free)
+        worker.store_now(store, 0, b"x")
+    else:
+        worker.store(store, 0, b"x")
     assert not worker.at_once()
     assert kernel.ending
     ((when, rank, error),) = kernel.end.errors
